@@ -54,6 +54,7 @@
 #   make test-pt2-damage  all changes of the JSON of .pt2 files that make test samples, with sanitizers
 #   make test-onnx      networks to and from ONNX, against ONNX Runtime (ONNX_PYTHON=, ONNX_TEST="--group out --all -k resnet")
 #   make test-onnx-nodes  the tests of operators that ONNX ships, through the importer (ONNX_PYTHON=, ONNX_NODES="-k resize -v")
+#   make test-tensorboard  the files of ctsc train --tensorboard, read by TensorBoard (TENSORBOARD_PYTHON=)
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
@@ -385,6 +386,12 @@ test-onnx-nodes: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	$(ONNX_PYTHON) tests/onnx/nodes.py --package $(BUILD)/python $(ONNX_NODES); status=$$?; [ $$status = 77 ] || exit $$status
 
+# The files of ctsc train --tensorboard, read by TensorBoard: TENSORBOARD_PYTHON has it (pip install tensorboard).
+TENSORBOARD_PYTHON ?= python3
+test-tensorboard: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(TENSORBOARD_PYTHON) tests/interop/tensorboard_events.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
+
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
 TORCH_TESTS ?=
@@ -416,8 +423,8 @@ bench-threads: deps-build
 	@$(BUILD)/threads --throughput --seconds $(THREADS_SECONDS)
 # Compiling, saving, loading, tracing and running with each of their allocations failing: make test looks at a sample of the larger ones.
 test-faults: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults,$(UNIT_BIN)) jit
-	@for t in $(filter %_faults %test_faults,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
+	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults %test_grad_program,$(UNIT_BIN)) jit
+	@for t in $(filter %_faults %test_faults %test_grad_program,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
 # make test, and all of what it takes samples of: levels, fused operators with various arguments, allocations that fail.
 test-all: deps-test
 	@$(MAKE) --no-print-directory test
@@ -623,6 +630,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-all test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: test-all test-tensorboard test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -432,7 +432,8 @@ def group_onnx(tally, args, env):
 
 
 # On the simulated device, where each kernel costs a run of the host's compiler: programs that between them go all ways there are.
-CUDA_CASES = ["lang/broadcasting", "lang/cat_stack_split", "lang/batch_padding", "lang/class_tensor_fields", "lang/*inplace*", "models/*"]
+CUDA_CASES = ["lang/broadcasting", "lang/cat_stack_split", "lang/batch_padding", "lang/class_tensor_fields", "lang/*inplace*", "models/*",
+              "grad/program_potential", "grad/program_traincnn", "grad/program_train_classes", "grad/program_adam_logistic", "grad/program_grutrain_20"]
 
 
 def group_cuda(tally, args, env):

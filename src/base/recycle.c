@@ -154,6 +154,12 @@ static large_head *large_find(recycler *r, size_t bytes) {
     return NULL;
 }
 
+/* Made by the first large block: most small programs never ask for one. */
+static planner *large_plan(recycler *r) {
+    if (r && r->repeated && !r->plan && (r->plan = planner_new())) planner_begin(r->plan);
+    return r ? r->plan : NULL;
+}
+
 /* Zeroed ones come from mem_zalloc, which has pages that cost nothing until they are touched. */
 static void *large_alloc(recycler *r, size_t size, bool zero) {
     plan_mark mark = {0};
@@ -162,8 +168,9 @@ static void *large_alloc(recycler *r, size_t size, bool zero) {
     if (!size_add(size, sizeof(large_head), &bytes)) return NULL;
     block = bytes;
     /* what goes over a bound is not even planned */
-    bool fits = r && r->plan && mem_budget_take(bytes);
-    large_head *h = fits ? planner_take(r->plan, bytes, &mark) : NULL;
+    planner *plan = large_plan(r);
+    bool fits = plan && mem_budget_take(bytes);
+    large_head *h = fits ? planner_take(plan, bytes, &mark) : NULL;
     if (fits && !h) mem_budget_give(bytes);
     if (!h && r && (h = large_find(r, bytes))) {
         block = h->block;
@@ -251,7 +258,7 @@ void recycle_free(void *p, size_t size) {
 
 void recycler_begin(recycler *r) {
     if (!RECYCLE_ON) return;
-    if (!r->plan) r->plan = planner_new();
+    r->repeated = true;
     if (r->plan) planner_begin(r->plan);
     r->before = r->peak;
     r->live = r->peak = 0;

@@ -18,6 +18,7 @@
 #ifndef CTSC_BASE_RECYCLE_H
 #define CTSC_BASE_RECYCLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,7 +35,8 @@ typedef struct recycler {
     size_t bytes;                  /* held in all */
     size_t large;                  /* of them in large blocks */
     size_t live, peak, before;     /* in large ordinary blocks of this call; the last one's peak */
-    struct planner *plan;          /* NULL: calls are not planned */
+    struct planner *plan;          /* of the large blocks; NULL: none was asked for yet */
+    bool repeated;                 /* calls begin and end: their large blocks are planned */
     recycle_watch *watch;          /* counts along; NULL: nobody does */
 } recycler;
 

@@ -68,8 +68,9 @@ static bool linear_add(node *n) {
 static bool linear_node(node *n) {
     if (n->kind != N_OP || !n->op || !n->op->schema->nreturns || n->outputs.len != 1) return false;
     if (node_is_op(n, SYM_ADD)) return linear_add(n);
-    bool addmm = node_is_op(n, SYM_ADDMM), mm = node_is_op(n, SYM_MM);
-    if (!(addmm || mm || node_is_op(n, SYM_MATMUL)) || n->op->schema->has_alias_write) return false;
+    /* other overloads write, or have another dtype */
+    bool addmm = node_is_overload(n, SYM_ADDMM), mm = node_is_overload(n, SYM_MM);
+    if (!(addmm || mm || node_is_overload(n, SYM_MATMUL))) return false;
     size_t first = addmm ? 1 : 0;
     ir_value *w = linear_transposed(n->inputs.data[first + 1], addmm || mm);
     if (!w) return false;

@@ -81,8 +81,8 @@ def ternary(b: bool):
 
 
 @torch.jit.script
-def optional_truth(a: Optional[int]):
-    return 1 if a else 2  # error: Could not cast value of type Optional[int] to bool
+def optional_truth(a: List[Optional[int]]):
+    return 1 if a[0] else 2  # error: Could not cast value of type Optional[int] to bool
 
 
 @torch.jit.script

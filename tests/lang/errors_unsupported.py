@@ -16,12 +16,6 @@ def tries(x):
 
 
 @torch.jit.script
-def makes_a_lambda(x):
-    f = lambda y: y  # error: Lambda aren't supported
-    return x
-
-
-@torch.jit.script
 def yields_from(x):
     yield from x  # error: YieldFrom aren't supported
 

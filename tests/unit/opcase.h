@@ -157,7 +157,8 @@ static value opcase_value(const char **at) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static int opcase_digits = 6; /* of floating-point results */
+static int opcase_digits = 6;  /* of floating-point results */
+static double opcase_tiny = 0; /* parts of complex results below this are printed as 0 */
 
 static void opcase_print_tensor(const tensor *t, strbuf *sb) {
     dtype dt = (dtype)t->dtype, d = opcase_part(dt);
@@ -179,7 +180,7 @@ static void opcase_print_tensor(const tensor *t, strbuf *sb) {
             if (part) sb_putc(sb, ':');
             if (!dtype_is_float(d)) sb_printf(sb, "%ld", (long)dtype_load_int(d, p));
             else if (f != f) sb_puts(sb, "nan");
-            else sb_printf(sb, "%.*g", opcase_digits, f);
+            else sb_printf(sb, "%.*g", opcase_digits, f < opcase_tiny && f > -opcase_tiny ? 0 : f);
         }
     }
     sb_putc(sb, '}');

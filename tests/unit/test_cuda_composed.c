@@ -18,6 +18,12 @@ static const dense_row rows[] = {
     {"aten::nll_loss_nd", "f32[2,5,3]? i64[2,3]?5 None 0 2"},
     {"aten::nll_loss", "f32[5]? i64[]{3} None 2"},
     {"aten::nll_loss2d", "f32[2,5,3,2]? i64[2,3,2]?5 f32[5]?"},
+    {"aten::nll_loss_forward", "f32[4,5]? i64[4]{2 0 1 4} f32[5]? 1 1"},
+    {"aten::nll_loss_forward", "f32[4,5]? i64[4]{2 0 1 4} f32[5]? 0 1"},
+    {"aten::nll_loss_forward", "f32[5]? i64[]{3} None 2 -100"},
+    {"aten::nll_loss_forward", "f64[5]? i64[]{3} f64[5]? 0 -100"},
+    {"aten::nll_loss2d_forward", "f32[2,5,3,2]? i64[2,3,2]?5 f32[5]? 1 0"},
+    {"aten::nll_loss2d_forward", "f64[2,5,3,2]? i64[2,3,2]?5 None 0 0"},
     {"aten::cross_entropy_loss", "f32[4,5]? i64[4]{2 0 1 4} f32[5]{1 0.5 2 1 0.25} 1 1 0.1"},
     {"aten::cross_entropy_loss", "f32[4,5]? i64[4]{2 0 1 4} None 0 -100 0.1"},
     {"aten::cross_entropy_loss", "f32[4,5]? f32[4,5]{0.2 0.2 0.2 0.2 0.2 1 0 0 0 0 0 0.5 0.5 0 0 0 "

@@ -297,12 +297,55 @@ static ctsc_status cycle(void *ctx) {
     return st;
 }
 
+static const char within[] =
+    "import torch\n"
+    "class Main(torch.nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.w = torch.nn.Parameter(torch.ones(3, 3))\n"
+    "    def forward(self, x):\n"
+    "        x = x.detach().requires_grad_()\n"
+    "        y = torch.tanh(x @ self.w)\n"
+    "        for i in range(3):\n"
+    "            y = torch.sin(y @ self.w) + torch.nn.functional.dropout(x, 0.5, True)\n"
+    "        e = (y * y).sum()\n"
+    "        g = torch.autograd.grad([e], [x, self.w], create_graph=True)\n"
+    "        f, w = g[0], g[1]\n"
+    "        assert f is not None and w is not None\n"
+    "        h = torch.autograd.grad([(f * f).sum()], [x])[0]\n"
+    "        assert h is not None\n"
+    "        return e.detach(), f.detach(), w.detach(), h\n";
+
+/* The same for a program that takes its gradients itself, of the second order too. */
+static ctsc_status cycle_within(void *ctx) {
+    (void)ctx;
+    int64_t n[2] = {2, 3};
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL;
+    ctsc_value *x = NULL, *y = NULL;
+    ctsc_compile_options o = {.size = sizeof o, .seed = 3};
+    ctsc_status st = e ? ctsc_module_compile_text("net.py", within, sizeof within - 1, &o, &m, e)
+                       : CTSC_LIMIT;
+    if (st == CTSC_OK) st = ctsc_module_set_opt(m, 2, e);
+    if (st == CTSC_OK) st = ctsc_tensor_new(CTSC_FLOAT32, 2, n, &x, e);
+    for (int i = 0; i < 4 && st == CTSC_OK; i++) {
+        st = ctsc_module_run(m, "forward", 1, &x, NULL, &y, e);
+        ctsc_value_free(y);
+        y = NULL;
+    }
+    ctsc_value_free(x);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return st;
+}
+
 static void test_no_memory(void **state) {
     (void)state;
     static counting c;
     ctsc_set_allocator(counting_hook, &c); /* stays: what the library has made once lies in it */
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     support_fail_allocations(&c, "captured passes", 300, cycle, NULL, "");
+    support_fail_allocations(&c, "captured programs", 150, cycle_within, NULL, "");
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
 }
 

@@ -95,6 +95,21 @@ static tensor *random_activations(dtype dt, int ndim, const int64_t *sizes, quan
     return t;
 }
 
+/* A third are so small, or all but a few, that kernels may add four products in 16 bits; a third
+ * are on the border of that: 127 * (64 + 64 + 65 + 65) is 2^15 - 2. */
+static tensor *random_weights(int ndim, const int64_t *sizes, quantiser *q) {
+    tensor *t = random_bytes(DT_QINT8, ndim, sizes, q);
+    int64_t kind = random_below(3);
+    int few = random_one_in(2) ? 400 : 20;
+    for (int64_t i = 0; kind && i < t->numel; i++) {
+        int8_t *v = &TENSOR_AT(t, int8_t)[i];
+        if (random_one_in(few)) continue;
+        if (kind == 1) *v = (int8_t)(*v % 33);
+        else *v = (int8_t)((random_one_in(2) ? 1 : -1) * (64 + random_one_in(2)));
+    }
+    return t;
+}
+
 static quantiser *random_channels(int64_t n, int axis) {
     tensor *scales, *zeros;
     assert_int_equal(tensor_new(NULL, DT_FLOAT64, 1, &n, &scales), CTSC_OK);
@@ -277,10 +292,10 @@ static random_layer random_convolution(void) {
         if (there) sizes[2 + d - (3 - l.dims)] = l.in[d], w[2 + d - (3 - l.dims)] = l.kernel[d];
     }
     l.x = random_activations(dt, 2 + l.dims, sizes, random_quantiser(dt, false));
-    l.weight = random_bytes(DT_QINT8, 2 + l.dims, w,
-                            l.transposed || random_one_in(3)
-                                ? random_quantiser(DT_QINT8, !random_one_in(4))
-                                : random_channels(l.outputs, 0));
+    l.weight = random_weights(2 + l.dims, w,
+                              l.transposed || random_one_in(3)
+                                  ? random_quantiser(DT_QINT8, !random_one_in(4))
+                                  : random_channels(l.outputs, 0));
     l.bias = random_bias(l.outputs);
     random_output(&l, in * l.kernel[0] * l.kernel[1] * l.kernel[2]);
     return l;
@@ -367,7 +382,7 @@ static void far_convolutions(int cases) {
         l.place[2] =
             (l.in[2] + 2 * l.padding[2] - l.dilation[2] * (l.kernel[2] - 1) - 1) / l.stride[2] + 1;
         l.x = random_activations(DT_QUINT8, 4, sizes, random_quantiser(DT_QUINT8, false));
-        l.weight = random_bytes(DT_QINT8, 4, w, random_channels(l.outputs, 0));
+        l.weight = random_weights(4, w, random_channels(l.outputs, 0));
         random_output(&l, in * f[0]);
         run_convolution(&l);
         layer_free(&l);
@@ -390,9 +405,9 @@ static random_layer random_linear(void) {
         l.kernel[d] = l.stride[d] = l.dilation[d] = l.in[d] = l.place[d] = 1;
     dtype dt = random_one_in(3) ? DT_QINT8 : DT_QUINT8;
     l.x = random_activations(dt, 2, (int64_t[]){l.batch, l.inputs}, random_quantiser(dt, false));
-    l.weight = random_bytes(DT_QINT8, 2, (int64_t[]){l.outputs, l.inputs},
-                            random_one_in(2) ? random_quantiser(DT_QINT8, !random_one_in(4))
-                                             : random_channels(l.outputs, 0));
+    l.weight = random_weights(2, (int64_t[]){l.outputs, l.inputs},
+                              random_one_in(2) ? random_quantiser(DT_QINT8, !random_one_in(4))
+                                               : random_channels(l.outputs, 0));
     l.bias = random_bias(l.outputs);
     random_output(&l, l.inputs);
     return l;

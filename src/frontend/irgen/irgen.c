@@ -50,8 +50,29 @@ static variable *irgen_find_from(const frame *f, const char *name) {
     return NULL;
 }
 
+/* The frames of the function that e's was defined in, without comprehensions around the call. */
+static frame *irgen_home_frames(const emitter *e) {
+    frame *f = e->home->env;
+    while (f && f->names > e->home_names) f = f->next;
+    return f;
+}
+
+static variable *irgen_find_in(const emitter *e, const frame *f, const char *name) {
+    variable *v = irgen_find_from(f, name);
+    return v || !e->home ? v : irgen_find_in(e->home, irgen_home_frames(e), name);
+}
+
 variable *irgen_find_variable(const emitter *e, const char *name) {
-    return irgen_find_from(e->env, name);
+    return irgen_find_in(e, e->env, name);
+}
+
+const emitter *irgen_variable_home(const emitter *e, const char *name) {
+    const frame *f = e->env;
+    while (e->home && !irgen_find_from(f, name)) {
+        f = irgen_home_frames(e);
+        e = e->home;
+    }
+    return e;
 }
 
 static bool irgen_put_variable(emitter *e, const char *name, variable v) {
@@ -212,8 +233,25 @@ static void irgen_undefined_here(emitter *e, source_range r, const variable *v) 
         if (v->notes[i].text) diag_note(e->diag, v->notes[i].range, "%s", v->notes[i].text);
 }
 
+/* A variable of the function around. */
+static sugar *irgen_get_free(emitter *e, source_range r, const char *name) {
+    emitter *home = e->home;
+    frame *env = home->env;
+    diag *outer = diag_redirect(&home->diag, e->diag);
+    home->env = irgen_home_frames(e);
+    sugar *s = irgen_get_variable(home, r, name);
+    home->env = env;
+    diag_restore(&home->diag, outer);
+    return s ? irgen_import(e, r, s) : NULL;
+}
+
+bool irgen_bind(emitter *e, source_range r, const char *name, sugar *s) {
+    return irgen_put_variable(e, name, (variable){.sugar = s, .where = r});
+}
+
 sugar *irgen_get_variable(emitter *e, source_range r, const char *name) {
-    variable *v = irgen_find_variable(e, name);
+    variable *v = irgen_find_from(e->env, name);
+    if (!v && e->home) return irgen_get_free(e, r, name);
     if (!v && e->outer) { /* a closure's body: capture */
         sugar *s = irgen_get_variable(e->outer, r, name);
         if (!s || s->kind != SUGAR_VALUE) return s;
@@ -351,10 +389,7 @@ static void irgen_hide_ranges(block *b) {
     }
 }
 
-static ctsc_status irgen_body(emitter *e, const func_def *def, const schema *sc) {
-    irgen_push_frame(e, e->g->root);
-    bool ok = irgen_parameters(e, def, sc) && irgen_statements(e, &def->body) &&
-              irgen_finish_return(e, def);
+static ctsc_status irgen_finish_body(emitter *e, bool ok) {
     while (e->env) irgen_pop_frame(e);
     irgen_report(e);
     if (e->diag->status != CTSC_OK) return e->diag->status;
@@ -363,6 +398,20 @@ static ctsc_status irgen_body(emitter *e, const func_def *def, const schema *sc)
     if (s == CTSC_OK) s = exits_transform(e->g, e->diag);
     if (s == CTSC_OK) irgen_hide_ranges(e->g->root);
     return s;
+}
+
+static ctsc_status irgen_body(emitter *e, const func_def *def, const schema *sc) {
+    irgen_push_frame(e, e->g->root);
+    bool ok = irgen_parameters(e, def, sc) && irgen_statements(e, &def->body) &&
+              irgen_finish_return(e, def);
+    return irgen_finish_body(e, ok);
+}
+
+ctsc_status irgen_inlined_body(emitter *e, const func_def *def, bool (*bind)(emitter *e, void *ctx),
+                               void *ctx) {
+    irgen_push_frame(e, e->g->root);
+    bool ok = bind(e, ctx) && irgen_statements(e, &def->body) && irgen_finish_return(e, def);
+    return irgen_finish_body(e, ok);
 }
 
 static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {

@@ -20,7 +20,7 @@
  *   irgen_call.c   calls                       irgen_builtin.c what builtin names stand for
  *   irgen_match.c  patterns of match
  *   irgen_map.c    map, filter
- *   irgen_spread.c *s in calls and displays
+ *   irgen_spread.c *s in calls and displays   irgen_inline.c calls compiled into their callers
  *   irgen_special.c forms of call with rules of their own   irgen_unknown.c calls that no schema admits
  *   match.c       overload resolution         ssa.c          Load/Store -> SSA
  *   exits.c       break, continue, return -> values
@@ -78,9 +78,13 @@ typedef struct sugar {
     ir_value *start, *step, *length; /* RANGE: length is where it stops; start NULL: from 0 by 1 */
     struct py_object *py;
     bool chain; /* TUPLE: the elements of a Sequential */
-    /* of FUNCTION and METHOD: the overloads, if nitems > 0 (sugars of the same kind) */
+    /* of FUNCTION and METHOD: the overloads, if nitems > 0 (sugars of the same kind); of CLOSURE,
+     * in source programs: the parameters' defaults, or NULL */
     struct sugar **items;
     int nitems;
+    const char **keys;    /* TUPLE: of what **kwargs is, the names of the items */
+    struct emitter *home; /* CLOSURE in source programs: where its free variables are ... */
+    int names;            /* ... and which of them (frame.names) */
 } sugar;
 
 typedef struct variable {
@@ -136,7 +140,26 @@ typedef struct emitter {
     diag errors;           /* of statements that failed so far (irgen_recover.c) */
     /* the second attempt at a function, beyond what PyTorch's front end takes (irgen_function) */
     bool lenient;
+    /* of a body that goes into its caller (irgen_inline.c): the caller, its values that the
+     * parameters of g stand for, how deep such calls nest */
+    struct emitter *caller;
+    VEC(ir_value *) imported;
+    int inlined;
+    int calls; /* of the outermost caller: inlined so far */
+    /* of a function defined in another one: that one, and frame.names where it was defined */
+    struct emitter *home;
+    int home_names;
 } emitter;
+
+/* A function whose body goes into its caller. */
+typedef struct inlinee {
+    const sugar *closure; /* defined in a compiled function; or */
+    const func_def *def;
+    const struct py_object *fn;
+    const scope *scope;
+    sugar *self; /* its first argument: the module; NULL: a free function */
+    bool only;   /* it cannot be called otherwise */
+} inlinee;
 
 /* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key:
  * names of attributes. */
@@ -178,6 +201,12 @@ typedef struct scope_ops {
     /* f for such arguments, where parameters without annotations are given what is no tensor; NULL
      * without an error: there is none. */
     function *(*specialized)(emitter *e, function *f, int nargs, const actual *args);
+    /* Can a call of it be compiled anew for its arguments? */
+    bool (*inlined)(emitter *e, source_range r, sugar *callee, inlinee *out);
+    /* Does nothing that is assigned to an attribute of s matter? */
+    bool (*forgets)(const sugar *s);
+    /* The default of fn's i-th parameter; NULL without an error: it has none. */
+    sugar *(*default_of)(emitter *e, source_range r, const struct py_object *fn, size_t i);
     /* A method of an object's class, declared when first needed (methods that only forward
      * reaches); NULL: none. */
     function *(*method)(emitter *e, type *cls, const char *name);
@@ -219,6 +248,8 @@ enum { EMIT_MAX_STEPS = 200000 };
 frame *irgen_push_frame(emitter *e, block *b);
 void irgen_pop_frame(emitter *e);
 variable *irgen_find_variable(const emitter *e, const char *name);
+/* Whose variable it is: e's, or that of a function around e's. */
+const emitter *irgen_variable_home(const emitter *e, const char *name);
 bool irgen_set_value(emitter *e, source_range r, const char *name, ir_value *v);
 bool irgen_set_sugar(emitter *e, source_range r, const char *name, sugar *s, type *annotated);
 /* NULL without error: unknown */
@@ -227,6 +258,18 @@ ir_value *irgen_fail(emitter *e, source_range r, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 bool irgen_failed(const emitter *e);
 ir_value *irgen_fork(emitter *e, const func_def *def, source_range r);
+/* Has `name` stand for s, which is never assigned anew. */
+bool irgen_bind(emitter *e, source_range r, const char *name, sugar *s);
+/* A body whose parameters `bind` makes, without its returns: e->g is ready to be inlined. */
+ctsc_status irgen_inlined_body(emitter *e, const func_def *def, bool (*bind)(emitter *e, void *ctx),
+                               void *ctx);
+
+/* irgen_inline.c */
+/* s in the body being emitted: what it has of other graphs becomes e->g's. */
+sugar *irgen_import(emitter *e, source_range r, const sugar *s);
+sugar *irgen_closure(emitter *e, const func_def *def);
+sugar *irgen_lambda(emitter *e, const expr *x);
+sugar *irgen_inline_call(emitter *e, const expr *x, sugar *callee, const inlinee *to, type *hint);
 
 /* irgen_recover.c: further errors after a statement that failed */
 typedef struct irgen_mark {
@@ -322,6 +365,8 @@ const char *sugar_kind_text(const sugar *s);
 /* irgen_name.c */
 sugar *irgen_name(emitter *e, const expr *x);
 sugar *irgen_attribute(emitter *e, source_range r, sugar *base, const char *name);
+/* the variable that self.name is where only the method being compiled assigns it */
+const char *irgen_local_attribute(emitter *e, const char *name);
 /* would irgen_attribute find it? Emits nothing. */
 bool irgen_has_attribute(emitter *e, sugar *base, const char *name);
 /* The type that an expression names: in a source program's scope, or in an archive. */

@@ -171,6 +171,23 @@ static bool assign_set_property(emitter *e, const expr *target, ir_value *obj, i
     return false;
 }
 
+/* Beyond PyTorch: self.x that no instance has before a method assigns it. It is a variable of the
+ * method; nothing else can be compiled that looks at it. */
+static bool assign_is_local(emitter *e, const expr *target, const ir_value *obj) {
+    if (!e->lenient || !e->scope || !e->fn || obj->type != e->fn->cls || obj->def ||
+        !obj->type->cls->is_module || obj->owner != e->g->root)
+        return false;
+    const char *set = arena_printf(e->scratch, "__%s_setter", target->name),
+               *get = arena_printf(e->scratch, "__%s_getter", target->name);
+    return !class_find_constant(obj->type, target->name) && !irgen_find_method(e, obj->type, set) &&
+           !irgen_find_method(e, obj->type, get) && !irgen_failed(e) &&
+           !irgen_has_attribute(e, sugar_of_value(e, (ir_value *)obj), target->name);
+}
+
+static bool assign_local(emitter *e, const expr *target, ir_value *v) {
+    return irgen_set_value(e, target->range, irgen_local_attribute(e, target->name), v);
+}
+
 static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, ir_value *v) {
     if (obj->type->kind != T_CLASS) {
         strbuf sb = STRBUF_INIT;
@@ -185,6 +202,7 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
         if (!assign_declare_attribute(e, target, obj->type, v->type)) return false;
         slot = class_find_attribute(obj->type, target->name);
     }
+    if (slot < 0 && assign_is_local(e, target, obj)) return assign_local(e, target, v);
     if (slot < 0) return assign_set_property(e, target, obj, v);
     type *want = obj->type->cls->attributes.data[slot].type;
     v = match_convert(e, target->range, want, v, true);
@@ -211,6 +229,7 @@ static bool assign_set_attribute(emitter *e, const expr *target, ir_value *obj, 
 /* self.x: T = v declares x with type T in __init__; elsewhere the types have to agree. */
 static bool assign_attribute(emitter *e, const expr *target, sugar *s, type *annotated) {
     sugar *owner = irgen_sugar(e, target->a, NULL);
+    if (owner && e->scope && e->scope->ops->forgets(owner)) return true;
     if (owner && owner->kind == SUGAR_PY && owner->py) {
         irgen_fail(e, target->range,
                    "attribute assignment is not defined on python value of type '%s'",

@@ -59,6 +59,16 @@ static bool call_positional(emitter *e, const expr *x, size_t first, call_actual
     return true;
 }
 
+/* **kwargs of a function that is compiled into its caller */
+static bool call_keywords(emitter *e, source_range r, const sugar *s, call_actuals *args) {
+    for (int i = 0; i < s->nitems; i++) {
+        actual a = {s->keys[i], irgen_as_value(e, r, s->items[i]), r};
+        if (!a.value) return false;
+        if (!avec_push(e->scratch, args, a)) return diag_no_memory(e->diag), false;
+    }
+    return true;
+}
+
 bool irgen_arguments(emitter *e, const expr *x, size_t first, actual **out, int *n) {
     call_actuals args = {0};
     if (!call_positional(e, x, first, &args)) return false;
@@ -67,8 +77,10 @@ bool irgen_arguments(emitter *e, const expr *x, size_t first, actual **out, int 
         if (!k->name) {
             sugar *s = e->lenient && k->value->kind == E_NAME ? irgen_sugar(e, k->value, NULL)
                                                               : NULL;
-            /* *kwargs, of which there are none */
-            if (s && s->kind == SUGAR_TUPLE && !s->nitems) continue;
+            if (s && s->kind == SUGAR_TUPLE && (s->keys || !s->nitems)) {
+                if (!call_keywords(e, k->range, s, &args)) return false;
+                continue;
+            }
             irgen_fail(e, k->range, "keyword-arg expansion is not supported");
             return false;
         }
@@ -588,6 +600,10 @@ sugar *irgen_call(emitter *e, const expr *x, type *hint) {
     int n;
     if (!callee) return NULL;
     if (callee->kind == SUGAR_SPECIAL) return irgen_special_call(e, x, callee, hint);
+    inlinee to = {0};
+    if (e->lenient && e->scope && e->scope->ops->inlined(e, x->a->range, callee, &to))
+        return irgen_inline_call(e, x, callee, &to, hint);
+    if (irgen_failed(e)) return NULL;
     if (callee->kind == SUGAR_PY) return e->scope->ops->call(e, x, callee, hint);
     /* C.__new__(C) */
     if (callee->kind == SUGAR_NEW)

@@ -111,7 +111,7 @@ ir_value *irgen_as_value(emitter *e, source_range r, sugar *s) {
     }
     if (s->kind == SUGAR_NAMESPACE || s->kind == SUGAR_QUALIFIED)
         return irgen_fail(e, r, "module '%s' cannot be used as a value", s->name);
-    if (s->kind == SUGAR_PY && e->scope) {
+    if (s->kind == SUGAR_PY && e->scope && s->py) {
         sugar *made = e->scope->ops->object(e, r, s->py);
         if (irgen_failed(e)) return NULL;
         if (made && made->kind == SUGAR_VALUE) return made->value;
@@ -711,6 +711,25 @@ static ir_value *expr_value(emitter *e, const expr *x, type *hint) {
     }
 }
 
+/* Is something in the tuple that cannot be a value: slice(...), a lambda? */
+static bool expr_holds_sugars(const emitter *e, const expr *x) {
+    for (size_t i = 0; i < x->items.len; i++) {
+        const expr *it = x->items.data[i];
+        if (it->kind == E_LAMBDA || (it->kind == E_TUPLE && expr_holds_sugars(e, it)) ||
+            (it->kind == E_CALL && it->a->kind == E_NAME && !strcmp(it->a->name, "slice") &&
+             !irgen_find_variable(e, "slice")))
+            return true;
+    }
+    return false;
+}
+
+static sugar *expr_tuple_of_sugars(emitter *e, const expr *x) {
+    sugar *s = irgen_new_sequence(e, (int)x->items.len);
+    for (size_t i = 0; s && i < x->items.len; i++)
+        if (!(s->items[s->nitems++] = irgen_sugar(e, x->items.data[i], NULL))) return NULL;
+    return s;
+}
+
 sugar *irgen_sugar(emitter *e, const expr *x, type *hint) {
     sugar *s = NULL;
     if (irgen_failed(e)) return diag_no_memory(e->diag), NULL;
@@ -727,6 +746,11 @@ sugar *irgen_sugar(emitter *e, const expr *x, type *hint) {
         s = irgen_subscript_sugar(e, x, hint);
     } else if (x->kind == E_FIELD) {
         s = irgen_match_field(e, x);
+    } else if (x->kind == E_TUPLE && e->lenient && e->scope && !irgen_has_starred(&x->items, 0) &&
+               expr_holds_sugars(e, x)) {
+        s = expr_tuple_of_sugars(e, x);
+    } else if (x->kind == E_LAMBDA && e->lenient && e->scope && !x->i) {
+        s = irgen_lambda(e, x);
     } else {
         s = sugar_of_value(e, expr_value(e, x, hint));
     }

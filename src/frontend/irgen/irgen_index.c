@@ -336,7 +336,8 @@ static bool index_sum(const emitter *e, const node *n, int depth, int64_t *out) 
 /* self.n that no method assigns */
 static bool index_attribute(const emitter *e, const node *n, int64_t *out) {
     const ir_value *self = n->inputs.data[0];
-    return e->lenient && e->scope && self->owner == e->g->root && !self->def &&
+    return e->lenient && e->scope && self->owner == e->g->root && !self->def && e->fn &&
+           self->type == e->fn->cls &&
            e->scope->ops->static_int((emitter *)e, node_str(n, "name"), out);
 }
 
@@ -354,12 +355,15 @@ bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *ou
 
 bool irgen_known_variable(const emitter *e, const char *name, value *out) {
     const variable *v = irgen_find_variable(e, name);
+    e = irgen_variable_home(e, name);
     const block *b = e->g->insert_block;
     const node *last = e->g->insert_before ? e->g->insert_before->prev : b->last;
     const ir_value *stored = v && v->slot && !v->sugar ? index_stored(last, b, v->slot) : NULL;
     if (!stored) return false;
     value c = value_none();
-    if (ir_value_constant(stored, &c) && c.tag == V_STR) return *out = c, true;
+    if (ir_value_constant(stored, &c) &&
+        (c.tag == V_STR || c.tag == V_BOOL || c.tag == V_NONE || c.tag == V_FLOAT))
+        return *out = c, true;
     *out = value_int(0);
     return irgen_known_int(e, stored, 0, &out->u.i);
 }

@@ -506,6 +506,134 @@ static bool loop_indexes(const stmt_list *body, const char *name, int depth) {
     return false;
 }
 
+/* ---- zip of what is unrolled and lists of any length; beyond PyTorch ------------------------- */
+
+/*     for m, x in zip(self.layers, xs): BODY
+ * ->  n = len(xs); if n > 0: m, x = self.layers[0], xs[0]; BODY; if n > 1: ... */
+typedef struct loop_zip {
+    emitter *e;
+    const expr *target;
+    const stmt_list *body;
+    source_range range;
+    const sugar *zip;
+    const char *name; /* of the hidden variables */
+    bool counted;     /* enumerate(zip(...)) */
+    int most;         /* of the sequences of known length, the shortest one's */
+} loop_zip;
+
+static expr *loop_expr(loop_zip *z, expr_kind kind) {
+    expr *x = arena_new(z->e->scratch, expr);
+    x->kind = kind;
+    x->range = z->range;
+    return x;
+}
+
+static expr *loop_hidden(loop_zip *z, int part, int i) {
+    expr *x = loop_expr(z, E_NAME);
+    x->name = arena_printf(z->e->scratch, "%s_%d_%d", z->name, part, i);
+    return x;
+}
+
+static expr *loop_number(loop_zip *z, int i) {
+    expr *x = loop_expr(z, E_INT);
+    x->i = i;
+    return x;
+}
+
+/* The value of the target in round i. */
+static expr *loop_zip_value(loop_zip *z, int i) {
+    emitter *e = z->e;
+    expr *all = loop_expr(z, E_TUPLE), *pair = loop_expr(z, E_TUPLE);
+    for (int k = 0; k < z->zip->nitems; k++) {
+        bool fixed = loop_static_length(z->zip->items[k]) >= 0;
+        expr *x = loop_hidden(z, k, fixed ? i : 0);
+        if (!fixed) {
+            expr *at = loop_expr(z, E_SUBSCRIPT);
+            at->a = x;
+            avec_push(e->scratch, &at->items, loop_number(z, i));
+            x = at;
+        }
+        avec_push(e->scratch, &all->items, x);
+    }
+    if (!z->counted) return all;
+    avec_push(e->scratch, &pair->items, loop_number(z, i));
+    avec_push(e->scratch, &pair->items, all);
+    return pair;
+}
+
+/* Hidden variables for the parts, and for the length of the shortest list. */
+static bool loop_zip_begin(loop_zip *z, ir_value **length) {
+    emitter *e = z->e;
+    length_list lengths = {0};
+    for (int k = 0; k < z->zip->nitems; k++) {
+        sugar *s = z->zip->items[k];
+        int n = loop_static_length(s);
+        if (n >= 0) {
+            z->most = n < z->most ? n : z->most;
+            for (int i = 0; i < n; i++) {
+                sugar *item = loop_static_element(e, z->range, s, i);
+                if (!item || !irgen_bind(e, z->range, loop_hidden(z, k, i)->name, item))
+                    return false;
+            }
+            continue;
+        }
+        if (s->kind != SUGAR_VALUE || s->value->type->kind != T_LIST)
+            return irgen_fail(e, z->range, "%s", loop_mixed_lengths), false;
+        ir_value *len = loop_length(e, z->range, s);
+        if (!len || !irgen_bind(e, z->range, loop_hidden(z, k, 0)->name, s)) return false;
+        avec_push(e->scratch, &lengths, len);
+    }
+    ir_value *l = irgen_list(e, z->range, TYPE_INT, (int)lengths.len, lengths.data);
+    *length = irgen_builtin_values(e, z->range, "prim::min", 1, &l);
+    return *length != NULL;
+}
+
+static bool loop_zip_round(loop_zip *z, int i, const char *length) {
+    emitter *e = z->e;
+    stmt *s = arena_array(e->scratch, stmt, 2);
+    expr *more = loop_expr(z, E_COMPARE);
+    stmt_list all = {0};
+    if (!s || irgen_failed(e)) return diag_no_memory(e->diag), false;
+    more->op = O_GT;
+    more->a = loop_expr(z, E_NAME);
+    more->a->name = length;
+    more->b = loop_number(z, i);
+    s[0] = (stmt){.kind = S_IF, .range = z->range, .value = more};
+    s[1] = (stmt){.kind = S_ASSIGN, .range = z->range, .value = loop_zip_value(z, i)};
+    bool ok = avec_push(e->scratch, &s[1].targets, (expr *)z->target) &&
+              avec_push(e->scratch, &s[0].body, &s[1]) && avec_push(e->scratch, &all, &s[0]);
+    for (size_t k = 0; ok && k < z->body->len; k++)
+        ok = avec_push(e->scratch, &s[0].body, z->body->data[k]);
+    return ok ? irgen_statements(e, &all) : (diag_no_memory(e->diag), false);
+}
+
+static bool loop_zip_lists(emitter *e, source_range r, const expr *target, const sugar *it,
+                           const loop_body *body) {
+    emitter *top = e;
+    while (top->outer) top = top->outer;
+    loop_zip z = {.e = e,
+                  .target = target,
+                  .body = body->stmts,
+                  .range = r,
+                  .counted = it->kind == SUGAR_ENUMERATE,
+                  .name = arena_printf(e->scratch, "$zip%d", ++top->comprehensions),
+                  .most = INT_MAX};
+    z.zip = z.counted ? it->items[0] : it;
+    if (z.zip->kind != SUGAR_ZIP || (z.counted && it->start))
+        return irgen_fail(e, r, "%s", loop_mixed_lengths), false;
+    ir_value *length = NULL;
+    const char *name = arena_printf(e->scratch, "%s_n", z.name);
+    if (!loop_zip_begin(&z, &length) || !irgen_bind(e, r, name, sugar_of_value(e, length)))
+        return false;
+    int before = e->unrolled;
+    bool ok = true;
+    e->unrolled = 1;
+    for (int i = 0; i < z.most && ok && !e->returned; i++)
+        ok = loop_count_step(e, r) && loop_zip_round(&z, i, name);
+    e->unrolled = before;
+    return ok;
+}
+
 static bool loop_over(emitter *e, source_range r, const expr *target, const expr *iterable,
                       const loop_body *body) {
     sugar *s = e->lenient && e->scope && body->stmts && target->kind == E_NAME &&
@@ -515,6 +643,8 @@ static bool loop_over(emitter *e, source_range r, const expr *target, const expr
     if (!s) s = irgen_sugar(e, iterable, NULL);
     sugar *it = s ? loop_iterable(e, iterable->range, s, 0) : NULL;
     if (!it) return false;
+    if (loop_is_unrolled(it) && e->lenient && e->scope && body->stmts && loop_static_length(it) < 0)
+        return loop_zip_lists(e, r, target, it, body);
     if (loop_is_unrolled(it)) return loop_unrolled(e, r, target, it, body);
     return loop_looped(e, r, target, it, NULL, body);
 }

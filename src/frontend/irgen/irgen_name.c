@@ -121,6 +121,19 @@ static void name_unknown_member(emitter *e, source_range r, const type *cls, con
     suggest_note(e->diag, &close);
 }
 
+const char *irgen_local_attribute(emitter *e, const char *name) {
+    return arena_printf(e->scratch, "$self.%s", name);
+}
+
+/* self.x that only the method being compiled has given a value (irgen_assign.c) */
+static sugar *name_local_attribute(emitter *e, source_range r, const ir_value *obj,
+                                   const char *name) {
+    if (!e->lenient || !e->fn || obj->type != e->fn->cls || obj->def || obj->owner != e->g->root)
+        return NULL;
+    const char *local = irgen_local_attribute(e, name);
+    return irgen_find_variable(e, local) ? irgen_get_variable(e, r, local) : NULL;
+}
+
 static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, const char *name) {
     type *cls = obj->type;
     int slot = cls->kind == T_CLASS ? class_find_attribute(cls, name) : -1;
@@ -128,7 +141,8 @@ static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, c
     const constant_attribute *ca = class_find_constant(cls, name);
     if (ca && e->scope) return e->scope->ops->constant(e, r, ca->val, ca->type);
     if (ca) return sugar_of_value(e, irgen_constant_take(e, value_ref(ca->val), ca->type));
-    sugar *s = NULL;
+    sugar *s = name_local_attribute(e, r, obj, name);
+    if (s || irgen_failed(e)) return s;
     if (!class_find_method(cls, name)) {
         s = e->scope ? e->scope->ops->object_attribute(e, r, obj, name) : NULL;
         if (s || irgen_failed(e)) return s;

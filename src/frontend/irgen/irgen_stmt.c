@@ -441,8 +441,11 @@ static bool stmt_with(emitter *e, const stmt *st) {
 }
 
 static bool stmt_def(emitter *e, const stmt *st) {
-    if (e->scope) return irgen_fail(e, st->range, "function definitions aren't supported"), false;
-    sugar *s = sugar_new(e, SUGAR_CLOSURE);
+    bool plain = e->lenient && !st->def->decorators.len && !st->def->is_generator;
+    if (e->scope && !plain)
+        return irgen_fail(e, st->range, "function definitions aren't supported"), false;
+    sugar *s = e->scope ? irgen_closure(e, st->def) : sugar_new(e, SUGAR_CLOSURE);
+    if (!s) return false;
     s->def = st->def;
     return irgen_set_sugar(e, st->range, st->def->name, s, NULL);
 }

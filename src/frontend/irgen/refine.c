@@ -380,8 +380,37 @@ static bool refine_not(emitter *e, const expr *x, condition *out) {
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
+/* x is not None and x */
+static bool refine_present(emitter *e, const expr *x, condition *out) {
+    expr *both = arena_array(e->scratch, expr, 3);
+    if (!both) return diag_no_memory(e->diag), false;
+    both[0] = (expr){.kind = E_BOOLOP, .op = O_BOOL_AND, .range = x->range, .b = (expr *)x};
+    both[0].a = &both[1];
+    both[1] = (expr){.kind = E_COMPARE, .op = O_ISNOT, .range = x->range, .a = (expr *)x};
+    both[1].b = &both[2];
+    both[2] = (expr){.kind = E_NONE, .range = x->range};
+    return refine_boolop(e, both, out);
+}
+
+/* Beyond PyTorch: None is false, a module true unless it is an empty container. 1, 0; -1:
+ * another value. */
+static int refine_static_truth(emitter *e, const ir_value *v) {
+    type *t = v->type;
+    module_container c;
+    if (t->kind == T_NONE) return 0;
+    if (t->kind != T_CLASS || !t->cls->is_module || !t->cls->source) return -1;
+    if (e->scope->ops->container(t, &c)) return c.nkeys > 0;
+    bool asks = irgen_find_method(e, t, "__bool__") || irgen_find_method(e, t, "__len__");
+    return asks || irgen_failed(e) ? -1 : 1;
+}
+
 static bool refine_value(emitter *e, const expr *x, condition *out) {
     ir_value *v = irgen_expr(e, x, NULL);
+    if (v && e->lenient && e->scope) {
+        int truth = refine_static_truth(e, v);
+        if (truth >= 0) return refine_known(e, x->range, truth, out), true;
+        if (v->type->kind == T_OPTIONAL && x->kind == E_NAME) return refine_present(e, x, out);
+    }
     if (v) v = irgen_truth(e, x->range, v);
     if (!v) return false;
     value c;

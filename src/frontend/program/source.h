@@ -13,6 +13,7 @@
  *   source_layer.c      layers that functions make
  *   source_specialize.c functions for arguments of other types than Tensor
  *   source_expand.c    calls that become functions made for their arguments
+ *   source_inline.c    functions that are compiled anew for a call
  *   source_types.c     Python types and annotations -> IR types; types inferred from objects
  *   source_value.c     objects -> runtime values
  *   source_function.c  names and signatures of functions
@@ -189,6 +190,12 @@ sugar *source_constant(emitter *e, source_range r, value v, type *t);
 sugar *source_sequence(emitter *e, source_range r, ir_value *v);
 sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint);
 function *source_specialized(emitter *e, function *f, int nargs, const actual *args);
+bool source_inlined(emitter *e, source_range r, sugar *callee, inlinee *out);
+/* ctx of an autograd function's forward; an autograd function's apply: forward, given one */
+bool source_is_context(const sugar *s);
+bool source_is_applied(const sugar *s);
+sugar *source_context(emitter *e);
+sugar *source_default_of(emitter *e, source_range r, const py_object *fn, size_t i);
 function *source_method(emitter *e, type *cls, const char *name);
 int source_isinstance(emitter *e, const type *t, const expr *x);
 bool source_match_field(emitter *e, source_range r, const expr *cls, int64_t i, const char **name);

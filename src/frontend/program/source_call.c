@@ -261,5 +261,6 @@ sugar *source_call(emitter *e, const expr *call, const sugar *callee, type *hint
         if (layer || irgen_failed(e)) return layer;
     }
     if (!irgen_arguments(e, call, 0, &args, &n)) return NULL;
+    if (source_is_context(callee)) return sugar_of_value(e, graph_constant_none(e->g));
     return call_values(e, call->range, callee, n, args, hint);
 }

@@ -277,7 +277,50 @@ static bool names_is_autograd(const py_object *o, const char *name) {
     return false;
 }
 
+/* What forward of a torch.autograd.Function has as `ctx`: it keeps things for the backward pass, of
+ * which nothing is compiled. */
+static const char names_context[] = "the context of a torch.autograd.Function";
+
+bool source_is_context(const sugar *s) {
+    return s->kind == SUGAR_PY && !s->py && s->name == names_context;
+}
+
+sugar *source_context(emitter *e) {
+    sugar *s = sugar_new(e, SUGAR_PY);
+    s->name = names_context;
+    return s;
+}
+
+static sugar *names_context_method(emitter *e, source_range r, const char *name) {
+    static const char *const methods[] = {"save_for_backward", "save_for_forward", "mark_dirty",
+                                          "mark_non_differentiable", "set_materialize_grads"};
+    if (names_listed(methods, sizeof methods / sizeof *methods, name)) return source_context(e);
+    return irgen_fail(e, r, "'%s' is kept for the backward pass, and cannot be used in forward",
+                      name),
+           NULL;
+}
+
+/* Beyond PyTorch: apply is forward, as in a trace. */
+static sugar *names_autograd(emitter *e, const py_object *cls) {
+    py_object *fn = py_class_find(cls, "forward");
+    const py_object *setup = py_class_find(cls, "setup_context");
+    if (fn && fn->kind == PY_STATICMETHOD) fn = fn->u.fn_object;
+    if (setup && setup->kind == PY_STATICMETHOD) setup = setup->u.fn_object;
+    bool split = setup && setup->kind == PY_FUNCTION && setup->u.fn->def &&
+                 !setup->u.fn->def->src->library;
+    if (!fn || fn->kind != PY_FUNCTION || split) return NULL;
+    sugar *s = names_python(e, fn);
+    s->name = names_context;
+    return s;
+}
+
+bool source_is_applied(const sugar *s) {
+    return s->kind == SUGAR_PY && s->py && s->name == names_context;
+}
+
 static sugar *names_fail_autograd(emitter *e, source_range r, const py_object *cls) {
+    sugar *s = e->lenient ? names_autograd(e, cls) : NULL;
+    if (s || irgen_failed(e)) return s;
     irgen_fail(e, r,
                "Python builtin <built-in method apply of class '%s'> is currently not supported in "
                "Torchscript",
@@ -289,6 +332,7 @@ sugar *source_attribute(emitter *e, source_range r, const sugar *obj, const char
     program *g = e->scope->prog;
     py_object *o = obj->py;
     if (o && o->kind == PY_SUPER && obj->value) return names_super_attribute(e, r, obj, name);
+    if (source_is_context(obj)) return names_context_method(e, r, name);
     if (!o)
         return irgen_fail(e, r, "attribute lookup is not defined on %s",
                           obj->name ? obj->name : "this"),
@@ -547,6 +591,9 @@ const scope_ops source_scope_ops = {
     .container = source_container,
     .call = source_call,
     .specialized = source_specialized,
+    .inlined = source_inlined,
+    .default_of = source_default_of,
+    .forgets = source_is_context,
     .method = source_method,
     .isinstance = source_isinstance,
     .match_field = source_match_field,

@@ -86,6 +86,7 @@ function *source_specialized(emitter *e, function *f, int nargs, const actual *a
 
 void source_refused(emitter *e, const function *f) {
     program *g = ((const scope *)e->scope)->prog;
+    while (e->caller) e = e->caller;
     if (e->fn && !ptrmap_get(&g->callers, f) && !ptrmap_put(&g->callers, f, e->fn))
         diag_no_memory(e->diag);
 }

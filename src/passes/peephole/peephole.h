@@ -4,6 +4,7 @@
  *
  *   peephole.c         the engine; rules of types and control flow
  *   peephole_math.c    arithmetic
+ *   peephole_number.c  numbers computed as tensors
  *   peephole_view.c    views, casts, copies
  *   peephole_list.c    lists, tuples, dicts, shapes, bools
  */

@@ -249,8 +249,20 @@ ctsc_status autograd_backward(op_ctx *cx, const backward_request *r, tensor **gr
 
 /* ---- programs (grad_wanted.c) ---------------------------------------------------------------- */
 
-/* Does f, or what it calls, ask for gradients? Compiles what it calls (what does not compile may
- * never be reached); remembered. Fails without memory. */
-ctsc_status autograd_wanted(function *f, diag *d, bool *out);
+/* Remembers whether f, or what it calls, asks for gradients. Compiles what it calls (what does not
+ * compile may never be reached). Fails without memory. */
+ctsc_status autograd_find_wanted(function *f, diag *d);
+
+/* Does f, or what it calls, ask for gradients? Each call of a method asks. */
+static inline ctsc_status autograd_wanted(function *f, diag *d, bool *out) {
+    uint8_t known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
+    ctsc_status s = CTSC_OK;
+    if (!known) {
+        s = autograd_find_wanted(f, d);
+        known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
+    }
+    *out = known == FUNCTION_TAKES_GRADIENTS;
+    return s;
+}
 
 #endif

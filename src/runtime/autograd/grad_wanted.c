@@ -89,15 +89,9 @@ static ctsc_status wanted_find(function *f, diag *d) {
     return CTSC_OK;
 }
 
-ctsc_status autograd_wanted(function *f, diag *d, bool *out) {
-    uint8_t known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
-    if (!known) {
-        if (f->unit) pthread_mutex_lock(&f->unit->lock);
-        ctsc_status s = wanted_find(f, d);
-        if (f->unit) pthread_mutex_unlock(&f->unit->lock);
-        TRY(s);
-        known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
-    }
-    *out = known == FUNCTION_TAKES_GRADIENTS;
-    return CTSC_OK;
+ctsc_status autograd_find_wanted(function *f, diag *d) {
+    if (f->unit) pthread_mutex_lock(&f->unit->lock);
+    ctsc_status s = wanted_find(f, d);
+    if (f->unit) pthread_mutex_unlock(&f->unit->lock);
+    return s;
 }

@@ -355,9 +355,13 @@ def linalg_cholesky_ex__d_self(grad0: Tensor, upper: bool, result0: Tensor) -> T
     return __torch__.derivatives.linalg._cholesky_grad(grad0, result0, upper)
 
 
-# Half of the diagonal's real part.
+# Half of the diagonal's real part, or of the whole diagonal.
 def _half_diagonal(t: Tensor) -> Tensor:
     return t - torch.diag_embed(torch.to(torch.real(torch.diagonal(t, 0, -2, -1)), t.dtype) * 0.5, 0, -2, -1)
+
+
+def _half_whole_diagonal(t: Tensor) -> Tensor:
+    return t - torch.diag_embed(torch.diagonal(t, 0, -2, -1) * 0.5, 0, -2, -1)
 
 
 def _difference(a: Optional[Tensor], b: Optional[Tensor]) -> Tensor:
@@ -388,7 +392,7 @@ def _qr_grad(gQ: Optional[Tensor], gR: Optional[Tensor], Q: Tensor, R: Tensor) -
             a = a + gQ
         return __torch__.derivatives.linalg._right_solved(__torch__.derivatives.linalg._mh(R), a, False, False)
     inner = __torch__.derivatives.linalg._difference(from_q, from_r)
-    inner = __torch__.derivatives.linalg._half_diagonal(torch.tril(inner - __torch__.derivatives.linalg._mh(inner)))
+    inner = __torch__.derivatives.linalg._half_whole_diagonal(torch.tril(inner - __torch__.derivatives.linalg._mh(inner)))
     square = __torch__.derivatives.linalg._mh(torch.narrow(R, -1, 0, m))
     a = __torch__.derivatives.linalg._right_solved(square, inner, False, False)
     a = torch.cat([a, torch.zeros_like(torch.narrow(R, -1, m, n - m))], -1)
@@ -435,6 +439,8 @@ def linalg_householder_product__as(input: Tensor, tau: Tensor) -> Tensor:
     for j in range(tau.size(-1)):
         i = tau.size(-1) - 1 - j
         result = __torch__.derivatives.linalg._reflected(result, __torch__.derivatives.linalg._reflector(input, i), torch.select(tau, -1, i))
+    if tau.size(-1) == 0:
+        result = result + input * 0.  # of no reflectors; a gradient has it all the same
     return result
 
 

@@ -38,7 +38,7 @@ def mul__Tensor__d_other(grad: Tensor, self: Tensor) -> Tensor:
     return grad * torch.conj(self)
 
 def mul__Scalar__d_self(grad: Tensor, other: number) -> Tensor:
-    return grad * torch.conj(torch.scalar_tensor(other)) if torch.is_complex(grad) else grad * other
+    return grad * torch.conj(torch.scalar_tensor(other, dtype=grad.dtype)) if torch.is_complex(grad) else grad * other
 
 def div__Tensor__d_self(grad: Tensor, other: Tensor) -> Tensor:
     return grad / torch.conj(other)
@@ -47,7 +47,7 @@ def div__Tensor__d_other(grad: Tensor, self: Tensor, other: Tensor) -> Tensor:
     return torch.neg(grad) * torch.conj(self / other / other)
 
 def div__Scalar__d_self(grad: Tensor, other: number) -> Tensor:
-    return grad / torch.conj(torch.scalar_tensor(other)) if torch.is_complex(grad) else grad / other
+    return grad / torch.conj(torch.scalar_tensor(other, dtype=grad.dtype)) if torch.is_complex(grad) else grad / other
 
 def div__Tensor_mode__d_self(grad: Tensor, other: Tensor, rounding_mode: Optional[str]) -> Tensor:
     return grad / torch.conj(other) if torch.__is__(rounding_mode, None) else torch.zeros_like(grad)

@@ -293,7 +293,7 @@ def unflatten_dense_tensors(flat: Tensor, tensors: List[Tensor]) -> List[Tensor]
     for t in tensors:
         n = t.numel()
         if n == 0:
-            result.append(torch.empty([0], dtype=flat.dtype, layout=None, device=None, pin_memory=None))
+            result.append(torch.empty([0], dtype=flat.dtype, layout=None, device=flat.device, pin_memory=None))
         else:
             result.append(torch.view(torch.narrow(flat, 0, at, n), t.size()))
             at = at + n
@@ -309,8 +309,8 @@ def _pack_padded_sequence_backward(grad: Tensor, input_size: List[int], batch_si
     if batch_first:
         sizes[0] = input_size[1]
         sizes[1] = input_size[0]
-    zeros = torch.zeros(sizes, dtype=grad.dtype, layout=None, device=None, pin_memory=None)
-    places = torch.unsqueeze(torch.arange(0, sizes[1], 1, dtype=4, layout=None, device=None, pin_memory=None), 0)
+    zeros = torch.zeros(sizes, dtype=grad.dtype, layout=None, device=grad.device, pin_memory=None)
+    places = torch.unsqueeze(torch.arange(0, sizes[1], 1, dtype=4, layout=None, device=batch_sizes.device, pin_memory=None), 0)
     present = torch.lt(places, torch.unsqueeze(batch_sizes, 1))
     # rows of time and batch that the packed ones came from, in their order
     rows = torch.nonzero(torch.reshape(torch.constant_pad_nd(present, [0, 0, 0, sizes[0] - batch_sizes.size(0)], 0), [-1]))
@@ -337,9 +337,9 @@ def vander(x: Tensor, N: Optional[int], increasing: bool) -> Tensor:
     if n < 0:
         torch.ops.ctsc.fail("N must be non-negative.")
     dtype = torch.result_type(x, torch.zeros([1], dtype=4, layout=None, device=None, pin_memory=None))
-    result = torch.empty([x.size(0), n], dtype=dtype, layout=None, device=None, pin_memory=None)
+    result = torch.empty([x.size(0), n], dtype=dtype, layout=None, device=x.device, pin_memory=None)
     if n > 0:
-        ones = torch.ones([x.size(0), 1], dtype=dtype, layout=None, device=None, pin_memory=None)
+        ones = torch.ones([x.size(0), 1], dtype=dtype, layout=None, device=x.device, pin_memory=None)
         if n > 1:
             factors = torch.expand(torch.to(torch.unsqueeze(x, 1), dtype), [x.size(0), n - 1])
             result = torch.cat([ones, torch.cumprod(factors, 1)], 1)

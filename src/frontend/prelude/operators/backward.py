@@ -537,7 +537,7 @@ def trace_backward(grad: Tensor, sizes: List[int]) -> Tensor:
         torch.ops.ctsc.fail("expected matrix input")
     flat = __torch__.operators.backward._zeros(grad, [sizes[0] * sizes[1]])
     # also beyond the last column of the diagonal, where there are more rows than columns
-    at = torch.arange(0, sizes[0] * sizes[1], sizes[1] + 1, dtype=4, layout=None, device=None, pin_memory=None)
+    at = torch.arange(0, sizes[0] * sizes[1], sizes[1] + 1, dtype=4, layout=None, device=grad.device, pin_memory=None)
     return torch.reshape(torch.index_fill(flat, 0, at, grad), sizes)
 
 
@@ -552,8 +552,8 @@ def unfold_backward(grad_in: Tensor, input_sizes: List[int], dim: int, size: int
     along = dim
     if dim < 0:
         along = dim + len(input_sizes)
-    windows = torch.arange(0, grad_in.size(along), 1, dtype=4, layout=None, device=None, pin_memory=None) * step
-    taps = torch.arange(0, size, 1, dtype=4, layout=None, device=None, pin_memory=None)
+    windows = torch.arange(0, grad_in.size(along), 1, dtype=4, layout=None, device=grad_in.device, pin_memory=None) * step
+    taps = torch.arange(0, size, 1, dtype=4, layout=None, device=grad_in.device, pin_memory=None)
     at = torch.reshape(torch.unsqueeze(windows, 1) + taps, [-1])
     parts = torch.flatten(torch.movedim(grad_in, -1, along + 1), along, along + 1)
     return torch.index_add(zeros, along, at, parts)

@@ -74,6 +74,26 @@ def nll_loss2d(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction
     return __torch__.operators.device.nll_loss_nd(self, target, weight, reduction, ignore_index)
 
 
+# and the sum of the weights that the mean is taken with
+def _nll_forward(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int) -> Tuple[Tensor, Tensor]:
+    loss = __torch__.operators.device.nll_loss_nd(self, target, weight, reduction, ignore_index)
+    keep, index = __torch__.operators.device._classes(self, target, weight, ignore_index)
+    total = torch.sum(__torch__.operators.device._class_weights(self, keep, index, weight))
+    if reduction == 0 and self.dim() > 1:
+        total = torch.zeros_like(total)
+    return loss, torch.to(total, self.dtype)
+
+
+def nll_loss_forward(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int) -> Tuple[Tensor, Tensor]:
+    __torch__.operators.device._need(self.dim() <= 2)
+    return __torch__.operators.device._nll_forward(self, target, weight, reduction, ignore_index)
+
+
+def nll_loss2d_forward(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, ignore_index: int) -> Tuple[Tensor, Tensor]:
+    __torch__.operators.device._need(self.dim() == 4)
+    return __torch__.operators.device._nll_forward(self, target, weight, reduction, ignore_index)
+
+
 # targets are probabilities
 def _cross_entropy_soft(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int, label_smoothing: float) -> Tensor:
     __torch__.operators.device._need(__torch__.operators.device._is_float(self) and __torch__.operators.device._is_float(target))

@@ -293,7 +293,7 @@ def matmul_backward(grad: Tensor, self: Tensor, other: Tensor, mask: List[bool])
 def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     at = torch.reshape(indices, [-1])
     rows = torch.reshape(grad_output, [at.numel(), grad_output.size(-1)])
-    zeros = torch.zeros([num_weights, grad_output.size(-1)], dtype=grad_output.dtype, layout=None, device=None, pin_memory=None)
+    zeros = torch.zeros([num_weights, grad_output.size(-1)], dtype=grad_output.dtype, layout=None, device=grad_output.device, pin_memory=None)
     if scale_grad_by_freq and at.numel() > 0:
         counts = torch.bincount(at, None, num_weights)
         rows = rows / torch.to(torch.unsqueeze(torch.index_select(counts, 0, at), 1), rows.dtype)
@@ -331,7 +331,7 @@ def _cdist_backward(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tenso
 
 def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
     n = self.size(0)
-    pairs = torch.triu_indices(n, n, 1, dtype=4, layout=None, device=None, pin_memory=None)
+    pairs = torch.triu_indices(n, n, 1, dtype=4, layout=None, device=self.device, pin_memory=None)
     first = torch.select(pairs, 0, 0)
     second = torch.select(pairs, 0, 1)
     difference = torch.index_select(self, 0, first) - torch.index_select(self, 0, second)
@@ -345,7 +345,7 @@ def _pdist_backward(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tens
 def affine_grid_generator_backward(grad: Tensor, size: List[int], align_corners: bool) -> Tensor:
     n = len(size) - 2
     batch = grad.size(0)
-    units = torch.reshape(torch.eye(n + 1, dtype=grad.dtype, layout=None, device=None, pin_memory=None), [n + 1, 1, n + 1])
+    units = torch.reshape(torch.eye(n + 1, dtype=grad.dtype, layout=None, device=grad.device, pin_memory=None), [n + 1, 1, n + 1])
     theta = torch.repeat(units, [1, n, 1])
     sizes = [n + 1, size[1]] + torch.slice(size, 2, 9223372036854775807, 1)
     # [n + 1, places]: the coordinates that the operator multiplies

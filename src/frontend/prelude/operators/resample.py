@@ -251,7 +251,7 @@ def _padding(grad_output: Tensor, self: Tensor, padding: List[int], n: int, refl
     result = grad_output
     for k in range(n):
         dim = self.dim() - 1 - k
-        places = torch.arange(0, self.size(dim), 1, dtype=7, layout=None, device=None, pin_memory=None)
+        places = torch.arange(0, self.size(dim), 1, dtype=7, layout=None, device=self.device, pin_memory=None)
         places = torch.reshape(places, [1, -1])
         if reflect:
             places = torch.reflection_pad1d(places, [padding[2 * k], padding[2 * k + 1]])
@@ -259,7 +259,7 @@ def _padding(grad_output: Tensor, self: Tensor, padding: List[int], n: int, refl
             places = torch.replication_pad1d(places, [padding[2 * k], padding[2 * k + 1]])
         sizes = result.size()
         sizes[dim] = self.size(dim)
-        zeros = torch.zeros(sizes, dtype=dtype, layout=None, device=None, pin_memory=None)
+        zeros = torch.zeros(sizes, dtype=dtype, layout=None, device=grad_output.device, pin_memory=None)
         result = torch.index_add(zeros, dim, torch.to(torch.reshape(places, [-1]), 4), result)
     return result
 
@@ -387,7 +387,7 @@ def _max_pool(name: str, grad_output: Tensor, self: Tensor, n: int, indices: Ten
     places = 1
     for i in range(n):
         places = places * lead.pop(-1)
-    zeros = torch.zeros(lead + [places], dtype=self.dtype, layout=None, device=None, pin_memory=None)
+    zeros = torch.zeros(lead + [places], dtype=self.dtype, layout=None, device=grad_output.device, pin_memory=None)
     if grad_output.numel() != 0:
         flat = torch.flatten(grad_output, grad_output.dim() - n, -1)
         zeros = torch.scatter_add(zeros, -1, torch.flatten(indices, grad_output.dim() - n, -1), flat)

@@ -10,6 +10,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_QUAD_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_QUAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 14, QUAD_MAX_PANELS = 2 };
@@ -27,6 +28,13 @@ typedef struct quad_tile {
     const void *start; /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
     void *sums;        /* 32 bits each, */
     int64_t ld;        /* so many from one row to the next */
+    /* per stretch, for each two quads: whether their products may be added before they are
+     * widened; NULL: none (read where quad_tile.h has PAIR) */
+    const uint8_t *narrow;
+    bool small; /* bytes known to be at most 127, by whoever has looked */
 } quad_tile;
+
+/* What a stretch has of quad_tile.narrow: one for each two quads, and a 0 behind them. */
+static inline int64_t quad_pairs(int64_t quads) { return quads / 2 + 1; }
 
 #endif

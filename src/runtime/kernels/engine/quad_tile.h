@@ -12,8 +12,55 @@
  *     LOADA(p) STOREA(p, v)   a vector of sums
  *     SPLAT(p)                the quad at p in each lane
  *     DP(acc, x, w)           acc and the products of x and w
+ *     PAIR(acc, x, w, y, v)   if defined: acc and the products of x and w and of y and v, for
+ *                             quads that the tile says are narrow
  * Defines NAME(tile)(rows, panels, tile).
  */
+
+/* One quad of each row, a: every third of these. */
+static inline __attribute__((always_inline)) TARGET void NAME(quad)(A (*acc)[MP * VECTORS],
+                                                                    const uint8_t **a, int64_t lda,
+                                                                    const int8_t *b, int64_t panel,
+                                                                    const int rows,
+                                                                    const int width) {
+    V w[MP * VECTORS];
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++) w[c] = LOAD(b + c / VECTORS * panel + c % VECTORS * 4 * LANES);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        V x = SPLAT(a[r / 3] + r % 3 * lda);
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++) acc[r][c] = DP(acc[r][c], x, w[c]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r += 3) a[r / 3] += QUAD_BYTES;
+}
+
+#ifdef PAIR
+/* Two quads that are narrow. */
+static inline __attribute__((always_inline)) TARGET void NAME(pair)(A (*acc)[MP * VECTORS],
+                                                                    const uint8_t **a, int64_t lda,
+                                                                    const int8_t *b, int64_t panel,
+                                                                    const int rows,
+                                                                    const int width) {
+    V w[MP * VECTORS], v[MP * VECTORS];
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++) {
+        const int8_t *at = b + c / VECTORS * panel + c % VECTORS * 4 * LANES;
+        w[c] = LOAD(at);
+        v[c] = LOAD(at + QUAD_PANEL);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        const uint8_t *at = a[r / 3] + r % 3 * lda;
+        V x = SPLAT(at), y = SPLAT(at + QUAD_BYTES);
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++) acc[r][c] = PAIR(acc[r][c], x, w[c], y, v[c]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r += 3) a[r / 3] += 2 * QUAD_BYTES;
+}
+#endif
 
 static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_tile *t,
                                                                     const int rows,
@@ -30,20 +77,17 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
         const uint8_t *a[(MR + 2) / 3];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r += 3) a[r / 3] = t->a + t->stretch[s] + r * lda;
-        for (int64_t q = t->quads; q > 0; q--, b += QUAD_PANEL) {
-            V w[MP * VECTORS];
-#pragma GCC unroll 4
-            for (int c = 0; c < width; c++)
-                w[c] = LOAD(b + c / VECTORS * panel + c % VECTORS * 4 * LANES);
-#pragma GCC unroll 16
-            for (int r = 0; r < rows; r++) {
-                V x = SPLAT(a[r / 3] + r % 3 * lda);
-#pragma GCC unroll 4
-                for (int c = 0; c < width; c++) acc[r][c] = DP(acc[r][c], x, w[c]);
-            }
-#pragma GCC unroll 8
-            for (int r = 0; r < rows; r += 3) a[r / 3] += QUAD_BYTES;
+        int64_t left = t->quads;
+#ifdef PAIR
+        for (const uint8_t *narrow = t->narrow + s * quad_pairs(left); left > 0; narrow++) {
+            for (; *narrow; narrow++, left -= 2, b += 2 * QUAD_PANEL)
+                NAME(pair)(acc, a, lda, b, panel, rows, width);
+            for (int i = 0; i < 2 && left > 0; i++, left--, b += QUAD_PANEL)
+                NAME(quad)(acc, a, lda, b, panel, rows, width);
         }
+#else
+        for (; left > 0; left--, b += QUAD_PANEL) NAME(quad)(acc, a, lda, b, panel, rows, width);
+#endif
     }
     int32_t *sums = t->sums;
     int64_t ld = t->ld;

@@ -6,7 +6,6 @@
 #include "runtime/kernels/linalg/linalg.h"
 
 #include <stdio.h>
-#include <string.h>
 
 ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
     int64_t m = t->sizes[t->ndim - 2], n = t->sizes[t->ndim - 1], count = 1;
@@ -14,8 +13,12 @@ ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
         return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
     for (int i = 0; i < t->ndim - 2; i++) count *= t->sizes[i];
     gemm_setup();
-    *out = (linalg_batch){count, (int)m, (int)n, t->dtype == DT_FLOAT64,
-                          dtype_size((dtype)t->dtype)};
+    *out = (linalg_batch){.count = count,
+                          .m = (int)m,
+                          .n = (int)n,
+                          .wide = dtype_part((dtype)t->dtype) == DT_FLOAT64,
+                          .paired = dtype_is_complex((dtype)t->dtype),
+                          .item = dtype_size((dtype)t->dtype)};
     return CTSC_OK;
 }
 
@@ -42,14 +45,30 @@ ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t 
     return tensor_new(d, dt, nb + n, sizes, out);
 }
 
+void linalg_identity(tensor *t, int64_t n) {
+    size_t item = dtype_size((dtype)t->dtype);
+    memset(tensor_data(t), 0, (size_t)t->numel * item);
+    for (int64_t i = 0; n && i < t->numel / (n * n); i++)
+        for (int64_t k = 0; k < n; k++)
+            dtype_store_float((dtype)t->dtype,
+                              (char *)tensor_data(t) + (size_t)(i * n * n + k * n + k) * item, 1);
+}
+
+void linalg_conjugate(tensor *t) {
+    if (!dtype_is_complex((dtype)t->dtype)) return;
+    bool wide = t->dtype == DT_COMPLEX128;
+    void *p = tensor_data(t);
+    for (int64_t i = 1; i < 2 * t->numel; i += 2) linalg_put(wide, p, i, -linalg_get(wide, p, i));
+}
+
 void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper) {
-    bool wide = t->dtype == DT_FLOAT64;
+    size_t item = dtype_size((dtype)t->dtype);
     int64_t count = rows > 0 && cols > 0 ? t->numel / (rows * cols) : 0;
     for (int64_t i = 0; i < count; i++) {
         void *p = linalg_at(NULL, t, i, rows * cols);
         for (int64_t c = 0; c < cols; c++)
             for (int64_t r = 0; r < rows; r++)
-                if (upper ? r > c : r < c) linalg_put(wide, p, c * rows + r, 0);
+                if (upper ? r > c : r < c) linalg_clear(item, p, c * rows + r);
     }
 }
 
@@ -70,19 +89,14 @@ ctsc_status linalg_check_square(diag *d, const tensor *t, const char *op) {
                      op, m, n);
 }
 
-ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, const char *kernel) {
+ctsc_status linalg_check_inexact(op_ctx *cx, const tensor *t, const char *op, const char *kernel) {
     dtype dt = (dtype)t->dtype;
-    if (dt == DT_FLOAT32 || dt == DT_FLOAT64) return CTSC_OK;
+    if (dtype_part(dt) == DT_FLOAT32 || dtype_part(dt) == DT_FLOAT64) return CTSC_OK;
     if (op && dtype_is_integral(dt))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "%s: Expected a floating point or complex tensor as input. Got %s", op,
                          dtype_table[dt].ir_name);
     return op_refuse_dtype(cx, kernel, dt);
-}
-
-ctsc_status linalg_check_inexact(op_ctx *cx, const tensor *t, const char *op, const char *kernel) {
-    if (t->dtype == DT_COMPLEX64 || t->dtype == DT_COMPLEX128) return CTSC_OK;
-    return linalg_check_float(cx, t, op, kernel);
 }
 
 ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op) {

@@ -4,36 +4,41 @@
  * checks.
  *
  * LAPACK wants columns without gaps. linalg_columns makes such a copy of a batch: the tensor it
- * returns is the transpose, contiguous, and linalg_rows turns it back by a view. Matrices are float
- * or double, those of linalg_lu.c complex as well. Tests: tests/unit/test_linalg.c
+ * returns is the transpose, contiguous, and linalg_rows turns it back by a view. Matrices are
+ * float, double, or complex of either. Tests: tests/unit/test_linalg.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
 #define CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
 
 #include "runtime/kernels/matmul/gemm.h"
 
-/* Fortran entry points, for float (s) and double (d). Arrays are untyped so that one call serves
- * both. */
-#define LAPACK_DECLARE(name, ...)                                                                  \
+#include <string.h>
+
+/* Fortran entry points, for float (s), double (d) and complex numbers of these (c, z). Arrays are
+ * untyped so that one call serves all. */
+#define LAPACK_DECLARE_REAL(name, ...)                                                             \
     void s##name##_(__VA_ARGS__);                                                                  \
     void d##name##_(__VA_ARGS__)
-/* And complex (c, z), by the dtype. */
-#define LAPACK_DECLARE_ALL(name, ...)                                                              \
-    LAPACK_DECLARE(name, __VA_ARGS__);                                                             \
+#define LAPACK_DECLARE_COMPLEX(name, ...)                                                          \
     void c##name##_(__VA_ARGS__);                                                                  \
     void z##name##_(__VA_ARGS__)
-#define LAPACK_ALL(dt, name, ...)                                                                  \
-    ((dt) == DT_FLOAT64     ? d##name##_(__VA_ARGS__)                                              \
-     : (dt) == DT_FLOAT32   ? s##name##_(__VA_ARGS__)                                              \
-     : (dt) == DT_COMPLEX64 ? c##name##_(__VA_ARGS__)                                              \
-                            : z##name##_(__VA_ARGS__))
-#define LAPACK(wide, name, ...) ((wide) ? d##name##_(__VA_ARGS__) : s##name##_(__VA_ARGS__))
+#define LAPACK_DECLARE(name, ...)                                                                  \
+    LAPACK_DECLARE_REAL(name, __VA_ARGS__);                                                        \
+    LAPACK_DECLARE_COMPLEX(name, __VA_ARGS__)
+#define LAPACK_REAL(wide, name, ...) ((wide) ? d##name##_(__VA_ARGS__) : s##name##_(__VA_ARGS__))
+#define LAPACK_COMPLEX(wide, name, ...) ((wide) ? z##name##_(__VA_ARGS__) : c##name##_(__VA_ARGS__))
+/* Of a linalg_batch b, by its dtype; PAIR: where complex numbers have another name. */
+#define LAPACK_PAIR(b, real, unitary, ...)                                                         \
+    ((b)->paired ? LAPACK_COMPLEX((b)->wide, unitary, __VA_ARGS__)                                 \
+                 : LAPACK_REAL((b)->wide, real, __VA_ARGS__))
+#define LAPACK(b, name, ...) LAPACK_PAIR(b, name, name, __VA_ARGS__)
 
 /* The matrices of a batch: count of them, m by n each. */
 typedef struct linalg_batch {
     int64_t count;
     int m, n;
-    bool wide;   /* double */
+    bool wide;   /* double, or complex of doubles */
+    bool paired; /* complex */
     size_t item; /* bytes of an element */
 } linalg_batch;
 
@@ -49,6 +54,13 @@ static inline void linalg_put(bool wide, void *p, int64_t i, double v) {
     if (wide) ((double *)p)[i] = v;
     else ((float *)p)[i] = (float)v;
 }
+/* Element i of an array of items: out[to] = in[from], or 0. */
+static inline void linalg_move(size_t item, void *out, int64_t to, const void *in, int64_t from) {
+    memcpy((char *)out + (size_t)to * item, (const char *)in + (size_t)from * item, item);
+}
+static inline void linalg_clear(size_t item, void *p, int64_t i) {
+    memset((char *)p + (size_t)i * item, 0, item);
+}
 
 /* Of a tensor with at least two dims; fails beyond LAPACK's 31-bit sizes. Makes LAPACK serial. */
 ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out);
@@ -58,15 +70,18 @@ ctsc_status linalg_rows(diag *d, tensor *t, tensor **out);
 /* A tensor of t's batch dims followed by the n sizes of `tail`. */
 ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t *tail,
                        tensor **out);
+/* Ones on the diagonals of the n x n matrices of t, zeros elsewhere. */
+void linalg_identity(tensor *t, int64_t n);
+/* In place, of a contiguous tensor; nothing to do for real ones. */
+void linalg_conjugate(tensor *t);
 /* Zeroes what lies below (or above) the diagonal of the column-major matrices of t: rows by cols
  * each. */
 void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper);
 
 ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const char *arg);
 ctsc_status linalg_check_square(diag *d, const tensor *t, const char *op);
-/* Float or double; others as PyTorch words it: integers by `op`, half by the CPU kernel's name. */
-ctsc_status linalg_check_float(op_ctx *cx, const tensor *t, const char *op, const char *kernel);
-/* The same, or complex. */
+/* Float, double or complex of these; others as PyTorch words it: integers by `op`, half by the CPU
+ * kernel's name. */
 ctsc_status linalg_check_inexact(op_ctx *cx, const tensor *t, const char *op, const char *kernel);
 ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op);
 
@@ -81,9 +96,10 @@ ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **compute
  * int32 [..]. */
 ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pivots,
                               tensor **info);
-/* Solves A x = b (or transposed) in place: b is column-major with the batch of lu. */
+/* Solves A x = b in place, or with A transposed ('T') or adjoint ('C') instead of as it is ('N'):
+ * b is column-major with the batch of lu. */
 ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *pivots, tensor *b,
-                                    bool transposed);
+                                    char how);
 /* The first nonzero of an int32 tensor, and its index; 0 if there is none. */
 int linalg_first_error(const tensor *info, int64_t *index);
 

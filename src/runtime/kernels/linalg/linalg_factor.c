@@ -14,15 +14,27 @@ LAPACK_DECLARE(potrs, const char *uplo, const int *n, const int *nrhs, const voi
                const int *lda, void *b, const int *ldb, int *info);
 LAPACK_DECLARE(geqrf, const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
                const int *lwork, int *info);
-LAPACK_DECLARE(orgqr, const int *m, const int *n, const int *k, void *a, const int *lda,
-               const void *tau, void *work, const int *lwork, int *info);
-LAPACK_DECLARE(ormqr, const char *side, const char *trans, const int *m, const int *n, const int *k,
-               const void *a, const int *lda, const void *tau, void *c, const int *ldc, void *work,
-               const int *lwork, int *info);
-LAPACK_DECLARE(sytrf, const char *uplo, const int *n, void *a, const int *lda, int *pivots,
-               void *work, const int *lwork, int *info);
-LAPACK_DECLARE(sytrs, const char *uplo, const int *n, const int *nrhs, const void *a,
-               const int *lda, const int *pivots, void *b, const int *ldb, int *info);
+#define ORGQR_ARGS                                                                                 \
+    const int *m, const int *n, const int *k, void *a, const int *lda, const void *tau,            \
+        void *work, const int *lwork, int *info
+LAPACK_DECLARE_REAL(orgqr, ORGQR_ARGS);
+LAPACK_DECLARE_COMPLEX(ungqr, ORGQR_ARGS);
+#define ORMQR_ARGS                                                                                 \
+    const char *side, const char *trans, const int *m, const int *n, const int *k, const void *a,  \
+        const int *lda, const void *tau, void *c, const int *ldc, void *work, const int *lwork,    \
+        int *info
+LAPACK_DECLARE_REAL(ormqr, ORMQR_ARGS);
+LAPACK_DECLARE_COMPLEX(unmqr, ORMQR_ARGS);
+#define SYTRF_ARGS                                                                                 \
+    const char *uplo, const int *n, void *a, const int *lda, int *pivots, void *work,              \
+        const int *lwork, int *info
+LAPACK_DECLARE(sytrf, SYTRF_ARGS);
+LAPACK_DECLARE_COMPLEX(hetrf, SYTRF_ARGS);
+#define SYTRS_ARGS                                                                                 \
+    const char *uplo, const int *n, const int *nrhs, const void *a, const int *lda,                \
+        const int *pivots, void *b, const int *ldb, int *info
+LAPACK_DECLARE(sytrs, SYTRS_ARGS);
+LAPACK_DECLARE_COMPLEX(hetrs, SYTRS_ARGS);
 LAPACK_DECLARE(trsm, const char *side, const char *uplo, const char *trans, const char *unit,
                const int *m, const int *n, const void *alpha, const void *a, const int *lda,
                void *b, const int *ldb);
@@ -46,7 +58,7 @@ static ctsc_status cholesky_compute(diag *d, const tensor *a, bool upper, tensor
     for (int64_t i = 0; i < b.count; i++) {
         int failed = 0;
         if (b.n)
-            LAPACK(b.wide, potrf, upper ? "U" : "L", &b.n, linalg_at(&b, f, i, (int64_t)b.n * b.n),
+            LAPACK(&b, potrf, upper ? "U" : "L", &b.n, linalg_at(&b, f, i, (int64_t)b.n * b.n),
                    &lda, &failed);
         TENSOR_AT(info, int32_t)[i] = failed;
     }
@@ -62,7 +74,7 @@ static ctsc_status cholesky_run(op_ctx *cx, const value *args, const char *name,
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *r[2];
     TRY(linalg_check_square(d, a, name));
-    TRY(linalg_check_float(cx, a, strcmp(name, "cholesky") == 0 ? NULL : name, "cholesky_cpu"));
+    TRY(linalg_check_inexact(cx, a, strcmp(name, "cholesky") == 0 ? NULL : name, "cholesky_cpu"));
     TRY(cholesky_compute(d, a, arg_bool(&args[1]), r));
     int64_t index;
     int error = check ? linalg_first_error(r[1], &index) : 0;
@@ -105,18 +117,18 @@ ctsc_status op_cholesky_inverse(op_ctx *cx, const value *args, value *results) {
     bool upper = arg_bool(&args[1]);
     linalg_batch b;
     TRY(linalg_check_square(d, a, "cholesky_inverse"));
-    TRY(linalg_check_float(cx, a, NULL, "cholesky_inverse_out_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "cholesky_inverse_out_cpu"));
     TRY(linalg_describe(d, a, &b));
     TRY(linalg_columns(d, a, &f));
     int lda = factor_ld(b.n), n = b.n, failed;
     for (int64_t i = 0; n && i < b.count; i++) {
         char *p = linalg_at(&b, f, i, (int64_t)n * n);
-        LAPACK(b.wide, potri, upper ? "U" : "L", &n, p, &lda, &failed);
+        LAPACK(&b, potri, upper ? "U" : "L", &n, p, &lda, &failed);
         for (int64_t c = 0; c < n; c++) /* only one triangle was written */
             for (int64_t row = 0; row < c; row++) {
-                int64_t high = c * n + row, low = row * n + c;
-                linalg_put(b.wide, p, upper ? low : high,
-                           linalg_get(b.wide, p, upper ? high : low));
+                int64_t high = c * n + row, low = row * n + c, to = upper ? low : high;
+                linalg_move(b.item, p, to, p, upper ? high : low);
+                if (b.paired) linalg_put(b.wide, p, 2 * to + 1, -linalg_get(b.wide, p, 2 * to + 1));
             }
     }
     TRY(linalg_rows(d, f, &r));
@@ -148,7 +160,7 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
                          "%s should have at least 2 dimensions, but has %d dimensions instead",
                          x->ndim < 2 ? "b" : "u", x->ndim < 2 ? x->ndim : a->ndim);
     TRY(factor_check_solve(d, a, x, "cholesky_solve"));
-    TRY(linalg_check_float(cx, x, NULL, "cholesky_solve_cpu"));
+    TRY(linalg_check_inexact(cx, x, NULL, "cholesky_solve_cpu"));
     TRY(linalg_check_same_dtype(d, a, x, "cholesky_solve"));
     TRY(linalg_broadcast(d, a, x, &wa, &wx));
     linalg_batch b;
@@ -158,7 +170,7 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     if (st == CTSC_OK) {
         int lda = factor_ld(b.m), failed;
         for (int64_t i = 0; b.m && b.n && i < b.count; i++)
-            LAPACK(b.wide, potrs, arg_bool(&args[2]) ? "U" : "L", &b.m, &b.n,
+            LAPACK(&b, potrs, arg_bool(&args[2]) ? "U" : "L", &b.m, &b.n,
                    linalg_at(&b, fa, i, (int64_t)b.m * b.m), &lda,
                    linalg_at(&b, fx, i, (int64_t)b.m * b.n), &lda, &failed);
     }
@@ -190,7 +202,7 @@ static ctsc_status qr_factor(diag *d, const tensor *a, tensor **f, tensor **tau)
         return st;
     }
     for (int64_t i = 0; k && i < b.count; i++)
-        LAPACK(b.wide, geqrf, &b.m, &b.n, linalg_at(&b, *f, i, (int64_t)b.m * b.n), &lda,
+        LAPACK(&b, geqrf, &b.m, &b.n, linalg_at(&b, *f, i, (int64_t)b.m * b.n), &lda,
                linalg_at(&b, *tau, i, k), work, &lwork, &failed);
     mem_free(work);
     return CTSC_OK;
@@ -201,12 +213,13 @@ static ctsc_status qr_factor(diag *d, const tensor *a, tensor **f, tensor **tau)
 static ctsc_status qr_expand(diag *d, tensor *q, const tensor *tau, int64_t count) {
     int m = (int)q->sizes[q->ndim - 1], n = (int)q->sizes[q->ndim - 2];
     int k = (int)tau->sizes[tau->ndim - 1], lda = factor_ld(m), lwork = factor_ld(n) * 32, failed;
-    bool wide = q->dtype == DT_FLOAT64;
-    void *work = mem_alloc((size_t)lwork * dtype_size((dtype)q->dtype));
+    linalg_batch b;
+    TRY(linalg_describe(d, q, &b));
+    void *work = mem_alloc((size_t)lwork * b.item);
     if (!work) return diag_no_memory(d);
     for (int64_t i = 0; m && n && i < count; i++)
-        LAPACK(wide, orgqr, &m, &n, &k, linalg_at(NULL, q, i, (int64_t)m * n), &lda,
-               linalg_at(NULL, tau, i, k), work, &lwork, &failed);
+        LAPACK_PAIR(&b, orgqr, ungqr, &m, &n, &k, linalg_at(NULL, q, i, (int64_t)m * n), &lda,
+                    linalg_at(NULL, tau, i, k), work, &lwork, &failed);
     mem_free(work);
     return CTSC_OK;
 }
@@ -225,14 +238,14 @@ static void qr_copy_columns(const tensor *from, tensor *to, int64_t rows, int64_
 /* The upper triangle of the first `rows` rows of f (column-major [.., n, m]) as [.., rows, n]. */
 static ctsc_status qr_make_r(diag *d, const tensor *f, int64_t rows, tensor **out) {
     int64_t n = f->sizes[f->ndim - 2], m = f->sizes[f->ndim - 1], size[2] = {rows, n};
-    bool wide = f->dtype == DT_FLOAT64;
+    size_t item = dtype_size((dtype)f->dtype);
     TRY(linalg_new(d, f, (dtype)f->dtype, 2, size, out));
+    memset(tensor_data(*out), 0, (size_t)(*out)->numel * item);
     for (int64_t i = 0; (*out)->numel && i < (*out)->numel / (rows * n); i++) {
         const void *p = linalg_at(NULL, f, i, m * n);
         void *q = linalg_at(NULL, *out, i, rows * n);
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < n; c++)
-                linalg_put(wide, q, r * n + c, r <= c ? linalg_get(wide, p, c * m + r) : 0);
+            for (int64_t c = r; c < n; c++) linalg_move(item, q, r * n + c, p, c * m + r);
     }
     return CTSC_OK;
 }
@@ -270,7 +283,7 @@ ctsc_status op_linalg_qr(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *r[2];
     const char *mode = args[1].u.str->bytes;
     TRY(linalg_check_matrix(cx->diag, a, "linalg.qr", "A"));
-    TRY(linalg_check_float(cx, a, "linalg.qr", "geqrf_cpu"));
+    TRY(linalg_check_inexact(cx, a, "linalg.qr", "geqrf_cpu"));
     char m = strcmp(mode, "reduced") == 0    ? 'r'
              : strcmp(mode, "complete") == 0 ? 'c'
              : strcmp(mode, "r") == 0        ? 'R'
@@ -289,7 +302,7 @@ ctsc_status op_linalg_qr(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_qr(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *r[2];
     TRY(linalg_check_matrix(cx->diag, a, "linalg.qr", "A"));
-    TRY(linalg_check_float(cx, a, "linalg.qr", "geqrf_cpu"));
+    TRY(linalg_check_inexact(cx, a, "linalg.qr", "geqrf_cpu"));
     TRY(qr_compute(cx->diag, a, arg_bool(&args[1]) ? 'r' : 'c', r));
     return linalg_finish(cx, args, 2, r, results);
 }
@@ -298,7 +311,7 @@ ctsc_status op_geqrf(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *f, *r[2];
     TRY(linalg_check_matrix(d, a, "torch.geqrf", "input"));
-    TRY(linalg_check_float(cx, a, NULL, "geqrf_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "geqrf_cpu"));
     TRY(qr_factor(d, a, &f, &r[1]));
     ctsc_status st = linalg_rows(d, f, &r[0]);
     if (st != CTSC_OK) {
@@ -332,7 +345,7 @@ static ctsc_status householder_check(op_ctx *cx, const tensor *a, const tensor *
     if (tau->dtype != a->dtype)
         return diag_fail(d, CTSC_FAILED, "%s: tau dtype %s does not match input dtype %s", name,
                          dtype_table[tau->dtype].torch_name, dtype_table[a->dtype].torch_name);
-    return linalg_check_float(cx, a, NULL, "orgqr_cpu");
+    return linalg_check_inexact(cx, a, NULL, "orgqr_cpu");
 }
 
 /* (input, tau) */
@@ -360,7 +373,7 @@ ctsc_status op_ormqr(op_ctx *cx, const value *args, value *results) {
     if (a->ndim < 2 || c->ndim != a->ndim || tau->ndim != a->ndim - 1 || c->dtype != a->dtype ||
         tau->dtype != a->dtype)
         return diag_fail(d, CTSC_FAILED, "torch.ormqr: input, tau and other do not fit");
-    TRY(linalg_check_float(cx, a, NULL, "ormqr_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "ormqr_cpu"));
     linalg_batch b;
     TRY(linalg_describe(d, c, &b));
     int64_t rows = a->sizes[a->ndim - 2], k64 = tau->sizes[tau->ndim - 1];
@@ -376,9 +389,13 @@ ctsc_status op_ormqr(op_ctx *cx, const value *args, value *results) {
     void *work = st == CTSC_OK ? mem_alloc((size_t)lwork * b.item) : NULL;
     if (st == CTSC_OK && !work) st = diag_no_memory(d);
     for (int64_t i = 0; st == CTSC_OK && b.m && b.n && i < b.count; i++)
-        LAPACK(b.wide, ormqr, left ? "L" : "R", trans ? "T" : "N", &b.m, &b.n, &k,
-               linalg_at(&b, fa, i, rows * a->sizes[a->ndim - 1]), &lda, linalg_at(&b, flat, i, k),
-               linalg_at(&b, fc, i, (int64_t)b.m * b.n), &ldc, work, &lwork, &failed);
+        LAPACK_PAIR(&b, ormqr, unmqr, left ? "L" : "R",
+                    !trans     ? "N"
+                    : b.paired ? "C"
+                               : "T",
+                    &b.m, &b.n, &k, linalg_at(&b, fa, i, rows * a->sizes[a->ndim - 1]), &lda,
+                    linalg_at(&b, flat, i, k), linalg_at(&b, fc, i, (int64_t)b.m * b.n), &ldc, work,
+                    &lwork, &failed);
     mem_free(work);
     tensor_unref(fa);
     tensor_unref(flat);
@@ -390,7 +407,7 @@ ctsc_status op_ormqr(op_ctx *cx, const value *args, value *results) {
 /* ---- LDL ------------------------------------------------------------------------------------- */
 
 /* r: LD, pivots, info */
-static ctsc_status ldl_compute(diag *d, const tensor *a, tensor **r) {
+static ctsc_status ldl_compute(diag *d, const tensor *a, bool hermitian, tensor **r) {
     linalg_batch b;
     TRY(linalg_describe(d, a, &b));
     int64_t tail = b.n;
@@ -403,9 +420,11 @@ static ctsc_status ldl_compute(diag *d, const tensor *a, tensor **r) {
     if (st == CTSC_OK && !work) st = diag_no_memory(d);
     for (int64_t i = 0; st == CTSC_OK && i < b.count; i++) {
         int failed = 0;
-        if (b.n)
-            LAPACK(b.wide, sytrf, "L", &b.n, linalg_at(&b, f, i, (int64_t)b.n * b.n), &lda,
-                   TENSOR_AT(p, int32_t) + i * b.n, work, &lwork, &failed);
+        void *matrix = linalg_at(&b, f, i, (int64_t)b.n * b.n);
+        int32_t *pivots = TENSOR_AT(p, int32_t) + i * b.n;
+        if (b.n && b.paired && hermitian)
+            LAPACK_COMPLEX(b.wide, hetrf, "L", &b.n, matrix, &lda, pivots, work, &lwork, &failed);
+        else if (b.n) LAPACK(&b, sytrf, "L", &b.n, matrix, &lda, pivots, work, &lwork, &failed);
         TENSOR_AT(info, int32_t)[i] = failed;
     }
     mem_free(work);
@@ -431,8 +450,8 @@ static ctsc_status ldl_run(op_ctx *cx, const value *args, int nresults, bool che
     tensor *a = arg_tensor(&args[0]), *r[3];
     int64_t index;
     TRY(linalg_check_square(cx->diag, a, "torch.linalg.ldl_factor_ex"));
-    TRY(linalg_check_float(cx, a, "torch.linalg.ldl_factor_ex", "ldl_factor_cpu"));
-    TRY(ldl_compute(cx->diag, a, r));
+    TRY(linalg_check_inexact(cx, a, "torch.linalg.ldl_factor_ex", "ldl_factor_cpu"));
+    TRY(ldl_compute(cx->diag, a, arg_bool(&args[1]), r));
     if (check && linalg_first_error(r[2], &index)) {
         int code = TENSOR_AT(r[2], int32_t)[index];
         for (int i = 0; i < 3; i++) tensor_unref(r[i]);
@@ -456,7 +475,7 @@ static ctsc_status ldl_solve_check(op_ctx *cx, const tensor *ld, const tensor *p
     const char *name = "torch.linalg.ldl_solve";
     TRY(linalg_check_square(d, ld, name));
     TRY(linalg_check_matrix(d, b, name, "B"));
-    TRY(linalg_check_float(cx, ld, name, "ldl_solve_cpu"));
+    TRY(linalg_check_inexact(cx, ld, name, "ldl_solve_cpu"));
     if (b->sizes[b->ndim - 2] != ld->sizes[ld->ndim - 1])
         return diag_fail(
             d, CTSC_FAILED,
@@ -506,10 +525,14 @@ ctsc_status op_linalg_ldl_solve(op_ctx *cx, const value *args, value *results) {
     if (st == CTSC_OK && b.m && !ldl_pivots_valid(flat, b.m))
         st = diag_fail(d, CTSC_FAILED, "torch.linalg.ldl_solve: pivots are not those of a factor");
     int lda = factor_ld(b.m), failed;
-    for (int64_t i = 0; st == CTSC_OK && b.m && b.n && i < b.count; i++)
-        LAPACK(b.wide, sytrs, "L", &b.m, &b.n, linalg_at(&b, fl, i, (int64_t)b.m * b.m), &lda,
-               TENSOR_AT(flat, int32_t) + i * b.m, linalg_at(&b, fb, i, (int64_t)b.m * b.n), &lda,
-               &failed);
+    for (int64_t i = 0; st == CTSC_OK && b.m && b.n && i < b.count; i++) {
+        const void *factor = linalg_at(&b, fl, i, (int64_t)b.m * b.m);
+        const int32_t *pivot = TENSOR_AT(flat, int32_t) + i * b.m;
+        void *x = linalg_at(&b, fb, i, (int64_t)b.m * b.n);
+        if (b.paired && arg_bool(&args[3]))
+            LAPACK_COMPLEX(b.wide, hetrs, "L", &b.m, &b.n, factor, &lda, pivot, x, &lda, &failed);
+        else LAPACK(&b, sytrs, "L", &b.m, &b.n, factor, &lda, pivot, x, &lda, &failed);
+    }
     tensor_unref(wl);
     tensor_unref(wb);
     tensor_unref(fl);
@@ -537,11 +560,11 @@ static ctsc_status triangular_solve(diag *d, tensor *a, tensor *b, triangular_ca
     if (st == CTSC_OK) st = linalg_columns(d, wa, &fa);
     if (st == CTSC_OK) st = linalg_columns(d, wb, &fb);
     int na = c.left ? s.m : s.n, lda = factor_ld(na), ldb = factor_ld(s.m);
-    const double one_d = 1;
-    const float one_f = 1;
+    const double one_d[2] = {1, 0};
+    const float one_f[2] = {1, 0};
     for (int64_t i = 0; st == CTSC_OK && s.m && s.n && i < s.count; i++)
-        LAPACK(s.wide, trsm, c.left ? "L" : "R", c.upper ? "U" : "L", c.transposed ? "T" : "N",
-               c.unit ? "U" : "N", &s.m, &s.n, s.wide ? (const void *)&one_d : (const void *)&one_f,
+        LAPACK(&s, trsm, c.left ? "L" : "R", c.upper ? "U" : "L", c.transposed ? "T" : "N",
+               c.unit ? "U" : "N", &s.m, &s.n, s.wide ? (const void *)one_d : (const void *)one_f,
                linalg_at(&s, fa, i, (int64_t)na * na), &lda,
                linalg_at(&s, fb, i, (int64_t)s.m * s.n), &ldb);
     tensor_unref(wa);
@@ -577,7 +600,7 @@ ctsc_status op_linalg_solve_triangular(op_ctx *cx, const value *args, value *res
                          "%lldx%lld)",
                          name, c.left ? "AX = B" : "XA = B", n, n, m, k);
     TRY(linalg_check_same_dtype(d, a, b, name));
-    TRY(linalg_check_float(cx, a, NULL, "triangular_solve_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "triangular_solve_cpu"));
     TRY(triangular_solve(d, a, b, c, &x, NULL));
     return linalg_finish(cx, args, 1, &x, results);
 }
@@ -606,7 +629,7 @@ ctsc_status op_triangular_solve(op_ctx *cx, const value *args, value *results) {
                 i ? "A" : "b", t->ndim);
     }
     TRY(factor_check_solve(d, a, b, "triangular_solve"));
-    TRY(linalg_check_float(cx, a, NULL, "triangular_solve_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "triangular_solve_cpu"));
     TRY(triangular_solve(d, a, b, c, &r[0], &r[1]));
     return linalg_finish(cx, args, 2, r, results);
 }

@@ -10,15 +10,16 @@
 
 LAPACK_DECLARE(gels, const char *trans, const int *m, const int *n, const int *nrhs, void *a,
                const int *lda, void *b, const int *ldb, void *work, const int *lwork, int *info);
-LAPACK_DECLARE(gelsy, const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b,
-               const int *ldb, int *jpvt, const void *rcond, int *rank, void *work,
-               const int *lwork, int *info);
-LAPACK_DECLARE(gelss, const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b,
-               const int *ldb, void *s, const void *rcond, int *rank, void *work, const int *lwork,
-               int *info);
-LAPACK_DECLARE(gelsd, const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b,
-               const int *ldb, void *s, const void *rcond, int *rank, void *work, const int *lwork,
-               int *iwork, int *info);
+/* Complex ones want room for reals besides. */
+#define LSTSQ_ARGS(values)                                                                         \
+    const int *m, const int *n, const int *nrhs, void *a, const int *lda, void *b, const int *ldb, \
+        values, const void *rcond, int *rank, void *work, const int *lwork
+LAPACK_DECLARE_REAL(gelsy, LSTSQ_ARGS(int *jpvt), int *info);
+LAPACK_DECLARE_COMPLEX(gelsy, LSTSQ_ARGS(int *jpvt), void *rwork, int *info);
+LAPACK_DECLARE_REAL(gelss, LSTSQ_ARGS(void *s), int *info);
+LAPACK_DECLARE_COMPLEX(gelss, LSTSQ_ARGS(void *s), void *rwork, int *info);
+LAPACK_DECLARE_REAL(gelsd, LSTSQ_ARGS(void *s), int *iwork, int *info);
+LAPACK_DECLARE_COMPLEX(gelsd, LSTSQ_ARGS(void *s), void *rwork, int *iwork, int *info);
 
 typedef enum lstsq_driver { LSTSQ_GELS, LSTSQ_GELSY, LSTSQ_GELSD, LSTSQ_GELSS } lstsq_driver;
 
@@ -32,8 +33,9 @@ typedef struct lstsq_call {
 } lstsq_call;
 
 /* One matrix, or, with lwork == -1, the question for the room needed (answered in work[0],
- * iwork[0]). */
-static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, int *iwork) {
+ * reals[0], iwork[0]). */
+static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, void *reals,
+                     int *iwork) {
     const linalg_batch *z = &c->size;
     int lda = z->m > 1 ? z->m : 1, ldb = c->rows > 1 ? c->rows : 1, failed = 0, rank = 0;
     float rcond_f = (float)c->rcond;
@@ -43,20 +45,32 @@ static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, int 
     void *s = c->s ? linalg_at(z, c->s, i, z->m < z->n ? z->m : z->n) : NULL;
     switch (c->driver) {
     case LSTSQ_GELS:
-        LAPACK(z->wide, gels, "N", &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, work, &lwork, &failed);
+        LAPACK(z, gels, "N", &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, work, &lwork, &failed);
         break;
     case LSTSQ_GELSY:
         if (lwork != -1) memset(iwork, 0, (size_t)z->n * sizeof(int));
-        LAPACK(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond, &rank, work,
-               &lwork, &failed);
+        if (z->paired)
+            LAPACK_COMPLEX(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond,
+                           &rank, work, &lwork, reals, &failed);
+        else
+            LAPACK_REAL(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond,
+                        &rank, work, &lwork, &failed);
         break;
     case LSTSQ_GELSS:
-        LAPACK(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
-               &lwork, &failed);
+        if (z->paired)
+            LAPACK_COMPLEX(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond,
+                           &rank, work, &lwork, reals, &failed);
+        else
+            LAPACK_REAL(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank,
+                        work, &lwork, &failed);
         break;
     case LSTSQ_GELSD:
-        LAPACK(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
-               &lwork, iwork, &failed);
+        if (z->paired)
+            LAPACK_COMPLEX(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond,
+                           &rank, work, &lwork, reals, iwork, &failed);
+        else
+            LAPACK_REAL(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank,
+                        work, &lwork, iwork, &failed);
         break;
     }
     if (lwork != -1 && c->driver != LSTSQ_GELS) TENSOR_AT(c->rank, int64_t)[i] = rank;
@@ -64,7 +78,7 @@ static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, int 
 }
 
 static ctsc_status lstsq_solve(diag *d, lstsq_call *c) {
-    double asked = 0;
+    double asked[2] = {0}, reals_asked = 0;
     int iasked = 0, failed = 0;
     size_t bytes;
     if (c->size.m == 0 || c->size.n == 0 || c->nrhs == 0 || c->size.count == 0) {
@@ -73,16 +87,23 @@ static ctsc_status lstsq_solve(diag *d, lstsq_call *c) {
             memset(tensor_data(c->rank), 0, (size_t)c->rank->numel * sizeof(int64_t));
         return CTSC_OK;
     }
-    lstsq_one(c, 0, &asked, -1, &iasked);
-    double want = linalg_get(c->size.wide, &asked, 0);
+    lstsq_one(c, 0, asked, -1, &reals_asked, &iasked);
+    double want = linalg_get(c->size.wide, asked, 0);
     int lwork = want > INT32_MAX - 1 ? INT32_MAX : (int)want + 1;
     if (iasked < c->size.n) iasked = c->size.n;
     void *work = size_mul((size_t)lwork, c->size.item, &bytes) ? mem_alloc(bytes) : NULL;
     int *iwork = mem_alloc((size_t)iasked * sizeof(int));
-    for (int64_t i = 0; work && iwork && !failed && i < c->size.count; i++)
-        failed = lstsq_one(c, i, work, lwork, iwork);
-    ctsc_status st = work && iwork ? CTSC_OK : diag_no_memory(d);
+    /* gelsy wants 2n reals, gelss 5 min(m, n); gelsd says how many */
+    size_t count = 5 * (size_t)c->rows;
+    double want_reals = c->driver == LSTSQ_GELSD ? linalg_get(c->size.wide, &reals_asked, 0) : 0;
+    if (want_reals > (double)count) count = (size_t)want_reals;
+    void *reals = mem_alloc(count * sizeof(double));
+    bool room = work && iwork && reals;
+    for (int64_t i = 0; room && !failed && i < c->size.count; i++)
+        failed = lstsq_one(c, i, work, lwork, reals, iwork);
+    ctsc_status st = room ? CTSC_OK : diag_no_memory(d);
     mem_free(work);
+    mem_free(reals);
     mem_free(iwork);
     if (st == CTSC_OK && failed)
         st = diag_fail(
@@ -98,14 +119,16 @@ static ctsc_status lstsq_solve(diag *d, lstsq_call *c) {
 static ctsc_status lstsq_residuals(diag *d, const lstsq_call *c, const tensor *like, tensor **out) {
     int64_t none = 0, nrhs = c->nrhs;
     bool full = c->size.m > c->size.n && c->driver != LSTSQ_GELSY;
+    int parts = c->size.paired ? 2 : 1;
     for (int64_t i = 0; full && c->driver != LSTSQ_GELS && i < c->rank->numel; i++)
         full = TENSOR_AT(c->rank, int64_t)[i] == c->size.n;
-    if (!full) return tensor_new(d, (dtype)like->dtype, 1, &none, out);
-    TRY(linalg_new(d, like, (dtype)like->dtype, 1, &nrhs, out));
+    dtype real = dtype_part((dtype)like->dtype);
+    if (!full) return tensor_new(d, real, 1, &none, out);
+    TRY(linalg_new(d, like, real, 1, &nrhs, out));
     for (int64_t i = 0; i < (*out)->numel; i++) {
         const void *col = linalg_at(NULL, c->b, i, c->rows);
         double sum = 0;
-        for (int r = c->size.n; r < c->size.m; r++) {
+        for (int r = parts * c->size.n; r < parts * c->size.m; r++) {
             double v = linalg_get(c->size.wide, col, r);
             sum += v * v;
         }
@@ -179,8 +202,8 @@ static ctsc_status lstsq_run(diag *d, const tensor *a, const tensor *b, lstsq_dr
         st = driver == LSTSQ_GELS ? tensor_new(d, DT_INT64, 1, &none, &c.rank)
                                   : linalg_new(d, a, DT_INT64, 0, NULL, &c.rank);
     if (st == CTSC_OK)
-        st = values ? linalg_new(d, a, (dtype)a->dtype, 1, &k, &c.s)
-                    : tensor_new(d, (dtype)a->dtype, 1, &none, &c.s);
+        st = values ? linalg_new(d, a, dtype_part((dtype)a->dtype), 1, &k, &c.s)
+                    : tensor_new(d, dtype_part((dtype)a->dtype), 1, &none, &c.s);
     if (st == CTSC_OK) st = lstsq_solve(d, &c);
     if (st == CTSC_OK) st = lstsq_residuals(d, &c, a, &r[1]);
     if (st == CTSC_OK) {
@@ -214,7 +237,7 @@ ctsc_status op_linalg_lstsq(op_ctx *cx, const value *args, value *results) {
             "%s: Expected input and other to have the same dtype, but got input's dtype %s "
             "and other's dtype %s",
             name, dtype_table[a->dtype].ir_name, dtype_table[b->dtype].ir_name);
-    TRY(linalg_check_float(cx, a, NULL, "torch.linalg.lstsq_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "torch.linalg.lstsq_cpu"));
     lstsq_driver driver;
     TRY(lstsq_driver_of(d, &args[3], &driver));
     bool vector = b->ndim == a->ndim - 1;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * linalg_lu.c - LU factors and what comes of them: det, slogdet, inv, solve, lu_unpack.
- *
- * Factors, inverses, determinants and solutions are of real and of complex matrices; linalg.lu,
- * lu_unpack, lu_solve of real ones.
  * Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg/linalg.h"
@@ -13,10 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-LAPACK_DECLARE_ALL(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots,
-                   int *info);
-LAPACK_DECLARE_ALL(getrs, const char *trans, const int *n, const int *nrhs, const void *a,
-                   const int *lda, const int *pivots, void *b, const int *ldb, int *info);
+LAPACK_DECLARE(getrf, const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
+LAPACK_DECLARE(getrs, const char *trans, const int *n, const int *nrhs, const void *a,
+               const int *lda, const int *pivots, void *b, const int *ldb, int *info);
 
 ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pivots,
                               tensor **info) {
@@ -36,8 +32,8 @@ ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pi
     for (int64_t i = 0; i < b.count; i++) {
         int failed = 0;
         if (k)
-            LAPACK_ALL(a->dtype, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
-                       TENSOR_AT(p, int32_t) + i * k, &failed);
+            LAPACK(&b, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
+                   TENSOR_AT(p, int32_t) + i * k, &failed);
         TENSOR_AT(e, int32_t)[i] = failed;
     }
     *lu = f;
@@ -47,8 +43,9 @@ ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pi
 }
 
 ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *pivots, tensor *b,
-                                    bool transposed) {
+                                    char how) {
     linalg_batch f;
+    const char trans[2] = {how, 0};
     TRY(linalg_describe(d, lu, &f));
     int n = f.n, lda = n > 1 ? n : 1, failed;
     int64_t nrhs64 = b->sizes[b->ndim - 2];
@@ -56,15 +53,14 @@ ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *piv
     int nrhs = (int)nrhs64;
     if (n == 0 || nrhs == 0) return CTSC_OK;
     for (int64_t i = 0; i < f.count; i++)
-        LAPACK_ALL(lu->dtype, getrs, transposed ? "T" : "N", &n, &nrhs,
-                   linalg_at(&f, lu, i, (int64_t)n * n), &lda, TENSOR_AT(pivots, int32_t) + i * n,
-                   linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
+        LAPACK(&f, getrs, trans, &n, &nrhs, linalg_at(&f, lu, i, (int64_t)n * n), &lda,
+               TENSOR_AT(pivots, int32_t) + i * n, linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
     return CTSC_OK;
 }
 
 /* ---- factors as results ---------------------------------------------------------------------- */
 
-static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, bool real, const char *name) {
+static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, const char *name) {
     if (a->ndim < 2) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(a->ndim, a->sizes, &sb);
@@ -77,8 +73,7 @@ static ctsc_status lu_check(op_ctx *cx, const tensor *a, bool pivot, bool real, 
     if (!pivot)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
-    return real ? linalg_check_float(cx, a, NULL, "lu_cpu")
-                : linalg_check_inexact(cx, a, NULL, "lu_cpu");
+    return linalg_check_inexact(cx, a, NULL, "lu_cpu");
 }
 
 static ctsc_status lu_check_info(diag *d, const tensor *info, const char *name) {
@@ -99,7 +94,7 @@ static ctsc_status lu_check_info(diag *d, const tensor *info, const char *name) 
 static ctsc_status lu_factor(op_ctx *cx, const value *args, int nresults, const char *checked,
                              value *results) {
     tensor *a = arg_tensor(&args[0]), *r[3] = {NULL};
-    TRY(lu_check(cx, a, arg_bool(&args[1]), false, checked ? checked : "torch.lu_factor"));
+    TRY(lu_check(cx, a, arg_bool(&args[1]), checked ? checked : "torch.lu_factor"));
     TRY(linalg_lu_compute(cx->diag, a, &r[0], &r[1], &r[2]));
     ctsc_status st = checked ? lu_check_info(cx->diag, r[2], checked) : CTSC_OK;
     tensor *rows = NULL;
@@ -136,8 +131,8 @@ static ctsc_status lu_permutation(diag *d, const tensor *pivots, int64_t count, 
     if (!size_mul((size_t)m, sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *order = mem_alloc(bytes);
     if (!order) return diag_no_memory(d);
-    bool wide = p->dtype == DT_FLOAT64;
-    memset(tensor_data(p), 0, (size_t)p->numel * dtype_size((dtype)p->dtype));
+    dtype dt = (dtype)p->dtype;
+    memset(tensor_data(p), 0, (size_t)p->numel * dtype_size(dt));
     for (int64_t i = 0; i < count; i++) {
         const int32_t *pivot = TENSOR_AT(pivots, int32_t) + i * k;
         for (int64_t r = 0; r < m; r++) order[r] = r;
@@ -152,8 +147,9 @@ static ctsc_status lu_permutation(diag *d, const tensor *pivots, int64_t count, 
             order[r] = order[other];
             order[other] = t;
         }
-        void *matrix = linalg_at(NULL, p, i, m * m);
-        for (int64_t r = 0; r < m; r++) linalg_put(wide, matrix, order[r] * m + r, 1);
+        char *matrix = linalg_at(NULL, p, i, m * m);
+        for (int64_t r = 0; r < m; r++)
+            dtype_store_float(dt, matrix + (size_t)(order[r] * m + r) * dtype_size(dt), 1);
     }
     mem_free(order);
     return CTSC_OK;
@@ -162,19 +158,19 @@ static ctsc_status lu_permutation(diag *d, const tensor *pivots, int64_t count, 
 /* lu: rows contiguous [.., m, n] */
 static void lu_triangles(const tensor *lu, int64_t m, int64_t n, tensor *l, tensor *u) {
     int64_t k = m < n ? m : n, count = m > 0 && n > 0 ? lu->numel / (m * n) : 0;
-    bool wide = lu->dtype == DT_FLOAT64;
+    dtype dt = (dtype)lu->dtype;
+    size_t item = dtype_size(dt);
+    memset(tensor_data(l), 0, (size_t)l->numel * item);
+    memset(tensor_data(u), 0, (size_t)u->numel * item);
     for (int64_t i = 0; i < count; i++) {
         const void *p = linalg_at(NULL, lu, i, m * n);
-        void *pl = linalg_at(NULL, l, i, m * k), *pu = linalg_at(NULL, u, i, k * n);
-        for (int64_t r = 0; r < m; r++)
-            for (int64_t c = 0; c < k; c++)
-                linalg_put(wide, pl, r * k + c,
-                           r == c  ? 1
-                           : r > c ? linalg_get(wide, p, r * n + c)
-                                   : 0);
-        for (int64_t r = 0; r < k; r++)
-            for (int64_t c = 0; c < n; c++)
-                linalg_put(wide, pu, r * n + c, r <= c ? linalg_get(wide, p, r * n + c) : 0);
+        char *pl = linalg_at(NULL, l, i, m * k), *pu = linalg_at(NULL, u, i, k * n);
+        for (int64_t r = 0; r < m; r++) {
+            for (int64_t c = 0; c < k && c < r; c++) linalg_move(item, pl, r * k + c, p, r * n + c);
+            if (r >= k) continue;
+            dtype_store_float(dt, pl + (size_t)(r * k + r) * item, 1);
+            for (int64_t c = r; c < n; c++) linalg_move(item, pu, r * n + c, p, r * n + c);
+        }
     }
 }
 
@@ -212,7 +208,7 @@ static ctsc_status lu_unpack(diag *d, tensor *lu, tensor *pivots, bool data, boo
 /* (A, pivot) -> P, L, U */
 ctsc_status op_linalg_lu(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *lu, *pivots, *info, *rows, *r[3] = {NULL};
-    TRY(lu_check(cx, a, arg_bool(&args[1]), true, "linalg.lu"));
+    TRY(lu_check(cx, a, arg_bool(&args[1]), "linalg.lu"));
     TRY(linalg_lu_compute(cx->diag, a, &lu, &pivots, &info));
     tensor_unref(info);
     ctsc_status st = linalg_rows(cx->diag, lu, &rows);
@@ -234,7 +230,7 @@ ctsc_status op_lu_unpack(op_ctx *cx, const value *args, value *results) {
         return diag_fail(d, CTSC_FAILED,
                          "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of "
                          "torch.int32 dtype.");
-    TRY(linalg_check_float(cx, lu, NULL, "lu_unpack"));
+    TRY(linalg_check_inexact(cx, lu, NULL, "lu_unpack"));
     bool fits = pivots->ndim == lu->ndim - 1; /* the pivots need not be min(m, n) */
     for (int i = 0; fits && i < pivots->ndim - 1; i++) fits = pivots->sizes[i] == lu->sizes[i];
     if (permute && !fits)
@@ -348,16 +344,23 @@ ctsc_status op_linalg_slogdet_full(op_ctx *cx, const value *args, value *results
 
 ctsc_status op_logdet(op_ctx *cx, const value *args, value *results) {
     tensor *r[4] = {NULL};
-    if (dtype_is_complex((dtype)arg_tensor(&args[0])->dtype))
-        return op_refuse_dtype(cx, "logdet", (dtype)arg_tensor(&args[0])->dtype);
     TRY(lu_det(cx, arg_tensor(&args[0]), "logdet", true, r));
-    bool wide = r[0]->dtype == DT_FLOAT64;
-    for (int64_t i = 0; i < r[0]->numel; i++)
-        if (linalg_get(wide, tensor_data(r[0]), i) < 0) linalg_put(wide, tensor_data(r[1]), i, NAN);
-    tensor_unref(r[0]);
+    bool wide = r[1]->dtype == DT_FLOAT64, paired = dtype_is_complex((dtype)r[0]->dtype);
+    void *sign = tensor_data(r[0]), *logabs = tensor_data(r[1]);
+    for (int64_t i = 0; i < r[1]->numel; i++) {
+        double v = linalg_get(wide, logabs, i);
+        if (paired) { /* the sign's logarithm is added, in its place */
+            double re = linalg_get(wide, sign, 2 * i), im = linalg_get(wide, sign, 2 * i + 1);
+            linalg_put(wide, sign, 2 * i, log(hypot(re, im)) + v);
+            linalg_put(wide, sign, 2 * i + 1, atan2(im, re));
+        } else if (linalg_get(wide, sign, i) < 0) {
+            linalg_put(wide, logabs, i, NAN);
+        }
+    }
+    tensor_unref(r[paired ? 1 : 0]);
     tensor_unref(r[2]);
     tensor_unref(r[3]);
-    return op_return_tensor(results, r[1]);
+    return op_return_tensor(results, r[paired ? 0 : 1]);
 }
 
 /* ---- inverse --------------------------------------------------------------------------------- */
@@ -368,13 +371,8 @@ ctsc_status linalg_inverse_compute(diag *d, const tensor *a, tensor **out, tenso
     ctsc_status st = linalg_lu_compute(d, a, &lu, &pivots, &e);
     if (st == CTSC_OK) st = tensor_new_like(d, lu, (dtype)a->dtype, &x);
     if (st == CTSC_OK) {
-        bool wide = a->dtype == DT_FLOAT64 || a->dtype == DT_COMPLEX128;
-        int parts = dtype_is_complex((dtype)a->dtype) ? 2 : 1;
-        memset(tensor_data(x), 0, (size_t)x->numel * dtype_size((dtype)x->dtype));
-        for (int64_t i = 0; n && i < x->numel / (n * n); i++)
-            for (int64_t k = 0; k < n; k++)
-                linalg_put(wide, linalg_at(NULL, x, i, n * n), parts * (k * n + k), 1);
-        st = linalg_lu_solve_columns(d, lu, pivots, x, false);
+        linalg_identity(x, n);
+        st = linalg_lu_solve_columns(d, lu, pivots, x, 'N');
     }
     tensor_unref(lu);
     tensor_unref(pivots);
@@ -466,7 +464,7 @@ static ctsc_status solve_matrix(diag *d, tensor *a, tensor *b, bool left, tensor
     ctsc_status st = linalg_broadcast(d, a, b, &wide_a, &wide_b);
     if (st == CTSC_OK) st = linalg_lu_compute(d, wide_a, &r[1], &r[2], &r[3]);
     if (st == CTSC_OK) st = solve_load(d, wide_b, left, &x);
-    if (st == CTSC_OK) st = linalg_lu_solve_columns(d, r[1], r[2], x, !left);
+    if (st == CTSC_OK) st = linalg_lu_solve_columns(d, r[1], r[2], x, left ? 'N' : 'T');
     if (st == CTSC_OK) {
         st = solve_unload(d, x, left, &r[0]);
         x = NULL;
@@ -551,7 +549,7 @@ ctsc_status op_linalg_solve_ex_full(op_ctx *cx, const value *args, value *result
 static ctsc_status lu_solve_check(op_ctx *cx, const tensor *lu, const tensor *pivots,
                                   const tensor *b, bool left) {
     diag *d = cx->diag;
-    TRY(linalg_check_float(cx, lu, "linalg.lu_solve", "linalg.lu_solve"));
+    TRY(linalg_check_inexact(cx, lu, "linalg.lu_solve", "linalg.lu_solve"));
     if (lu->dtype != b->dtype)
         return diag_fail(
             d, CTSC_FAILED,
@@ -607,7 +605,12 @@ static ctsc_status lu_solve(op_ctx *cx, const value *args, tensor *lu, tensor *p
     if (st == CTSC_OK) st = tensor_contiguous(d, wide_p, &p);
     if (st == CTSC_OK) st = lu_check_pivots(d, p, lu->sizes[lu->ndim - 1]);
     if (st == CTSC_OK) st = solve_load(d, wide_b, left, &x);
-    if (st == CTSC_OK) st = linalg_lu_solve_columns(d, f, p, x, left ? adjoint : !adjoint);
+    /* X A' = B is A conj(X)^T = conj(B)^T */
+    bool turned = !left && adjoint;
+    if (st == CTSC_OK && turned) linalg_conjugate(x);
+    if (st == CTSC_OK)
+        st = linalg_lu_solve_columns(d, f, p, x, left == adjoint ? (left ? 'C' : 'T') : 'N');
+    if (st == CTSC_OK && turned) linalg_conjugate(x);
     if (st == CTSC_OK) {
         st = solve_unload(d, x, left, &r);
         x = NULL;

@@ -157,7 +157,7 @@ static ctsc_status exp_solve(diag *d, int64_t n, const double *p, double *q) {
         st = linalg_lu_compute(d, tp, &lu, &pivots, &info);
     }
     if (st == CTSC_OK) st = linalg_columns(d, tq, &cols);
-    if (st == CTSC_OK) st = linalg_lu_solve_columns(d, lu, pivots, cols, false);
+    if (st == CTSC_OK) st = linalg_lu_solve_columns(d, lu, pivots, cols, 'N');
     for (int64_t r = 0; st == CTSC_OK && r < n; r++)
         for (int64_t c = 0; c < n; c++) q[r * n + c] = TENSOR_AT(cols, double)[c * n + r];
     tensor_unref(tp);
@@ -192,31 +192,50 @@ static ctsc_status exp_matrix(diag *d, int64_t n, double *a, double *room) {
     return CTSC_OK;
 }
 
+/* A complex matrix x + iy is the real one [x, -y; y, x] of twice the size, and so is its
+ * exponential: an n x n matrix to there, or what is there back. */
+static void exp_embed(int64_t n, double *pairs, double *real, bool back) {
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t c = 0; c < n; c++) {
+            double *p = pairs + 2 * (r * n + c), *q = real + r * 2 * n + c;
+            if (back) {
+                p[0] = q[0];
+                p[1] = q[n * 2 * n];
+            } else {
+                q[0] = q[n * 2 * n + n] = p[0];
+                q[n * 2 * n] = p[1];
+                q[n] = -p[1];
+            }
+        }
+}
+
 /* (self) */
 ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *wide, *t = NULL, *rounded = NULL;
     TRY(linalg_check_square(d, a, "linalg.matrix_exp"));
-    if (!dtype_is_float((dtype)a->dtype)) {
-        if (dtype_is_complex((dtype)a->dtype))
-            return op_refuse_dtype(cx, "matrix_exp", (dtype)a->dtype);
+    bool paired = dtype_is_complex((dtype)a->dtype);
+    if (!dtype_is_float((dtype)a->dtype) && !paired)
         return diag_fail(d, CTSC_FAILED,
                          "matrix_exp: Expected a floating point or complex tensor as input. Got %s",
                          dtype_table[a->dtype].ir_name);
-    }
-    int64_t n = a->sizes[a->ndim - 1];
+    int64_t n = a->sizes[a->ndim - 1], side = paired ? 2 * n : n;
     size_t bytes;
-    TRY(tensor_to_dtype(d, a, DT_FLOAT64, &wide));
+    TRY(tensor_to_dtype(d, a, paired ? DT_COMPLEX128 : DT_FLOAT64, &wide));
     ctsc_status st = tensor_clone(d, wide, &t);
     tensor_unref(wide);
     if (st != CTSC_OK) return st;
-    double *room = NULL;
-    if (size_mul((size_t)n, (size_t)n, &bytes) && size_mul(bytes, 7 * sizeof(double), &bytes))
+    double *room = NULL; /* of exp_matrix, behind it the embedded matrix */
+    if (size_mul((size_t)side, (size_t)side, &bytes) && size_mul(bytes, 8 * sizeof(double), &bytes))
         room = mem_alloc(bytes);
     if (!room) st = diag_no_memory(d);
-    for (int64_t i = 0; st == CTSC_OK && n && i < t->numel / (n * n); i++)
-        st = limits_stop() ? limits_fail(d)
-                           : exp_matrix(d, n, TENSOR_AT(t, double) + i * n * n, room);
+    for (int64_t i = 0; st == CTSC_OK && n && i < t->numel / (n * n); i++) {
+        double *numbers = TENSOR_AT(t, double) + i * n * n * (paired ? 2 : 1);
+        double *matrix = paired ? room + 7 * side * side : numbers;
+        if (paired) exp_embed(n, numbers, matrix, false);
+        st = limits_stop() ? limits_fail(d) : exp_matrix(d, side, matrix, room);
+        if (paired) exp_embed(n, numbers, matrix, true);
+    }
     mem_free(room);
     if (st == CTSC_OK) st = tensor_to_dtype(d, t, (dtype)a->dtype, &rounded);
     tensor_unref(t);
@@ -252,6 +271,18 @@ ctsc_status op_compute_linear_combination(op_ctx *cx, const value *args, value *
 
 /* ---- vander ---------------------------------------------------------------------------------- */
 
+static void vander_complex(dtype dt, const char *x, int64_t n, char *out) {
+    bool wide = dt == DT_COMPLEX128;
+    double re = linalg_get(wide, x, 0), im = linalg_get(wide, x, 1), a = 1, b = 0;
+    for (int64_t k = 0; k < n; k++) {
+        linalg_put(wide, out, 2 * k, a);
+        linalg_put(wide, out, 2 * k + 1, b);
+        double next = a * re - b * im;
+        b = a * im + b * re;
+        a = next;
+    }
+}
+
 /* (x, N): powers 0 to N - 1 along a new last dim */
 ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
@@ -264,7 +295,7 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             "Bool");
     if (n <= 1) return diag_fail(d, CTSC_FAILED, "N must be greater than 1.");
-    if (dtype_is_complex(dt)) return op_refuse_dtype(cx, "linalg.vander", dt);
+    if (dt == DT_COMPLEX32) return op_refuse_dtype(cx, "linalg.vander", dt);
     if (x->ndim == TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
     if (dtype_is_int(dt)) dt = DT_INT64; /* what cumprod makes of integers */
     int ndim = x->ndim ? x->ndim : 1;    /* a 0-dim tensor counts as one of one element */
@@ -276,6 +307,10 @@ ctsc_status op_linalg_vander(op_ctx *cx, const value *args, value *results) {
     for (int64_t i = 0; st == CTSC_OK && i < x->numel; i++) {
         const char *p = (char *)tensor_data(flat) + (size_t)i * dtype_size((dtype)x->dtype);
         char *q = (char *)tensor_data(t) + (size_t)(i * n) * dtype_size(dt);
+        if (dtype_is_complex(dt)) {
+            vander_complex(dt, p, n, q);
+            continue;
+        }
         double v = dtype_load_float((dtype)x->dtype, p), power = 1;
         uint64_t w = dt == DT_INT64 ? (uint64_t)dtype_load_int((dtype)x->dtype, p) : 0, whole = 1;
         for (int64_t k = 0; k < n; k++, q += dtype_size(dt)) {

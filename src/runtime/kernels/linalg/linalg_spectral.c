@@ -11,14 +11,23 @@
 #include <stdio.h>
 #include <string.h>
 
-LAPACK_DECLARE(gesdd, const char *jobz, const int *m, const int *n, void *a, const int *lda,
-               void *s, void *u, const int *ldu, void *vt, const int *ldvt, void *work,
-               const int *lwork, int *iwork, int *info);
-LAPACK_DECLARE(syevd, const char *jobz, const char *uplo, const int *n, void *a, const int *lda,
-               void *w, void *work, const int *lwork, int *iwork, const int *liwork, int *info);
-LAPACK_DECLARE(geev, const char *jobvl, const char *jobvr, const int *n, void *a, const int *lda,
-               void *wr, void *wi, void *vl, const int *ldvl, void *vr, const int *ldvr, void *work,
-               const int *lwork, int *info);
+#define GESDD_ARGS                                                                                 \
+    const char *jobz, const int *m, const int *n, void *a, const int *lda, void *s, void *u,       \
+        const int *ldu, void *vt, const int *ldvt, void *work, const int *lwork
+LAPACK_DECLARE_REAL(gesdd, GESDD_ARGS, int *iwork, int *info);
+LAPACK_DECLARE_COMPLEX(gesdd, GESDD_ARGS, void *rwork, int *iwork, int *info);
+#define SYEVD_ARGS                                                                                 \
+    const char *jobz, const char *uplo, const int *n, void *a, const int *lda, void *w,            \
+        void *work, const int *lwork
+LAPACK_DECLARE_REAL(syevd, SYEVD_ARGS, int *iwork, const int *liwork, int *info);
+LAPACK_DECLARE_COMPLEX(heevd, SYEVD_ARGS, void *rwork, const int *lrwork, int *iwork,
+                       const int *liwork, int *info);
+LAPACK_DECLARE_REAL(geev, const char *jobvl, const char *jobvr, const int *n, void *a,
+                    const int *lda, void *wr, void *wi, void *vl, const int *ldvl, void *vr,
+                    const int *ldvr, void *work, const int *lwork, int *info);
+LAPACK_DECLARE_COMPLEX(geev, const char *jobvl, const char *jobvr, const int *n, void *a,
+                       const int *lda, void *w, void *vl, const int *ldvl, void *vr,
+                       const int *ldvr, void *work, const int *lwork, void *rwork, int *info);
 
 static int spectral_ld(int64_t n) { return n > 1 ? (int)n : 1; }
 
@@ -30,12 +39,21 @@ static int spectral_lwork(bool wide, const void *work) {
 
 /* ---- singular values ------------------------------------------------------------------------- */
 
-static void svd_identity(tensor *t, int64_t n) {
-    bool wide = t->dtype == DT_FLOAT64;
-    memset(tensor_data(t), 0, (size_t)t->numel * dtype_size((dtype)t->dtype));
-    for (int64_t i = 0; n && i < t->numel / (n * n); i++)
-        for (int64_t k = 0; k < n; k++)
-            linalg_put(wide, linalg_at(NULL, t, i, n * n), k * n + k, 1);
+/* The room for reals that complex gesdd wants, in elements: for every job and version of LAPACK. */
+static size_t svd_reals(int m, int n) {
+    size_t k = (size_t)(m < n ? m : n), longer = (size_t)(m < n ? n : m);
+    return k * (2 * longer + 5 * k + 7) + 1;
+}
+
+static void svd_one(const linalg_batch *b, const char *job, void *a, const int *lda, void *s,
+                    void *u, const int *ldu, void *vh, const int *ldvh, void *work,
+                    const int *lwork, void *reals, int *iwork, int *failed) {
+    if (b->paired)
+        LAPACK_COMPLEX(b->wide, gesdd, job, &b->m, &b->n, a, lda, s, u, ldu, vh, ldvh, work, lwork,
+                       reals, iwork, failed);
+    else
+        LAPACK_REAL(b->wide, gesdd, job, &b->m, &b->n, a, lda, s, u, ldu, vh, ldvh, work, lwork,
+                    iwork, failed);
 }
 
 /* a is overwritten. Returns LAPACK's code. */
@@ -43,26 +61,32 @@ static ctsc_status svd_batches(diag *d, const linalg_batch *b, char job, tensor 
                                tensor *s, tensor *vh, int *failed, int64_t *index) {
     int k = b->m < b->n ? b->m : b->n, lda = spectral_ld(b->m), ucols = job == 'A' ? b->m : k;
     int ldvt = spectral_ld(job == 'A' ? b->n : k), lwork = -1, one = 1;
-    double asked = 0;
     char text[2] = {job, 0};
     size_t bytes;
+    double asked[2] = {0}; /* of one element */
     int *iwork = mem_alloc((size_t)k * 8 * sizeof(int));
-    if (!iwork) return diag_no_memory(d);
-    LAPACK(b->wide, gesdd, text, &b->m, &b->n, tensor_data(a), &lda, tensor_data(s), NULL, &lda,
-           NULL, &ldvt, &asked, &lwork, iwork, failed);
-    lwork = spectral_lwork(b->wide, &asked);
+    void *reals = b->paired ? mem_alloc(svd_reals(b->m, b->n) * b->item / 2) : NULL;
+    if (!iwork || (b->paired && !reals)) {
+        mem_free(iwork);
+        mem_free(reals);
+        return diag_no_memory(d);
+    }
+    svd_one(b, text, tensor_data(a), &lda, tensor_data(s), NULL, &lda, NULL, &ldvt, asked, &lwork,
+            reals, iwork, failed);
+    lwork = spectral_lwork(b->wide, asked);
     void *work = size_mul((size_t)lwork, b->item, &bytes) ? mem_alloc(bytes) : NULL;
     *failed = 0;
     bool stopped = false;
     for (int64_t i = 0; work && *failed == 0 && i < b->count && !(stopped = limits_stop()); i++) {
         void *pu = job == 'N' ? NULL : linalg_at(b, u, i, (int64_t)b->m * ucols);
         void *pv = job == 'N' ? NULL : linalg_at(b, vh, i, (int64_t)b->n * ldvt);
-        LAPACK(b->wide, gesdd, text, &b->m, &b->n, linalg_at(b, a, i, (int64_t)b->m * b->n), &lda,
-               linalg_at(b, s, i, k), pu, job == 'N' ? &one : &lda, pv, job == 'N' ? &one : &ldvt,
-               work, &lwork, iwork, failed);
+        svd_one(b, text, linalg_at(b, a, i, (int64_t)b->m * b->n), &lda, linalg_at(b, s, i, k), pu,
+                job == 'N' ? &one : &lda, pv, job == 'N' ? &one : &ldvt, work, &lwork, reals, iwork,
+                failed);
         *index = i;
     }
     mem_free(iwork);
+    mem_free(reals);
     ctsc_status st = stopped ? limits_fail(d) : work ? CTSC_OK : diag_no_memory(d);
     mem_free(work);
     return st;
@@ -84,8 +108,9 @@ static ctsc_status svd_report(diag *d, const tensor *a, int failed, int64_t inde
 
 /* gesdd does not look for NaN in all releases. */
 static bool svd_finite(const tensor *t) {
-    bool wide = t->dtype == DT_FLOAT64;
-    for (int64_t i = 0; i < t->numel; i++)
+    bool wide = dtype_part((dtype)t->dtype) == DT_FLOAT64;
+    int64_t numbers = dtype_is_complex((dtype)t->dtype) ? 2 * t->numel : t->numel;
+    for (int64_t i = 0; i < numbers; i++)
         if (!isfinite(linalg_get(wide, tensor_data(t), i))) return false;
     return true;
 }
@@ -100,12 +125,12 @@ ctsc_status linalg_svd_compute(op_ctx *cx, const tensor *a, bool full, tensor **
     tensor *copy = NULL, *tu = NULL, *ts = NULL, *tv = NULL;
     int failed = 0;
     ctsc_status st = linalg_columns(d, a, &copy);
-    if (st == CTSC_OK) st = linalg_new(d, a, (dtype)a->dtype, 1, &k, &ts);
+    if (st == CTSC_OK) st = linalg_new(d, a, dtype_part((dtype)a->dtype), 1, &k, &ts);
     if (st == CTSC_OK && u) st = linalg_new(d, a, (dtype)a->dtype, 2, su, &tu);
     if (st == CTSC_OK && u) st = linalg_new(d, a, (dtype)a->dtype, 2, sv, &tv);
     if (st == CTSC_OK && k == 0 && u && full) {
-        svd_identity(tu, b.m);
-        svd_identity(tv, b.n);
+        linalg_identity(tu, b.m);
+        linalg_identity(tv, b.n);
     } else if (st == CTSC_OK && k && !svd_finite(copy)) {
         failed = -4;
     } else if (st == CTSC_OK && k) {
@@ -126,7 +151,7 @@ ctsc_status linalg_svd_compute(op_ctx *cx, const tensor *a, bool full, tensor **
 
 static ctsc_status svd_check(op_ctx *cx, const tensor *a) {
     TRY(linalg_check_matrix(cx->diag, a, "linalg.svd", "A"));
-    return linalg_check_float(cx, a, "linalg.svd", "linalg_svd_cpu");
+    return linalg_check_inexact(cx, a, "linalg.svd", "linalg_svd_cpu");
 }
 
 /* r: U, S, Vh as rows */
@@ -170,6 +195,7 @@ ctsc_status op_svd(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[0]), *r[3] = {NULL}, *v;
     if (arg_bool(&args[2])) {
         TRY(svd_run(cx, a, !arg_bool(&args[1]), r));
+        linalg_conjugate(r[2]);
         ctsc_status st = tensor_transpose(d, r[2], -2, -1, &v);
         tensor_unref(r[2]);
         if (st != CTSC_OK) {
@@ -198,25 +224,38 @@ ctsc_status op_svd(op_ctx *cx, const value *args, value *results) {
 
 /* ---- symmetric eigenvalues ------------------------------------------------------------------- */
 
+static void eigh_one(const linalg_batch *b, const char *job, const char *uplo, void *a, void *w,
+                     void *work, void *reals, int *iwork, const int *lengths, int *failed) {
+    int lda = spectral_ld(b->n);
+    if (b->paired)
+        LAPACK_COMPLEX(b->wide, heevd, job, uplo, &b->n, a, &lda, w, work, &lengths[0], reals,
+                       &lengths[1], iwork, &lengths[2], failed);
+    else
+        LAPACK_REAL(b->wide, syevd, job, uplo, &b->n, a, &lda, w, work, &lengths[0], iwork,
+                    &lengths[2], failed);
+}
+
 static ctsc_status eigh_batches(diag *d, const linalg_batch *b, const char *job, const char *uplo,
                                 tensor *f, tensor *w, int *failed) {
-    int lwork = -1, liwork = -1, lda = spectral_ld(b->n), iasked = 0;
-    double asked = 0;
+    int lengths[3] = {-1, -1, -1}, iasked = 0; /* of work, of reals, of iwork */
+    double asked[2] = {0}, reals_asked = 0;
     size_t bytes;
-    LAPACK(b->wide, syevd, job, uplo, &b->n, tensor_data(f), &lda, tensor_data(w), &asked, &lwork,
-           &iasked, &liwork, failed);
-    lwork = spectral_lwork(b->wide, &asked);
-    liwork = iasked > 1 ? iasked : 1;
-    void *work = size_mul((size_t)lwork, b->item, &bytes) ? mem_alloc(bytes) : NULL;
-    int *iwork = mem_alloc((size_t)liwork * sizeof(int));
+    eigh_one(b, job, uplo, tensor_data(f), tensor_data(w), asked, &reals_asked, &iasked, lengths,
+             failed);
+    lengths[0] = spectral_lwork(b->wide, asked);
+    lengths[1] = b->paired ? spectral_lwork(b->wide, &reals_asked) : 1;
+    lengths[2] = iasked > 1 ? iasked : 1;
+    void *work = size_mul((size_t)lengths[0], b->item, &bytes) ? mem_alloc(bytes) : NULL;
+    void *reals = size_mul((size_t)lengths[1], b->item, &bytes) ? mem_alloc(bytes) : NULL;
+    int *iwork = mem_alloc((size_t)lengths[2] * sizeof(int));
     *failed = 0;
-    bool stopped = false;
-    for (int64_t i = 0; work && iwork && *failed == 0 && i < b->count && !(stopped = limits_stop());
-         i++)
-        LAPACK(b->wide, syevd, job, uplo, &b->n, linalg_at(b, f, i, (int64_t)b->n * b->n), &lda,
-               linalg_at(b, w, i, b->n), work, &lwork, iwork, &liwork, failed);
-    ctsc_status st = stopped ? limits_fail(d) : work && iwork ? CTSC_OK : diag_no_memory(d);
+    bool stopped = false, room = work && reals && iwork;
+    for (int64_t i = 0; room && *failed == 0 && i < b->count && !(stopped = limits_stop()); i++)
+        eigh_one(b, job, uplo, linalg_at(b, f, i, (int64_t)b->n * b->n), linalg_at(b, w, i, b->n),
+                 work, reals, iwork, lengths, failed);
+    ctsc_status st = stopped ? limits_fail(d) : room ? CTSC_OK : diag_no_memory(d);
     mem_free(work);
+    mem_free(reals);
     mem_free(iwork);
     return st;
 }
@@ -230,7 +269,7 @@ ctsc_status linalg_eigh_compute(op_ctx *cx, const tensor *a, bool upper, tensor 
     tensor *f = NULL, *w = NULL;
     int failed = 0;
     ctsc_status st = linalg_columns(d, a, &f);
-    if (st == CTSC_OK) st = linalg_new(d, a, (dtype)a->dtype, 1, &n, &w);
+    if (st == CTSC_OK) st = linalg_new(d, a, dtype_part((dtype)a->dtype), 1, &n, &w);
     if (st == CTSC_OK && n)
         st = eigh_batches(d, &b, vectors ? "V" : "N", upper ? "U" : "L", f, w, &failed);
     if (st == CTSC_OK && failed > 0)
@@ -250,7 +289,7 @@ ctsc_status linalg_eigh_compute(op_ctx *cx, const tensor *a, bool upper, tensor 
 
 static ctsc_status eigh_run(op_ctx *cx, const tensor *a, bool upper, bool vectors, tensor **r) {
     TRY(linalg_check_square(cx->diag, a, "linalg.eigh"));
-    TRY(linalg_check_float(cx, a, NULL, "linalg_eigh_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "linalg_eigh_cpu"));
     tensor *v = NULL;
     TRY(linalg_eigh_compute(cx, a, upper, &r[0], vectors ? &v : NULL));
     if (!vectors) return CTSC_OK;
@@ -324,11 +363,35 @@ static void eig_vectors(bool wide, int64_t n, const void *wi, const void *vr, te
     }
 }
 
+/* One matrix. room: of eig_room elements. Returns LAPACK's code. */
+static int64_t eig_room(int64_t n) { return n * n + 2 * n + 64 * n + 8; } /* n < 2^29 */
+static int eig_one(const linalg_batch *b, void *a, char *room, tensor *w, tensor *v, int64_t i) {
+    int64_t n = b->n;
+    int lda = spectral_ld(n), one = 1, lwork = 64 * b->n + 8, failed = 0;
+    char *wr = room, *wi = wr + (size_t)n * b->item, *vr = wi + (size_t)n * b->item;
+    char *work = vr + (size_t)(n * n) * b->item;
+    if (b->paired) { /* wi: room for 2n reals */
+        LAPACK_COMPLEX(b->wide, geev, "N", v ? "V" : "N", &b->n, a, &lda, wr, NULL, &one, vr, &lda,
+                       work, &lwork, wi, &failed);
+        memcpy(linalg_at(b, w, i, n), wr, (size_t)n * b->item);
+        for (int64_t c = 0; v && c < n; c++)
+            for (int64_t r = 0; r < n; r++)
+                linalg_move(b->item, linalg_at(b, v, i, n * n), r * n + c, vr, c * n + r);
+        return failed;
+    }
+    LAPACK_REAL(b->wide, geev, "N", v ? "V" : "N", &b->n, a, &lda, wr, wi, NULL, &one, vr, &lda,
+                work, &lwork, &failed);
+    for (int64_t k = 0; k < n; k++)
+        eig_store(b->wide, w, i * n + k, linalg_get(b->wide, wr, k), linalg_get(b->wide, wi, k));
+    if (v) eig_vectors(b->wide, n, wi, vr, v, i * n * n);
+    return failed;
+}
+
 static ctsc_status eig_run(op_ctx *cx, const tensor *a, tensor **values, tensor **vectors) {
     diag *d = cx->diag;
     linalg_batch b;
     TRY(linalg_check_square(d, a, "linalg.eig"));
-    TRY(linalg_check_float(cx, a, NULL, "linalg_eig_out_cpu"));
+    TRY(linalg_check_inexact(cx, a, NULL, "linalg_eig_out_cpu"));
     TRY(linalg_describe(d, a, &b));
     int64_t n = b.n, square[2] = {n, n};
     dtype dt = b.wide ? DT_COMPLEX128 : DT_COMPLEX64;
@@ -339,24 +402,16 @@ static ctsc_status eig_run(op_ctx *cx, const tensor *a, tensor **values, tensor 
                        "torch.linalg.eig: input tensor should not contain infs or NaNs.");
     if (st == CTSC_OK) st = linalg_new(d, a, dt, 1, &n, &w);
     if (st == CTSC_OK && vectors) st = linalg_new(d, a, dt, 2, square, &v);
-    size_t bytes = (size_t)(n * n + 2 * n + 64 * n + 8) * b.item; /* n < 2^29: no overflow */
-    char *room = st == CTSC_OK ? mem_alloc(bytes) : NULL;
+    char *room = st == CTSC_OK ? mem_alloc((size_t)eig_room(n) * b.item) : NULL;
     if (st == CTSC_OK && !room) st = diag_no_memory(d);
-    int lda = spectral_ld(n), one = 1, lwork = 64 * b.n + 8, failed = 0;
     for (int64_t i = 0; st == CTSC_OK && n && i < b.count; i++) {
-        char *wr = room, *wi = wr + (size_t)n * b.item, *vr = wi + (size_t)n * b.item;
-        char *work = vr + (size_t)(n * n) * b.item;
-        LAPACK(b.wide, geev, "N", vectors ? "V" : "N", &b.n, linalg_at(&b, f, i, n * n), &lda, wr,
-               wi, NULL, &one, vr, &lda, work, &lwork, &failed);
+        int failed = eig_one(&b, linalg_at(&b, f, i, n * n), room, w, v, i);
         if (failed > 0)
             st = diag_fail(
                 d, CTSC_FAILED,
                 "linalg.eig: The algorithm failed to converge because the input matrix is "
                 "ill-conditioned or has too many repeated eigenvalues (error code: %d).",
                 failed);
-        for (int64_t k = 0; k < n; k++)
-            eig_store(b.wide, w, i * n + k, linalg_get(b.wide, wr, k), linalg_get(b.wide, wi, k));
-        if (vectors) eig_vectors(b.wide, n, wi, vr, v, i * n * n);
     }
     mem_free(room);
     tensor_unref(f);
@@ -415,7 +470,8 @@ static ctsc_status rank_cutoff(diag *d, const rank_tolerance *t, const tensor *a
                                double largest, double *out) {
     int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
     double absolute = 0;
-    double relative = (a->dtype == DT_FLOAT64 ? DBL_EPSILON : (double)FLT_EPSILON) *
+    double relative = (dtype_part((dtype)a->dtype) == DT_FLOAT64 ? DBL_EPSILON
+                                                                 : (double)FLT_EPSILON) *
                       (double)(m > n ? m : n);
     if (rank_given(t->absolute)) TRY(rank_read(d, t->absolute, a, i, &absolute));
     if (rank_given(t->relative)) TRY(rank_read(d, t->relative, a, i, &relative));
@@ -478,12 +534,13 @@ ctsc_status op_linalg_matrix_rank(op_ctx *cx, const value *args, value *results)
 
 /* ---- pseudo-inverse -------------------------------------------------------------------------- */
 
-/* u: column-major [.., k, m], v: [.., k, n] with vectors as rows; out[n, m] = sum of v s^-1 u' */
+/* u: column-major [.., k, m], v: [.., k, n] with the adjoint's vectors as rows; out[n, m] = sum of
+ * v s^-1 u' */
 static ctsc_status pinv_products(diag *d, const rank_tolerance *t, const tensor *a, tensor *u,
                                  const tensor *s, const tensor *v, tensor *out) {
     int64_t k = s->sizes[s->ndim - 1], m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
     bool wide = s->dtype == DT_FLOAT64;
-    int64_t count = out->numel / (m * n);
+    int64_t count = out->numel / (m * n), parts = dtype_is_complex((dtype)a->dtype) ? 2 : 1;
     for (int64_t i = 0; i < count; i++) {
         const void *ps = linalg_at(NULL, s, i, k);
         void *pu = linalg_at(NULL, u, i, k * m);
@@ -492,13 +549,14 @@ static ctsc_status pinv_products(diag *d, const rank_tolerance *t, const tensor 
         TRY(rank_cutoff(d, t, a, i, largest, &cut));
         for (int64_t j = 0; j < k; j++) {
             double value = linalg_get(wide, ps, j), f = fabs(value) > cut ? 1 / value : 0;
-            for (int64_t r = 0; r < m; r++)
-                linalg_put(wide, pu, j * m + r, linalg_get(wide, pu, j * m + r) * f);
+            for (int64_t r = j * m * parts; r < (j + 1) * m * parts; r++)
+                linalg_put(wide, pu, r, linalg_get(wide, pu, r) * f);
         }
         gemm_matrix left = {linalg_at(NULL, v, i, k * n), 1, n}, right = {pu, m, 1};
         TRY(gemm_run(d, (dtype)a->dtype, n, m, k, gemm_one, left, right, gemm_zero,
                      linalg_at(NULL, out, i, m * n), m));
     }
+    linalg_conjugate(out);
     return CTSC_OK;
 }
 
@@ -508,7 +566,9 @@ static ctsc_status pinv_vectors(op_ctx *cx, const tensor *a, bool hermitian, ten
     if (hermitian) {
         TRY(linalg_check_square(d, a, "linalg.eigh"));
         TRY(linalg_eigh_compute(cx, a, false, s, u));
-        return tensor_clone(d, *u, v);
+        TRY(tensor_clone(d, *u, v));
+        linalg_conjugate(*v);
+        return CTSC_OK;
     }
     tensor *vh, *transposed;
     TRY(linalg_svd_compute(cx, a, false, u, s, &vh));
@@ -526,7 +586,8 @@ static ctsc_status pinv_run(op_ctx *cx, const value *args, const rank_tolerance 
                             value *results) {
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *u = NULL, *s = NULL, *v = NULL, *out = NULL;
-    if (a->ndim < 2 || (a->dtype != DT_FLOAT32 && a->dtype != DT_FLOAT64)) {
+    dtype part = dtype_part((dtype)a->dtype);
+    if (a->ndim < 2 || (part != DT_FLOAT32 && part != DT_FLOAT64)) {
         strbuf sb = STRBUF_INIT;
         tensor_print_sizes(a->ndim, a->sizes, &sb);
         diag_fail(
@@ -576,7 +637,7 @@ static ctsc_status cond_by_values(op_ctx *cx, const value *args, bool inverted, 
     tensor *a = arg_tensor(&args[0]), *s, *r;
     TRY(svd_check(cx, a));
     TRY(linalg_svd_compute(cx, a, false, NULL, &s, NULL));
-    ctsc_status st = linalg_new(cx->diag, a, (dtype)a->dtype, 0, NULL, &r);
+    ctsc_status st = linalg_new(cx->diag, a, (dtype)s->dtype, 0, NULL, &r);
     if (st == CTSC_OK) {
         int64_t k = s->sizes[s->ndim - 1];
         bool wide = s->dtype == DT_FLOAT64;
@@ -607,14 +668,14 @@ static ctsc_status cond_by_inverse(op_ctx *cx, const value *args, value *results
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *inverse = NULL, *info = NULL, *na = NULL, *ni = NULL;
     if (a->numel == 0) {
-        TRY(linalg_new(d, a, (dtype)a->dtype, 0, NULL, &na));
+        TRY(linalg_new(d, a, dtype_part((dtype)a->dtype), 0, NULL, &na));
         memset(tensor_data(na), 0, (size_t)na->numel * dtype_size((dtype)na->dtype));
         return linalg_finish(cx, args, 1, &na, results);
     }
     TRY(linalg_inverse_compute(d, a, &inverse, &info));
     ctsc_status st = cond_norm(cx, a, &args[1], &na);
     if (st == CTSC_OK) st = cond_norm(cx, inverse, &args[1], &ni);
-    bool wide = a->dtype == DT_FLOAT64;
+    bool wide = dtype_part((dtype)a->dtype) == DT_FLOAT64;
     for (int64_t i = 0; st == CTSC_OK && i < na->numel; i++) {
         double v = linalg_get(wide, tensor_data(na), i) * linalg_get(wide, tensor_data(ni), i);
         linalg_put(wide, tensor_data(na), i, TENSOR_AT(info, int32_t)[i] ? INFINITY : v);
@@ -653,6 +714,6 @@ ctsc_status op_linalg_cond(op_ctx *cx, const value *args, value *results) {
         return cond_by_values(cx, args, false, results);
     }
     TRY(linalg_check_square(d, a, name));
-    TRY(linalg_check_float(cx, a, "linalg.cond", "lu_cpu"));
+    TRY(linalg_check_inexact(cx, a, "linalg.cond", "lu_cpu"));
     return cond_by_inverse(cx, args, results);
 }

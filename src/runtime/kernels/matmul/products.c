@@ -385,10 +385,18 @@ ctsc_status op_linalg_vecdot(op_ctx *cx, const value *args, value *results) {
             cx->diag, CTSC_FAILED,
             "linalg.vecdot: Expected a floating point or complex tensor as input. Got %s",
             dtype_table[a->dtype].ir_name);
-    TRY(products_call2(cx, "aten::mul.Tensor", a, b, &p));
+    value conjugate = value_none();
+    if (dtype_is_complex((dtype)a->dtype)) {
+        TRY(op_call(cx, "aten::conj_physical", 1, args, &conjugate));
+        a = conjugate.u.tensor;
+    }
+    ctsc_status st = products_call2(cx, "aten::mul.Tensor", a, b, &p);
+    value_unref(conjugate);
     int64_t dim = arg_int(&args[2]);
-    ctsc_status st = products_sum(cx, p, 1, &dim, &t);
-    tensor_unref(p);
+    if (st == CTSC_OK) {
+        st = products_sum(cx, p, 1, &dim, &t);
+        tensor_unref(p);
+    }
     return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 

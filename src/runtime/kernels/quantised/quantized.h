@@ -89,7 +89,8 @@ typedef struct quant_panels {
     int64_t panels;       /* of a group */
     int8_t *data;         /* [group][panel][set][stretch][quad][column][4] */
     int32_t *sums;        /* of a column's elements: [group][panel][column] */
-    void *block;          /* what they lie in */
+    uint8_t *narrow;      /* quad_tile.narrow: [group][panel][set][stretch][pair] */
+    void *block;          /* what data and sums lie in */
 } quant_panels;
 
 /* column(ctx, group, j, to) writes the stretches * k elements of column j. False: no memory. */
@@ -131,6 +132,7 @@ typedef struct quant_strip {
     const uint8_t *a;
     int64_t rows, lda;
     const int64_t *stretch; /* sets * stretches */
+    bool small;             /* quad_tile.small */
     const int32_t *start;   /* of panel `first` */
     const quant_bytes *bytes;
     const quant_floats *floats;
@@ -235,6 +237,7 @@ typedef struct qconv {
     int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */
     int64_t places;                       /* output places, of all batches */
     uint8_t zero;                         /* what lies beside the input */
+    bool small;                           /* quad_tile.small: of the input and of zero */
     const quant_ready *ready;
 } qconv;
 /* The layers of p->taps. */

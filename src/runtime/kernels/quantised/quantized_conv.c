@@ -173,6 +173,7 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
     to.steps += place;
     quant_strip s = {.lda = p->stride[2] * j->c.in_channels,
                      .stretch = j->stretch,
+                     .small = j->c.small,
                      .start = j->c.ready->start + place,
                      .bytes = &to,
                      .ldc = p->out_features};
@@ -377,6 +378,8 @@ static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, doub
     c.x = tensor_data(bytes);
     c.out = tensor_data(made);
     c.places = c.batch * c.place[0] * c.place[1] * c.place[2];
+    const quant_micro *u = p->taps.data ? p->taps.micro : p->panels.micro;
+    c.small = u->small && c.zero <= INT8_MAX && u->small(c.x, bytes->numel);
     TRY_OUT(qconv_compute(cx, &c));
 out:
     tensor_unref(last);

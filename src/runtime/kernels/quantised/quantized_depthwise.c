@@ -78,6 +78,7 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
     const quant_ready *r = j->c.ready;
     quant_depthwise d = {.spread = spread,
                          .size = columns * t->quads * j->quad,
+                         .small = j->c.small,
                          .step = p->stride[2] * t->quads * j->quad,
                          .tap = j->tap,
                          .taps = t->sets * t->quads * t->width,

@@ -12,7 +12,10 @@
  */
 #include "runtime/kernels/quantised/quantized.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { QUANT_WIDE_PART = 2 };
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -63,6 +66,40 @@ static void quant_panels_put(quant_panels *m, int64_t group, int64_t j, int16_t 
     }
 }
 
+/* Can the sums of two products at a time, of these two quads of a panel with bytes of at most 127,
+ * be added in 16 bits? */
+static bool quant_is_narrow(const int8_t *quads) {
+    for (int i = 0; i < QUAD_PANEL; i += 2) {
+        const int8_t *a = quads + i, *b = a + QUAD_PANEL;
+        if ((abs(a[0]) + abs(a[1]) + abs(b[0]) + abs(b[1])) * 127 > INT16_MAX) return false;
+    }
+    return true;
+}
+
+/* Of a panel of which many pairs are not narrow none is: a branch that is hard to predict costs
+ * more than it saves. */
+static void quant_panel_narrow(const int8_t *data, int64_t stretches, int64_t quads, uint8_t *to) {
+    int64_t pairs = quad_pairs(quads), wide = 0;
+    for (int64_t s = 0; s < stretches; s++)
+        for (int64_t q = 0; q + 1 < quads; q += 2) {
+            bool narrow = quant_is_narrow(data + (s * quads + q) * QUAD_PANEL);
+            to[s * pairs + q / 2] = narrow;
+            wide += !narrow;
+        }
+    if (wide > stretches * (quads / 2) / QUANT_WIDE_PART)
+        memset(to, 0, (size_t)(stretches * pairs));
+}
+
+static bool quant_panels_narrow(quant_panels *m) {
+    int64_t stretches = m->sets * m->stretches, each = stretches * quad_pairs(m->quads),
+            panels = m->groups * m->panels;
+    m->narrow = mem_zalloc((size_t)(panels * each) + 1);
+    for (int64_t p = 0; m->narrow && p < panels; p++)
+        quant_panel_narrow(m->data + p * stretches * m->quads * QUAD_PANEL, stretches, m->quads,
+                           m->narrow + p * each);
+    return m->narrow != NULL;
+}
+
 bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stretches, int64_t k,
                        void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
                        const void *ctx) {
@@ -89,10 +126,11 @@ bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stret
         quant_panels_put(m, j / n, j % n, v);
     }
     mem_free(v);
-    return made;
+    return made && quant_panels_narrow(m);
 }
 
 void quant_panels_free(quant_panels *m) {
+    mem_free(m->narrow);
     mem_free(m->block);
     *m = (quant_panels){0};
 }
@@ -195,6 +233,7 @@ void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_
                    .stretch = s->stretch,
                    .stretches = m->sets * m->stretches,
                    .quads = m->quads,
+                   .small = s->small,
                    .panel = panel,
                    .sums = sums,
                    .ld = QUAD_MAX_PANELS * QUAD_COLUMNS};
@@ -203,6 +242,7 @@ void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_
         int64_t column = (p - first) * QUAD_COLUMNS;
         int cols = (int)nn_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
         t.b = m->data + (group * m->panels + p) * panel;
+        t.narrow = m->narrow + (group * m->panels + p) * t.stretches * quad_pairs(m->quads);
         t.start = s->start + column;
         for (int64_t i = 0, row = 0; i < tiles; i++) {
             int rows = (int)((s->rows - row) / (tiles - i));

@@ -33,7 +33,8 @@ typedef struct quant_bytes {
  * count bytes from one to the next. */
 typedef struct quant_depthwise {
     const void *spread; /* what `spread` made of the columns of the input, */
-    int64_t size;       /* so many bytes */
+    int64_t size;       /* so many bytes, */
+    bool small;         /* known to be at most 127, by whoever has looked */
     int64_t step;       /* bytes of it from one result to the next */
     const int64_t *tap; /* bytes of it from the first */
     const int8_t *b;    /* per tap a block's bytes */
@@ -58,6 +59,8 @@ typedef struct quant_micro {
     void (*spread)(const uint8_t *const row[4], const int64_t step[4], int64_t count,
                    int64_t channels, uint8_t *to, int64_t next);
     void (*depthwise)(const quant_depthwise *d);
+    /* Are n bytes all at most 127? NULL: nothing is faster for these (quad_tile.small) */
+    bool (*small)(const uint8_t *p, int64_t n);
 } quant_micro;
 
 /* The fastest that this processor has: what weights are packed for. */

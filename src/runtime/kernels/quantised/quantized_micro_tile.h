@@ -9,6 +9,7 @@
  *     MP                      panels of a tile, at most
  *     DEPTH                   results of a depthwise convolution that are made together
  *     DP(acc, x, w)           acc and the products of unsigned bytes x and signed bytes w
+ *     PAIR                    engine/quad_tile.h; may be left out
  *     SUMS_ONLY               if defined: neither store nor spread, which do not multiply
  *
  *     V, F, LANES             vectors of int32 and of float, lanes of one
@@ -18,6 +19,7 @@
  *     FLOAT(v) INT(f) ADDF MULF MINF MAXF SETF SETI ADD
  *     PUT(p, v, n)            the low bytes of n lanes, in order
  *     PUT4(p, v, n)           the low bytes of four vectors, in the order of quant_place_channel, n of them
+ *     PUT_ROW(p, v)           the low bytes of four vectors, in order; may be left out
  *     GET(p, n)               n bytes, and zeros, as a vector of 4 * LANES
  *     LO8 HI8 LO16 HI16       interleaving within 128 bits
  */
@@ -40,7 +42,21 @@ static TARGET void NAME(store)(const int32_t *sums, int rows, int cols, const qu
                                uint8_t *out, int64_t ldc) {
     F lo = SETF(to->lo), hi = SETF(to->hi);
     V zero = SETI(to->zero);
-    for (int c = 0; c < cols; c += LANES) {
+    int c = 0;
+#ifdef PUT_ROW
+    for (; c + 4 * LANES <= cols; c += 4 * LANES)
+        for (int r = 0; r < rows; r++) {
+            V v[4];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) {
+                int at = c + i * LANES;
+                v[i] = NAME(round)(LOAD(sums + r * QUAD_MAX_PANELS * QUAD_COLUMNS + at),
+                                   LOADF(to->scale + at), LOADF(to->steps + at), lo, hi, zero);
+            }
+            PUT_ROW(out + r * ldc + c, v);
+        }
+#endif
+    for (; c < cols; c += LANES) {
         F scale = LOADF(to->scale + c), steps = LOADF(to->steps + c);
         const int32_t *from = sums + c;
         uint8_t *p = out + c;
@@ -120,4 +136,5 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
 #undef MP
 #undef DEPTH
 #undef DP
+#undef PAIR
 #undef SUMS_ONLY

@@ -154,11 +154,33 @@ static ctsc_status linalg_check_finite(op_ctx *cx, const tensor *m, bool batch, 
     return CTSC_OK;
 }
 
+/* The matrices of pairs of doubles, rows x columns each, as real ones of twice the size, whose
+ * singular values are the same, each twice. */
+static ctsc_status linalg_embed(op_ctx *cx, tensor **m, int64_t rows, int64_t columns) {
+    tensor *wide;
+    int64_t size[3] = {rows && columns ? (*m)->numel / (rows * columns) : 0, 2 * rows, 2 * columns};
+    TRY(tensor_new(cx->diag, DT_FLOAT64, 3, size, &wide));
+    for (int64_t i = 0; i < size[0] * rows; i++) {
+        const double *p = TENSOR_AT(*m, double) + i * 2 * columns;
+        double *upper = TENSOR_AT(wide, double) + (i + i / rows * rows) * 2 * columns;
+        double *lower = upper + rows * 2 * columns;
+        for (int64_t c = 0; c < columns; c++) {
+            upper[c] = lower[columns + c] = p[2 * c];
+            upper[columns + c] = -p[2 * c + 1];
+            lower[c] = p[2 * c + 1];
+        }
+    }
+    tensor_unref(*m);
+    *m = wide;
+    return CTSC_OK;
+}
+
 /* [batch..., rows, columns] in double; op is 2, -2 or 'n'. */
 static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *mask, bool keepdim,
                                       double op, dtype dt, tensor **out) {
     tensor *m, *result;
-    TRY(reduce_rows(cx, in, mask, DT_FLOAT64, &m));
+    bool paired = dtype_is_complex((dtype)in->dtype);
+    TRY(reduce_rows(cx, in, mask, paired ? DT_COMPLEX128 : DT_FLOAT64, &m));
     int64_t sizes[2], n = 0;
     for (int i = 0; i < in->ndim; i++)
         if (mask[i]) sizes[n++] = in->sizes[i];
@@ -174,17 +196,21 @@ static ctsc_status linalg_by_singular(op_ctx *cx, const tensor *in, const bool *
         if (st != CTSC_OK) return st;
         m = dense;
     }
-    ctsc_status st = linalg_check_finite(cx, m, in->ndim > 2, sizes[0] * sizes[1]);
+    ctsc_status st = CTSC_OK;
+    int64_t longer = reduce_max_i64(sizes[0], sizes[1]), parts = paired ? 2 : 1;
+    if (paired) st = linalg_embed(cx, &m, k, longer);
+    if (st == CTSC_OK)
+        st = linalg_check_finite(cx, m, in->ndim > 2, parts * parts * sizes[0] * sizes[1]);
     if (st == CTSC_OK) st = reduce_new_out(cx, in, mask, keepdim, dt, &result);
     for (int64_t i = 0; st == CTSC_OK && i < result->numel; i++) {
         double most = 0, least = 0, sum = 0;
         if (m->numel)
-            linalg_singular(TENSOR_AT(m, double) + i * sizes[0] * sizes[1], k,
-                            reduce_max_i64(sizes[0], sizes[1]), &most, &least, &sum);
+            linalg_singular(TENSOR_AT(m, double) + i * parts * k * parts * longer, parts * k,
+                            parts * longer, &most, &least, &sum);
         dtype_store_float(dt, (char *)tensor_data(result) + (size_t)i * dtype_size(dt),
                           op == 2    ? most
                           : op == -2 ? least
-                                     : sum);
+                                     : sum / (double)parts);
     }
     tensor_unref(m);
     if (st == CTSC_OK) *out = result;
@@ -261,9 +287,8 @@ static ctsc_status linalg_matrix(op_ctx *cx, const value *args, const value *ord
                          "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.");
     TRY(linalg_check_input(cx, "matrix_norm", in));
     bool singular = order.named ? order.p == 'n' : fabs(order.p) == 2;
-    if (singular && dtype_is_complex((dtype)in->dtype))
-        return op_refuse_dtype(cx, "linalg_svd_cpu", (dtype)in->dtype);
-    if (singular && in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
+    dtype part = dtype_part((dtype)in->dtype);
+    if (singular && part != DT_FLOAT32 && part != DT_FLOAT64)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "linalg.matrix_norm: Low precision dtypes not supported. Got %s",
                          dtype_table[in->dtype].ir_name);
@@ -364,8 +389,9 @@ ctsc_status op_nuclear_norm(op_ctx *cx, const value *args, value *results) {
         if (a == b) return diag_fail(cx->diag, CTSC_FAILED, "duplicate or invalid dimensions");
     }
     TRY(reduce_mask(cx, dim, in->ndim, mask));
-    if (in->dtype != DT_FLOAT32 && in->dtype != DT_FLOAT64)
+    dtype part = dtype_part((dtype)in->dtype);
+    if (part != DT_FLOAT32 && part != DT_FLOAT64)
         return op_refuse_dtype(cx, "linalg_svd_cpu", (dtype)in->dtype);
-    TRY(linalg_by_singular(cx, in, mask, reduce_keepdim(cx, args), 'n', (dtype)in->dtype, &out));
+    TRY(linalg_by_singular(cx, in, mask, reduce_keepdim(cx, args), 'n', part, &out));
     return op_finish(cx, args, out, results);
 }
