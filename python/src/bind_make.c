@@ -294,8 +294,8 @@ static PyObject *make_tensor(PyObject *self, PyObject *args) {
     int dtype;
     (void)self;
     if (!PyArg_ParseTuple(args, "Oi", &data, &dtype)) return NULL;
-    if (dtype >= 0 && (!bind_dtype_row(dtype) || strchr("qC", bind_dtype_row(dtype)->kind) ||
-                       dtype > CTSC_UINT64)))
+    if (dtype >= 0 && (!bind_dtype_row(dtype) || dtype > CTSC_UINT64 ||
+                       strchr("qC", bind_dtype_row(dtype)->kind)))
         return PyErr_SetString(PyExc_TypeError, "tensors of this dtype are not supported"), NULL;
     return bind_tensor_of(data, dtype);
 }
