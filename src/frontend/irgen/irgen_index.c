@@ -73,6 +73,11 @@ static bool index_constant(const ir_value *v, int64_t *out) {
     return true;
 }
 
+/* What is known while compiling, too, where more than PyTorch does is wanted. */
+static bool index_known(const emitter *e, const ir_value *v, int64_t *out) {
+    return e->lenient ? irgen_known_int(e, v, 0, out) : index_constant(v, out);
+}
+
 /* A bound of a tuple's slice by Python's rules, within [low, high]. */
 static int64_t index_clamp(int64_t i, int64_t n, int64_t low, int64_t high) {
     if (i < 0) i = i < -n ? -1 : i + n;
@@ -91,18 +96,18 @@ static ir_value *index_tuple_slice(emitter *e, source_range r, ir_value *tuple,
     int64_t n = tuple->type->nelems, step = 1, start, stop;
     for (int i = 0; i < 3; i++) {
         int64_t ignored;
-        if (bound[i] && bound[i]->type->kind != T_NONE && !index_constant(bound[i], &ignored))
+        if (bound[i] && bound[i]->type->kind != T_NONE && !index_known(e, bound[i], &ignored))
             return irgen_fail(e, r,
                               "a tuple can be sliced by integer literals only, so that the "
                               "result's type is known");
     }
-    if (bound[2]) index_constant(bound[2], &step);
+    if (bound[2]) index_known(e, bound[2], &step);
     if (step == 0) return irgen_fail(e, r, "slice step cannot be zero");
     int64_t low = step < 0 ? -1 : 0, high = step < 0 ? n - 1 : n;
-    start = bound[0] && index_constant(bound[0], &start) ? index_clamp(start, n, low, high)
+    start = bound[0] && index_known(e, bound[0], &start) ? index_clamp(start, n, low, high)
             : step < 0                                   ? n - 1
                                                          : 0;
-    stop = bound[1] && index_constant(bound[1], &stop) ? index_clamp(stop, n, low, high)
+    stop = bound[1] && index_known(e, bound[1], &stop) ? index_clamp(stop, n, low, high)
            : step < 0                                  ? -1
                                                        : n;
     ir_value **parts = arena_array(e->scratch, ir_value *, n + 1);
@@ -341,15 +346,42 @@ static bool index_attribute(const emitter *e, const node *n, int64_t *out) {
            e->scope->ops->static_int((emitter *)e, node_str(n, "name"), out);
 }
 
-/* The constant that a variable was last assigned in a straight line before the Load v: an unrolled
- * loop's counter, and sums of it. */
+/* What the Load v reads: the value that the variable was last assigned in a straight line before;
+ * NULL: not known, or no Load. */
+static const ir_value *index_loaded(const ir_value *v) {
+    if (!v->def || v->def->kind != N_LOAD) return NULL;
+    return index_stored(v->def->prev, v->def->owner, node_str(v->def, "name"));
+}
+
+/* t[i], t.name of a tuple whose making is known */
+static bool index_element(const emitter *e, const node *n, int depth, int64_t *out) {
+    const ir_value *t = n->inputs.data[0], *stored;
+    int64_t i;
+    value c;
+    for (; (stored = index_loaded(t)) && depth <= PARSE_MAX_DEPTH; depth++) t = stored;
+    if (!index_constant(n->inputs.data[1], &i) || t->type->kind != T_TUPLE ||
+        i < -t->type->nelems || i >= t->type->nelems)
+        return false;
+    if (i < 0) i += t->type->nelems;
+    if (t->def && t->def->kind == N_TUPLE_CONSTRUCT)
+        return irgen_known_int(e, t->def->inputs.data[i], depth + 1, out);
+    if (!ir_value_constant(t, &c) || c.tag != V_TUPLE || c.u.tuple->items[i].tag != V_INT)
+        return false;
+    *out = c.u.tuple->items[i].u.i;
+    return true;
+}
+
+/* The constant that v is: an unrolled loop's counter, sums of it, a part of a tuple. */
 bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *out) {
     if (index_constant(v, out)) return true;
     if (!v->def || depth > PARSE_MAX_DEPTH) return false;
-    if (v->def->kind == N_OP) return index_sum(e, v->def, depth, out);
-    if (v->def->kind == N_GET_ATTR) return index_attribute(e, v->def, out);
-    if (v->def->kind != N_LOAD) return false;
-    const ir_value *stored = index_stored(v->def->prev, v->def->owner, node_str(v->def, "name"));
+    switch (v->def->kind) {
+    case N_OP: return index_sum(e, v->def, depth, out);
+    case N_GET_ATTR: return index_attribute(e, v->def, out);
+    case N_TUPLE_INDEX: return index_element(e, v->def, depth, out);
+    default: break;
+    }
+    const ir_value *stored = index_loaded(v);
     return stored && irgen_known_int(e, stored, depth + 1, out);
 }
 
@@ -394,7 +426,7 @@ static sugar *index_module(emitter *e, source_range r, ir_value *base, const exp
         return index_module_key(e, r, base, &m, index);
     }
     int64_t i, n = (int64_t)m.nkeys;
-    if (!(e->lenient ? irgen_known_int(e, index, 0, &i) : index_constant(index, &i))) {
+    if (!index_known(e, index, &i)) {
         irgen_fail(
             e, r,
             "Expected integer literal for index. ModuleList/Sequential indexing is only supported "
@@ -416,7 +448,7 @@ static sugar *index_static_slice(emitter *e, source_range r, const sugar *s,
                                  ir_value *const *bound) {
     int64_t n = s->nitems, b[3] = {0, n, 1};
     for (int i = 0; i < 3; i++)
-        if (bound[i] && bound[i]->type->kind != T_NONE && !index_constant(bound[i], &b[i])) {
+        if (bound[i] && bound[i]->type->kind != T_NONE && !index_known(e, bound[i], &b[i])) {
             irgen_fail(e, r, "a sequence of modules can be sliced by integer literals only");
             return NULL;
         }
@@ -445,7 +477,7 @@ static sugar *index_static(emitter *e, const expr *x, const sugar *s) {
     ir_value *index = irgen_expr(e, ix, NULL);
     int64_t i, n = s->nitems;
     if (!index) return NULL;
-    if (!index_constant(index, &i)) {
+    if (!index_known(e, index, &i)) {
         irgen_fail(e, x->range,
                    "Expected integer literal for index. ModuleList/Sequential indexing is only "
                    "supported with "
@@ -465,7 +497,7 @@ static ir_value *index_tuple(emitter *e, source_range r, ir_value *base, ir_valu
     int64_t i;
     type *out = NULL;
     if (index->type->kind != T_INT) return irgen_fail(e, r, "tuple index must be an integer");
-    if (index_constant(index, &i)) {
+    if (index_known(e, index, &i)) {
         if (i < -t->nelems || i >= t->nelems)
             return irgen_fail(e, r,
                               "Tuple index out of range. Tuple is length %d and index is %lld",

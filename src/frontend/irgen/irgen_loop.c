@@ -456,7 +456,7 @@ static bool loop_looped(emitter *e, source_range r, const expr *target, sugar *i
 
 static bool loop_indexes(const stmt_list *body, const char *name, int depth);
 
-/* i, i + 1, i * self.width + k, str(i), f"layer{i}", "layer{}".format(i) */
+/* i, i + 1, i * self.width + k, i:j, str(i), f"layer{i}", "layer{}".format(i) */
 static bool loop_mentions(const expr *x, const char *name, int depth) {
     if (!x || depth > PARSE_MAX_DEPTH) return false;
     if (x->kind == E_NAME) return !strcmp(x->name, name);
@@ -465,7 +465,7 @@ static bool loop_mentions(const expr *x, const char *name, int depth) {
                 (x->kind == E_CALL && x->a->kind == E_ATTR && !strcmp(x->a->name, "format"));
     for (size_t i = 0; text && i < x->items.len; i++)
         if (loop_mentions(x->items.data[i], name, depth + 1)) return true;
-    return (x->kind == E_BINARY || x->kind == E_FORMAT) &&
+    return (x->kind == E_BINARY || x->kind == E_FORMAT || x->kind == E_SLICE) &&
            (loop_mentions(x->a, name, depth + 1) || loop_mentions(x->b, name, depth + 1));
 }
 

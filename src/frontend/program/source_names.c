@@ -44,6 +44,10 @@ static sugar *names_tuple(emitter *e, source_range r, py_object *o) {
         bool named = o->kind == PY_TUPLE && o->u.seq.seq_cls && !py_is_size(o);
         type *t = named ? source_class(g, r, o->u.seq.seq_cls) : NULL;
         if (named && !t) return NULL;
+        /* fields that say no types are tensors: of one that holds something else, what it holds is
+         * known while compiling */
+        for (int i = 0; named && i < n; i++)
+            if (!type_is_subtype(vals[i]->type, t->elems[i])) return names_python(e, o);
         return sugar_of_value(e, irgen_tuple(e, r, t, n, vals));
     }
     sugar *s = sugar_new(e, SUGAR_TUPLE);

@@ -21,6 +21,12 @@ enum { STATIC_MAX_DEPTH = 50, STATIC_MAX_INSTANCES = 4096, STATIC_MAX_RANGE = 10
 
 /* ---- which attributes change ----------------------------------------------------------------- */
 
+static bool static_listed(const char *const *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], name)) return true;
+    return false;
+}
+
 static bool static_assigns(const stmt_list *body, const char *self, const char *name, int depth);
 
 static bool static_is_target(const expr *t, const char *self, const char *name) {
@@ -36,10 +42,21 @@ static bool static_is_target(const expr *t, const char *self, const char *name) 
            !strcmp(t->a->name, self);
 }
 
+/* self.name.append(x), x = self.name.pop() */
+static bool static_calls_to_change(const expr *x, const char *self, const char *name) {
+    static const char *const methods[] = {"append",  "extend",     "insert", "pop",
+                                          "popitem", "remove",     "clear",  "sort",
+                                          "update",  "setdefault", "reverse"};
+    return x && x->kind == E_CALL && x->a->kind == E_ATTR &&
+           static_is_target(x->a->a, self, name) &&
+           static_listed(methods, sizeof methods / sizeof *methods, x->a->name);
+}
+
 static bool static_assigns(const stmt_list *body, const char *self, const char *name, int depth) {
     if (depth > PARSE_MAX_DEPTH) return true;
     for (size_t i = 0; i < body->len; i++) {
         const stmt *s = body->data[i];
+        if (static_calls_to_change(s->value, self, name)) return true;
         for (size_t k = 0; k < s->targets.len; k++)
             if (static_is_target(s->targets.data[k], self, name)) return true;
         for (size_t k = 0; k < s->items.len; k++)
@@ -51,8 +68,8 @@ static bool static_assigns(const stmt_list *body, const char *self, const char *
     return false;
 }
 
-/* Does a method of the class other than __init__ assign self.name? Those of torch.nn do not count:
- * what they assign is theirs. */
+/* Does a method of the class other than __init__ assign self.name, or change what it holds? Those
+ * of torch.nn do not count: what they assign is theirs. */
 static bool static_changes(const py_object *cls, const char *name) {
     const py_class *c = cls->u.cls;
     if (!strcmp(name, "training")) return true;
@@ -88,12 +105,6 @@ static bool static_all(static_eval *s, const expr_list *xs, int depth) {
     for (size_t i = 0; i < xs->len; i++)
         if (!static_value(s, xs->data[i], depth)) return false;
     return true;
-}
-
-static bool static_listed(const char *const *list, size_t n, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(list[i], name)) return true;
-    return false;
 }
 
 /* Methods of Python's own types, and functions of modules, that only look. */
@@ -366,7 +377,15 @@ const expr *source_predicate(emitter *e, const expr *call) {
     return test;
 }
 
+static bool static_is_sequence(const py_object *o) {
+    return o->kind == PY_LIST || o->kind == PY_TUPLE;
+}
+
 sugar *source_static_range(emitter *e, const expr *x) {
+    if (x->kind == E_ATTR) { /* a list of numbers that is never assigned again */
+        py_object *list = static_agreed(e, x, static_same);
+        return list && static_is_sequence(list) ? source_elements(e, x->range, list) : NULL;
+    }
     py_object *o = x->kind == E_CALL ? static_agreed(e, x, static_same_range) : NULL;
     if (!o || o->kind != PY_RANGE) return NULL;
     int64_t at = o->u.range.start, step = o->u.range.step, stop = o->u.range.stop, n = 0;
