@@ -142,6 +142,72 @@ ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **compute
     return st;
 }
 
+/* ---- complex numbers of floats --------------------------------------------------------------- */
+
+static bool linalg_is_input(const schema *s, const value *args, int i) {
+    return args[i].tag == V_TENSOR && !s->args[i].alias;
+}
+
+bool linalg_is_single_complex(const op_ctx *cx, const value *args) {
+    const schema *s = cx->op->schema;
+    bool single = false;
+    for (int i = 0; i < s->nargs; i++) {
+        if (!linalg_is_input(s, args, i)) continue;
+        dtype dt = (dtype)args[i].u.tensor->dtype;
+        if (dt == DT_COMPLEX64) single = true;
+        else if (dtype_is_float(dt) || dtype_is_complex(dt)) return false; /* refused below */
+    }
+    return single;
+}
+
+ctsc_status linalg_to_single(diag *d, tensor **t) {
+    tensor *single;
+    if (!*t || ((*t)->dtype != DT_COMPLEX128 && (*t)->dtype != DT_FLOAT64)) return CTSC_OK;
+    dtype dt = (*t)->dtype == DT_COMPLEX128 ? DT_COMPLEX64 : DT_FLOAT32;
+    ctsc_status st = tensor_to_dtype(d, *t, dt, &single);
+    tensor_unref(*t);
+    *t = st == CTSC_OK ? single : NULL;
+    return st;
+}
+
+ctsc_status linalg_all_to_single(diag *d, int n, tensor **const *t) {
+    ctsc_status st = CTSC_OK;
+    for (int i = 0; i < n && st == CTSC_OK; i++)
+        if (t[i]) st = linalg_to_single(d, t[i]);
+    for (int i = 0; i < n && st != CTSC_OK; i++)
+        if (t[i]) {
+            tensor_unref(*t[i]);
+            *t[i] = NULL;
+        }
+    return st;
+}
+
+enum { LINALG_ARGS = 16 };
+
+ctsc_status linalg_in_double(op_ctx *cx, const value *args, value *results, op_fn fn) {
+    const schema *s = cx->op->schema;
+    value wide[LINALG_ARGS];
+    ctsc_status st = CTSC_OK;
+    int n = 0;
+    for (; st == CTSC_OK && n < s->nargs && n < LINALG_ARGS; n++) {
+        tensor *t = NULL;
+        bool single = linalg_is_input(s, args, n) && args[n].u.tensor->dtype == DT_COMPLEX64;
+        if (single) st = tensor_to_dtype(cx->diag, args[n].u.tensor, DT_COMPLEX128, &t);
+        wide[n] = !single ? value_ref(args[n]) : t ? value_tensor_take(t) : value_none();
+    }
+    if (st == CTSC_OK) st = fn(cx, wide, results);
+    while (n > 0) value_unref(wide[--n]);
+    if (st != CTSC_OK || s->has_alias_write) return st;
+    for (int i = 0; i < s->nreturns && st == CTSC_OK; i++)
+        if (results[i].tag == V_TENSOR) {
+            tensor *t = tensor_ref(results[i].u.tensor);
+            st = linalg_to_single(cx->diag, &t);
+            value_set(&results[i], t ? value_tensor_take(t) : value_none());
+        }
+    for (int i = 0; i < s->nreturns && st != CTSC_OK; i++) value_set(&results[i], value_none());
+    return st;
+}
+
 int linalg_first_error(const tensor *info, int64_t *index) {
     const int32_t *p = tensor_data(info);
     for (int64_t i = 0; i < info->numel; i++)

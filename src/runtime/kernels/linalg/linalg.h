@@ -26,12 +26,16 @@
     LAPACK_DECLARE_REAL(name, __VA_ARGS__);                                                        \
     LAPACK_DECLARE_COMPLEX(name, __VA_ARGS__)
 #define LAPACK_REAL(wide, name, ...) ((wide) ? d##name##_(__VA_ARGS__) : s##name##_(__VA_ARGS__))
-#define LAPACK_COMPLEX(wide, name, ...) ((wide) ? z##name##_(__VA_ARGS__) : c##name##_(__VA_ARGS__))
-/* Of a linalg_batch b, by its dtype; PAIR: where complex numbers have another name. */
+/* Complex numbers of floats are computed with those of doubles (linalg_in_double): twice as many
+ * routines, with all that they call, are not worth their place. */
+#define LAPACK_COMPLEX(name, ...) z##name##_(__VA_ARGS__)
+/* Of a linalg_batch b, by its dtype; PAIR: where complex numbers have another name; ALL: of complex
+ * floats as well. */
 #define LAPACK_PAIR(b, real, unitary, ...)                                                         \
-    ((b)->paired ? LAPACK_COMPLEX((b)->wide, unitary, __VA_ARGS__)                                 \
-                 : LAPACK_REAL((b)->wide, real, __VA_ARGS__))
+    ((b)->paired ? LAPACK_COMPLEX(unitary, __VA_ARGS__) : LAPACK_REAL((b)->wide, real, __VA_ARGS__))
 #define LAPACK(b, name, ...) LAPACK_PAIR(b, name, name, __VA_ARGS__)
+#define LAPACK_ALL(b, name, ...)                                                                   \
+    ((b)->paired && !(b)->wide ? c##name##_(__VA_ARGS__) : LAPACK(b, name, __VA_ARGS__))
 
 /* The matrices of a batch: count of them, m by n each. */
 typedef struct linalg_batch {
@@ -84,6 +88,20 @@ ctsc_status linalg_check_square(diag *d, const tensor *t, const char *op);
  * kernel's name. */
 ctsc_status linalg_check_inexact(op_ctx *cx, const tensor *t, const char *op, const char *kernel);
 ctsc_status linalg_check_same_dtype(diag *d, const tensor *a, const tensor *b, const char *op);
+
+/* Are the tensors among the inputs complex numbers of floats? */
+bool linalg_is_single_complex(const op_ctx *cx, const value *args);
+/* The operator fn with such inputs as complex128, its results in their precision again. */
+ctsc_status linalg_in_double(op_ctx *cx, const value *args, value *results, op_fn fn);
+#define LINALG_IN_DOUBLE(fn)                                                                       \
+    do {                                                                                           \
+        if (linalg_is_single_complex(cx, args)) return linalg_in_double(cx, args, results, fn);    \
+    } while (0)
+/* *t, double or complex128, as float or complex64; others, and NULL, stay. *t is
+ * NULL on failure. */
+ctsc_status linalg_to_single(diag *d, tensor **t);
+/* The same for n tensors: all, or none is left. */
+ctsc_status linalg_all_to_single(diag *d, int n, tensor **const *t);
 
 /* The batch dims of a and b broadcast; each expanded to them (views). */
 ctsc_status linalg_broadcast(diag *d, tensor *a, tensor *b, tensor **wide_a, tensor **wide_b);

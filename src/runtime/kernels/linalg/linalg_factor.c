@@ -95,6 +95,7 @@ static ctsc_status cholesky_run(op_ctx *cx, const value *args, const char *name,
 
 /* (self, upper) */
 ctsc_status op_cholesky(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_cholesky);
     tensor *a = arg_tensor(&args[0]), *empty;
     if (a->numel == 0) { /* PyTorch looks no further */
         TRY(tensor_new_like(cx->diag, a, (dtype)a->dtype, &empty));
@@ -103,15 +104,18 @@ ctsc_status op_cholesky(op_ctx *cx, const value *args, value *results) {
     return cholesky_run(cx, args, "cholesky", true, 1, results);
 }
 ctsc_status op_linalg_cholesky(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_cholesky);
     return cholesky_run(cx, args, "linalg.cholesky", true, 1, results);
 }
 /* (self, upper, check_errors) */
 ctsc_status op_linalg_cholesky_ex(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_cholesky_ex);
     return cholesky_run(cx, args, "linalg.cholesky_ex", arg_bool(&args[2]), 2, results);
 }
 
 /* (self, upper): the inverse of the matrix whose factor is given */
 ctsc_status op_cholesky_inverse(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_cholesky_inverse);
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *f, *r;
     bool upper = arg_bool(&args[1]);
@@ -152,6 +156,7 @@ static ctsc_status factor_check_solve(diag *d, const tensor *a, const tensor *b,
 
 /* (self, input2, upper): solves A x = self, input2 the factor of A */
 ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_cholesky_solve);
     diag *d = cx->diag;
     tensor *x = arg_tensor(&args[0]), *a = arg_tensor(&args[1]), *wa, *wx, *fa = NULL, *fx = NULL,
            *r;
@@ -280,6 +285,7 @@ static ctsc_status qr_compute(diag *d, const tensor *a, char mode, tensor **r) {
 
 /* (A, mode) */
 ctsc_status op_linalg_qr(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_qr);
     tensor *a = arg_tensor(&args[0]), *r[2];
     const char *mode = args[1].u.str->bytes;
     TRY(linalg_check_matrix(cx->diag, a, "linalg.qr", "A"));
@@ -300,6 +306,7 @@ ctsc_status op_linalg_qr(op_ctx *cx, const value *args, value *results) {
 
 /* (self, some) */
 ctsc_status op_qr(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_qr);
     tensor *a = arg_tensor(&args[0]), *r[2];
     TRY(linalg_check_matrix(cx->diag, a, "linalg.qr", "A"));
     TRY(linalg_check_inexact(cx, a, "linalg.qr", "geqrf_cpu"));
@@ -308,6 +315,7 @@ ctsc_status op_qr(op_ctx *cx, const value *args, value *results) {
 }
 
 ctsc_status op_geqrf(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_geqrf);
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *f, *r[2];
     TRY(linalg_check_matrix(d, a, "torch.geqrf", "input"));
@@ -350,6 +358,7 @@ static ctsc_status householder_check(op_ctx *cx, const tensor *a, const tensor *
 
 /* (input, tau) */
 ctsc_status op_householder_product(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_householder_product);
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *tau = arg_tensor(&args[1]), *flat, *q = NULL, *r;
     linalg_batch b;
@@ -366,6 +375,7 @@ ctsc_status op_householder_product(op_ctx *cx, const value *args, value *results
 
 /* (self, input2 = tau, input3 = C, left, transpose): Q C, Q' C, C Q or C Q' */
 ctsc_status op_ormqr(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_ormqr);
     diag *d = cx->diag;
     tensor *a = arg_tensor(&args[0]), *tau = arg_tensor(&args[1]), *c = arg_tensor(&args[2]);
     tensor *fa = NULL, *fc = NULL, *flat = NULL, *r = NULL;
@@ -423,7 +433,7 @@ static ctsc_status ldl_compute(diag *d, const tensor *a, bool hermitian, tensor 
         void *matrix = linalg_at(&b, f, i, (int64_t)b.n * b.n);
         int32_t *pivots = TENSOR_AT(p, int32_t) + i * b.n;
         if (b.n && b.paired && hermitian)
-            LAPACK_COMPLEX(b.wide, hetrf, "L", &b.n, matrix, &lda, pivots, work, &lwork, &failed);
+            LAPACK_COMPLEX(hetrf, "L", &b.n, matrix, &lda, pivots, work, &lwork, &failed);
         else if (b.n) LAPACK(&b, sytrf, "L", &b.n, matrix, &lda, pivots, work, &lwork, &failed);
         TENSOR_AT(info, int32_t)[i] = failed;
     }
@@ -463,9 +473,11 @@ static ctsc_status ldl_run(op_ctx *cx, const value *args, int nresults, bool che
 }
 
 ctsc_status op_linalg_ldl_factor(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_ldl_factor);
     return ldl_run(cx, args, 2, true, results);
 }
 ctsc_status op_linalg_ldl_factor_ex(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_ldl_factor_ex);
     return ldl_run(cx, args, 3, arg_bool(&args[2]), results);
 }
 
@@ -508,6 +520,7 @@ static bool ldl_pivots_valid(const tensor *pivots, int64_t n) {
 
 /* (LD, pivots, B, hermitian) */
 ctsc_status op_linalg_ldl_solve(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_ldl_solve);
     diag *d = cx->diag;
     tensor *ld = arg_tensor(&args[0]), *pivots = arg_tensor(&args[1]), *rhs = arg_tensor(&args[2]);
     tensor *wl, *wb, *fl = NULL, *fb = NULL, *p = NULL, *wp = NULL, *flat = NULL, *r = NULL;
@@ -530,7 +543,7 @@ ctsc_status op_linalg_ldl_solve(op_ctx *cx, const value *args, value *results) {
         const int32_t *pivot = TENSOR_AT(flat, int32_t) + i * b.m;
         void *x = linalg_at(&b, fb, i, (int64_t)b.m * b.n);
         if (b.paired && arg_bool(&args[3]))
-            LAPACK_COMPLEX(b.wide, hetrs, "L", &b.m, &b.n, factor, &lda, pivot, x, &lda, &failed);
+            LAPACK_COMPLEX(hetrs, "L", &b.m, &b.n, factor, &lda, pivot, x, &lda, &failed);
         else LAPACK(&b, sytrs, "L", &b.m, &b.n, factor, &lda, pivot, x, &lda, &failed);
     }
     tensor_unref(wl);
@@ -563,10 +576,11 @@ static ctsc_status triangular_solve(diag *d, tensor *a, tensor *b, triangular_ca
     const double one_d[2] = {1, 0};
     const float one_f[2] = {1, 0};
     for (int64_t i = 0; st == CTSC_OK && s.m && s.n && i < s.count; i++)
-        LAPACK(&s, trsm, c.left ? "L" : "R", c.upper ? "U" : "L", c.transposed ? "T" : "N",
-               c.unit ? "U" : "N", &s.m, &s.n, s.wide ? (const void *)one_d : (const void *)one_f,
-               linalg_at(&s, fa, i, (int64_t)na * na), &lda,
-               linalg_at(&s, fb, i, (int64_t)s.m * s.n), &ldb);
+        LAPACK_ALL(&s, trsm, c.left ? "L" : "R", c.upper ? "U" : "L", c.transposed ? "T" : "N",
+                   c.unit ? "U" : "N", &s.m, &s.n,
+                   s.wide ? (const void *)one_d : (const void *)one_f,
+                   linalg_at(&s, fa, i, (int64_t)na * na), &lda,
+                   linalg_at(&s, fb, i, (int64_t)s.m * s.n), &ldb);
     tensor_unref(wa);
     tensor_unref(wb);
     if (st == CTSC_OK) {

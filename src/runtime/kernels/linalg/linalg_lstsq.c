@@ -50,24 +50,24 @@ static int lstsq_one(const lstsq_call *c, int64_t i, void *work, int lwork, void
     case LSTSQ_GELSY:
         if (lwork != -1) memset(iwork, 0, (size_t)z->n * sizeof(int));
         if (z->paired)
-            LAPACK_COMPLEX(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond,
-                           &rank, work, &lwork, reals, &failed);
+            LAPACK_COMPLEX(gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond, &rank,
+                           work, &lwork, reals, &failed);
         else
             LAPACK_REAL(z->wide, gelsy, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, iwork, rcond,
                         &rank, work, &lwork, &failed);
         break;
     case LSTSQ_GELSS:
         if (z->paired)
-            LAPACK_COMPLEX(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond,
-                           &rank, work, &lwork, reals, &failed);
+            LAPACK_COMPLEX(gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
+                           &lwork, reals, &failed);
         else
             LAPACK_REAL(z->wide, gelss, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank,
                         work, &lwork, &failed);
         break;
     case LSTSQ_GELSD:
         if (z->paired)
-            LAPACK_COMPLEX(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond,
-                           &rank, work, &lwork, reals, iwork, &failed);
+            LAPACK_COMPLEX(gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank, work,
+                           &lwork, reals, iwork, &failed);
         else
             LAPACK_REAL(z->wide, gelsd, &z->m, &z->n, &c->nrhs, a, &lda, b, &ldb, s, rcond, &rank,
                         work, &lwork, iwork, &failed);
@@ -222,6 +222,21 @@ static ctsc_status lstsq_run(diag *d, const tensor *a, const tensor *b, lstsq_dr
     return CTSC_OK;
 }
 
+static ctsc_status lstsq_in_double(diag *d, const tensor *a, const tensor *b, lstsq_driver driver,
+                                   const value *rcond, bool vector, tensor **r) {
+    int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
+    value own = rcond->tag != V_NONE ? *rcond
+                                     : value_float((double)FLT_EPSILON * (double)(m > n ? m : n));
+    tensor *wa = NULL, *wb = NULL;
+    ctsc_status st = tensor_to_dtype(d, (tensor *)a, DT_COMPLEX128, &wa);
+    if (st == CTSC_OK) st = tensor_to_dtype(d, (tensor *)b, DT_COMPLEX128, &wb);
+    if (st == CTSC_OK) st = lstsq_run(d, wa, wb, driver, &own, vector, r);
+    tensor_unref(wa);
+    tensor_unref(wb);
+    if (st != CTSC_OK) return st;
+    return linalg_all_to_single(d, 4, (tensor * *[]){&r[0], &r[1], &r[2], &r[3]});
+}
+
 /* (self = A, b, rcond, driver) -> solution, residuals, rank, singular_values */
 ctsc_status op_linalg_lstsq(op_ctx *cx, const value *args, value *results) {
     diag *d = cx->diag;
@@ -256,7 +271,8 @@ ctsc_status op_linalg_lstsq(op_ctx *cx, const value *args, value *results) {
     ctsc_status st = linalg_broadcast(d, a, matrix, &wa, &wb);
     tensor_unref(matrix);
     if (st != CTSC_OK) return st;
-    st = lstsq_run(d, wa, wb, driver, &args[2], vector, r);
+    st = (a->dtype == DT_COMPLEX64 ? lstsq_in_double : lstsq_run)(d, wa, wb, driver, &args[2],
+                                                                  vector, r);
     tensor_unref(wa);
     tensor_unref(wb);
     return st == CTSC_OK ? linalg_finish(cx, args, 4, r, results) : st;

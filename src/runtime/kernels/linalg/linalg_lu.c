@@ -32,8 +32,8 @@ ctsc_status linalg_lu_compute(diag *d, const tensor *a, tensor **lu, tensor **pi
     for (int64_t i = 0; i < b.count; i++) {
         int failed = 0;
         if (k)
-            LAPACK(&b, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
-                   TENSOR_AT(p, int32_t) + i * k, &failed);
+            LAPACK_ALL(&b, getrf, &b.m, &b.n, linalg_at(&b, f, i, (int64_t)b.m * b.n), &lda,
+                       TENSOR_AT(p, int32_t) + i * k, &failed);
         TENSOR_AT(e, int32_t)[i] = failed;
     }
     *lu = f;
@@ -53,8 +53,9 @@ ctsc_status linalg_lu_solve_columns(diag *d, const tensor *lu, const tensor *piv
     int nrhs = (int)nrhs64;
     if (n == 0 || nrhs == 0) return CTSC_OK;
     for (int64_t i = 0; i < f.count; i++)
-        LAPACK(&f, getrs, trans, &n, &nrhs, linalg_at(&f, lu, i, (int64_t)n * n), &lda,
-               TENSOR_AT(pivots, int32_t) + i * n, linalg_at(&f, b, i, nrhs64 * n), &lda, &failed);
+        LAPACK_ALL(&f, getrs, trans, &n, &nrhs, linalg_at(&f, lu, i, (int64_t)n * n), &lda,
+                   TENSOR_AT(pivots, int32_t) + i * n, linalg_at(&f, b, i, nrhs64 * n), &lda,
+                   &failed);
     return CTSC_OK;
 }
 

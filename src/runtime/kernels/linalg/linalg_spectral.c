@@ -49,8 +49,8 @@ static void svd_one(const linalg_batch *b, const char *job, void *a, const int *
                     void *u, const int *ldu, void *vh, const int *ldvh, void *work,
                     const int *lwork, void *reals, int *iwork, int *failed) {
     if (b->paired)
-        LAPACK_COMPLEX(b->wide, gesdd, job, &b->m, &b->n, a, lda, s, u, ldu, vh, ldvh, work, lwork,
-                       reals, iwork, failed);
+        LAPACK_COMPLEX(gesdd, job, &b->m, &b->n, a, lda, s, u, ldu, vh, ldvh, work, lwork, reals,
+                       iwork, failed);
     else
         LAPACK_REAL(b->wide, gesdd, job, &b->m, &b->n, a, lda, s, u, ldu, vh, ldvh, work, lwork,
                     iwork, failed);
@@ -115,10 +115,21 @@ static bool svd_finite(const tensor *t) {
     return true;
 }
 
+static ctsc_status svd_in_double(op_ctx *cx, const tensor *a, bool full, tensor **u, tensor **s,
+                                 tensor **vh) {
+    tensor *wide;
+    TRY(tensor_to_dtype(cx->diag, (tensor *)a, DT_COMPLEX128, &wide));
+    ctsc_status st = linalg_svd_compute(cx, wide, full, u, s, vh);
+    tensor_unref(wide);
+    TRY(st);
+    return linalg_all_to_single(cx->diag, 3, (tensor * *[]){u, s, vh});
+}
+
 ctsc_status linalg_svd_compute(op_ctx *cx, const tensor *a, bool full, tensor **u, tensor **s,
                                tensor **vh) {
     diag *d = cx->diag;
     linalg_batch b;
+    if (a->dtype == DT_COMPLEX64) return svd_in_double(cx, a, full, u, s, vh);
     TRY(linalg_describe(d, a, &b));
     int64_t k = b.m < b.n ? b.m : b.n, index = 0;
     int64_t su[2] = {full ? b.m : k, b.m}, sv[2] = {b.n, full ? b.n : k};
@@ -228,8 +239,8 @@ static void eigh_one(const linalg_batch *b, const char *job, const char *uplo, v
                      void *work, void *reals, int *iwork, const int *lengths, int *failed) {
     int lda = spectral_ld(b->n);
     if (b->paired)
-        LAPACK_COMPLEX(b->wide, heevd, job, uplo, &b->n, a, &lda, w, work, &lengths[0], reals,
-                       &lengths[1], iwork, &lengths[2], failed);
+        LAPACK_COMPLEX(heevd, job, uplo, &b->n, a, &lda, w, work, &lengths[0], reals, &lengths[1],
+                       iwork, &lengths[2], failed);
     else
         LAPACK_REAL(b->wide, syevd, job, uplo, &b->n, a, &lda, w, work, &lengths[0], iwork,
                     &lengths[2], failed);
@@ -260,10 +271,21 @@ static ctsc_status eigh_batches(diag *d, const linalg_batch *b, const char *job,
     return st;
 }
 
+static ctsc_status eigh_in_double(op_ctx *cx, const tensor *a, bool upper, tensor **values,
+                                  tensor **vectors) {
+    tensor *wide;
+    TRY(tensor_to_dtype(cx->diag, (tensor *)a, DT_COMPLEX128, &wide));
+    ctsc_status st = linalg_eigh_compute(cx, wide, upper, values, vectors);
+    tensor_unref(wide);
+    TRY(st);
+    return linalg_all_to_single(cx->diag, 2, (tensor * *[]){values, vectors});
+}
+
 ctsc_status linalg_eigh_compute(op_ctx *cx, const tensor *a, bool upper, tensor **values,
                                 tensor **vectors) {
     diag *d = cx->diag;
     linalg_batch b;
+    if (a->dtype == DT_COMPLEX64) return eigh_in_double(cx, a, upper, values, vectors);
     TRY(linalg_describe(d, a, &b));
     int64_t n = b.n;
     tensor *f = NULL, *w = NULL;
@@ -371,8 +393,8 @@ static int eig_one(const linalg_batch *b, void *a, char *room, tensor *w, tensor
     char *wr = room, *wi = wr + (size_t)n * b->item, *vr = wi + (size_t)n * b->item;
     char *work = vr + (size_t)(n * n) * b->item;
     if (b->paired) { /* wi: room for 2n reals */
-        LAPACK_COMPLEX(b->wide, geev, "N", v ? "V" : "N", &b->n, a, &lda, wr, NULL, &one, vr, &lda,
-                       work, &lwork, wi, &failed);
+        LAPACK_COMPLEX(geev, "N", v ? "V" : "N", &b->n, a, &lda, wr, NULL, &one, vr, &lda, work,
+                       &lwork, wi, &failed);
         memcpy(linalg_at(b, w, i, n), wr, (size_t)n * b->item);
         for (int64_t c = 0; v && c < n; c++)
             for (int64_t r = 0; r < n; r++)
@@ -426,11 +448,13 @@ static ctsc_status eig_run(op_ctx *cx, const tensor *a, tensor **values, tensor 
 }
 
 ctsc_status op_linalg_eig(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_eig);
     tensor *r[2];
     TRY(eig_run(cx, arg_tensor(&args[0]), &r[0], &r[1]));
     return linalg_finish(cx, args, 2, r, results);
 }
 ctsc_status op_linalg_eigvals(op_ctx *cx, const value *args, value *results) {
+    LINALG_IN_DOUBLE(op_linalg_eigvals);
     tensor *r[1];
     TRY(eig_run(cx, arg_tensor(&args[0]), &r[0], NULL));
     return linalg_finish(cx, args, 1, r, results);
