@@ -58,6 +58,19 @@ class Main(nn.Module):
     def run(self, x, func):
         return func(x) + 1
 
+    def repeat(self, x, func, n: int):
+        for i in range(n):
+            x = func(x)
+            if float(x[0]) > 20.0:
+                break
+        k = 0
+        while k < 3:
+            k += 1
+            if k == 2:
+                continue
+            x = x + k
+        return x
+
     def forward(self):
         x = torch.ones(2)
         k = 2
@@ -90,6 +103,11 @@ class Main(nn.Module):
         for _ in range(int(x.sum())):  # at run time
             z = plus(z, 4) if float(z.sum()) < 20.0 else plus(z, 1)
         print(float(z[0]))  # expect: 13.
+        for n in range(int(x.sum()) + 4):  # loops in loops
+            z = self.repeat(x, lambda t: t * 2 + n, n)
+            if n == 4:
+                break
+        print(float(z[0]), float(self.repeat(x, torch.neg, 1)[0]))  # expect: 40. 3.
         i = 10
         add = lambda t: t + i
         print([float(add(x)[0]) for i in range(2)])  # expect: [11., 11.]

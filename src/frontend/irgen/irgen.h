@@ -157,8 +157,9 @@ typedef struct inlinee {
     const func_def *def;
     const struct py_object *fn;
     const scope *scope;
-    sugar *self; /* its first argument: the module; NULL: a free function */
-    bool only;   /* it cannot be called otherwise */
+    const function *declared; /* the same with a schema; NULL: there is none */
+    sugar *self;              /* its first argument: the module; NULL: a free function */
+    bool only;                /* it cannot be called otherwise */
 } inlinee;
 
 /* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key:

@@ -207,11 +207,11 @@ typedef struct inline_call {
     source_range range;
 } inline_call;
 
-/* What a parameter is declared to be; NULL: nothing, or nothing that TorchScript has. */
-static type *inline_declared(emitter *e, const param *p) {
+/* What an annotation declares; NULL: nothing, or nothing that TorchScript has. */
+static type *inline_declared(emitter *e, const expr *annotation) {
     type *t = NULL;
     diag why = {0}, *outer = diag_redirect(&e->diag, &why);
-    if (!p->annotation || irgen_annotation(e, p->annotation, &t) != CTSC_OK) t = NULL;
+    if (!annotation || irgen_annotation(e, annotation, &t) != CTSC_OK) t = NULL;
     diag_restore(&e->diag, outer);
     if (why.status == CTSC_LIMIT) diag_append(e->diag, &why);
     diag_clear(&why);
@@ -220,7 +220,7 @@ static type *inline_declared(emitter *e, const param *p) {
 
 /* The value for a declared parameter keeps its own type, which may be narrower. */
 static bool inline_fits(emitter *e, const inline_call *c, const param *p, sugar *s) {
-    type *t = s->kind == SUGAR_VALUE ? inline_declared(e, p) : NULL;
+    type *t = s->kind == SUGAR_VALUE ? inline_declared(e, p->annotation) : NULL;
     ir_value *v = t ? match_convert(e, c->range, t, s->value, true) : NULL;
     if (!t) return !irgen_failed(e);
     if (v && type_is_subtype(v->type, t)) return s->value = v, true;
@@ -305,6 +305,7 @@ static sugar *inline_emit(inline_call *c) {
                      .home = (emitter *)home,
                      .home_names = home ? to->closure->names : 0};
     g->range = c->range;
+    inner.return_type = inline_declared(&inner, c->def->returns);
     ctsc_status s = irgen_inlined_body(&inner, c->def, inline_parameters, c);
     ir_value *out = NULL;
     if (s == CTSC_OK) {
@@ -367,6 +368,8 @@ sugar *irgen_inline_call(emitter *e, const expr *x, sugar *callee, const inlinee
     sugar *s = to->only ? NULL : inline_try(e, &first, inline_attempt_ordinary, &a);
     if (!s && first.status <= CTSC_FAILED) {
         s = inline_try(e, &second, inline_attempt_body, &a);
+        /* which need not be compiled for others, then */
+        if (s && to->declared) e->scope->ops->refused(e, to->declared);
         if (!s) diag_append(e->diag, to->only || second.status > CTSC_FAILED ? &second : &first);
     } else if (!s) {
         diag_append(e->diag, &first);

@@ -111,6 +111,9 @@ static void ssa_flow_if(ssa_state *s, node *n, ssa_env *env) {
     for (int k = 0; k < 2; k++) strmap_free(&branch[k].vars);
 }
 
+/* Loops of a body that was compiled into its call (irgen_inline.c) have been converted with it. */
+static bool ssa_is_converted(const node *loop) { return loop->blocks.len == 1; }
+
 static void ssa_flow_loop(ssa_state *s, node *n, ssa_env *env) {
     block *body = n->blocks.data[0];
     ssa_env inner;
@@ -145,7 +148,7 @@ static void ssa_flow_block(ssa_state *s, block *b, ssa_env *outer, ssa_env *env)
         if (arena_failed(&s->g->arena)) s->failed = true;
         if (s->failed) return;
         if (n->kind == N_IF) ssa_flow_if(s, n, env);
-        else if (n->kind == N_LOOP) ssa_flow_loop(s, n, env);
+        else if (n->kind == N_LOOP && !ssa_is_converted(n)) ssa_flow_loop(s, n, env);
         else if (n->kind == N_STORE &&
                  !strmap_put(&env->vars, node_str(n, "name"), n->inputs.data[0]->type))
             s->failed = true;
@@ -184,7 +187,7 @@ static bool ssa_jumps(graph *g, block *b, const node *loop) {
     for (node *n = b->first, *next; n; n = next) {
         next = n->next;
         if (n->kind == N_LOOP) {
-            if (!ssa_jumps(g, n->blocks.data[0], n)) return false;
+            if (!ssa_is_converted(n) && !ssa_jumps(g, n->blocks.data[0], n)) return false;
         } else if (n->kind == N_BREAK || n->kind == N_CONTINUE) {
             if (!ssa_jump(g, n, loop)) return false;
         } else {
@@ -220,6 +223,7 @@ static bool ssa_copy_block(graph *g, const block *from, node *at, ir_value *v, i
 
 static bool ssa_inline_conditions(graph *g, block *b) {
     for (node *n = b->first; n; n = n->next) {
+        if (n->kind == N_LOOP && ssa_is_converted(n)) continue;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (!ssa_inline_conditions(g, n->blocks.data[i])) return false;
         if (n->kind != N_LOOP) continue;

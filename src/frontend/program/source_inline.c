@@ -55,18 +55,24 @@ bool source_inlined(emitter *e, source_range r, sugar *callee, inlinee *out) {
     case SUGAR_CLOSURE: *out = (inlinee){.closure = callee, .only = true}; return callee->home;
     case SUGAR_FUNCTION: {
         const scope *s = callee->fn && !callee->nitems ? callee->fn->scope : NULL;
-        return s && !s->module && inline_to(e, s->fn, NULL, NULL, out);
+        if (!s || s->module || !inline_to(e, s->fn, NULL, NULL, out)) return false;
+        out->declared = callee->fn;
+        return true;
     }
     case SUGAR_METHOD:
         if (callee->nitems) return false;
         fn = inline_method(callee->value, callee->name, &m);
-        return fn && inline_to(e, fn, m, sugar_of_value(e, callee->value), out);
+        if (!fn || !inline_to(e, fn, m, sugar_of_value(e, callee->value), out)) return false;
+        out->declared = class_find_method(callee->value->type, callee->name);
+        return true;
     case SUGAR_VALUE: {
         const class_info *c = callee->value->type->kind == T_CLASS ? callee->value->type->cls
                                                                    : NULL;
         if (!c || !c->is_module || c->forward_hooks.len || c->forward_pre_hooks.len) return false;
         fn = inline_method(callee->value, "forward", &m);
-        return fn && inline_to(e, fn, m, callee, out);
+        if (!fn || !inline_to(e, fn, m, callee, out)) return false;
+        out->declared = class_find_method(callee->value->type, "forward");
+        return true;
     }
     case SUGAR_PY:
         if (!source_is_applied(callee) || !inline_to(e, callee->py, NULL, source_context(e), out))
