@@ -13,20 +13,9 @@
  */
 #include "passes/layout/layout.h"
 
-/* The int that v is, seen through tensors of one number, which traces are full of. */
-static const ir_value *shuffle_number(const ir_value *v) {
-    const node *n = v->def, *from = n && n->kind == N_OP && n->op && n->op->symbol == SYM_INT_TENSOR
-                                        ? n->inputs.data[0]->def
-                                        : NULL;
-    return from && from->kind == N_OP && from->op && node_is_op(from, SYM_PRIM_NUMTOTENSOR)
-               ? from->inputs.data[0]
-               : v;
-}
-
 /* Is v the size of x in that dim, counted from the front? */
 static bool shuffle_is_size(const ir_value *v, const ir_value *x, int64_t dim) {
     int64_t d;
-    v = shuffle_number(v);
     const node *n = v->def;
     if (n && n->kind == N_LIST_UNPACK) {
         const node *sizes = n->inputs.data[0]->def;

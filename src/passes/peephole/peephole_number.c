@@ -9,7 +9,7 @@
  * The tracer writes arithmetic on sizes this way. As ints it needs no tensors, no kernels, and is
  * known where sizes are known. Both wrap. Divisors must be constants above 0: with others ints and
  * tensors fail with different messages, and INT64_MIN / -1 has no result.
- * Tests: tests/ir/peephole/numbers.ir
+ * Tests: tests/ir/peephole/numbers.ir, numbers-kept.ir
  */
 #include "passes/peephole/peephole.h"
 
