@@ -171,6 +171,12 @@ static diag_item *diag_error_item(const diag *d) {
     return NULL;
 }
 
+bool diag_got_further(const diag *d, const diag *other, source_range in) {
+    const diag_item *a = diag_error_item(d), *b = diag_error_item(other);
+    return a && b && a->range.src == in.src && b->range.src == in.src && a->range.end <= in.end &&
+           b->range.begin >= in.begin && a->range.begin > b->range.begin;
+}
+
 void diag_locate(diag *d, source_range r) {
     diag_item *e = d ? diag_error_item(d) : NULL;
     if (!e || e->range.src) return;

@@ -414,7 +414,7 @@ ctsc_status irgen_inlined_body(emitter *e, const func_def *def, bool (*bind)(emi
     return irgen_finish_body(e, ok);
 }
 
-static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {
+static ctsc_status irgen_attempt(function *f, diag *d, bool lenient, bool *int_for_float) {
     const func_def *def = f->def;
     arena scratch;
     graph *g = graph_new();
@@ -436,6 +436,7 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {
          *outer = diag_redirect(evaluator, d);
     ctsc_status s = irgen_body(&e, def, f->schema);
     diag_restore(evaluator, outer);
+    *int_for_float = e.int_for_float;
     if (s == CTSC_OK && !f->return_declared) f->schema->returns[0].type = e.merged_return;
     arena_free(&scratch);
     if (s == CTSC_OK && f->unit->simplify) s = f->unit->simplify(g, d);
@@ -449,16 +450,20 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient) {
 
 /* A function of a source program that PyTorch's front end would refuse is tried again with all that
  * goes beyond it. What that front end takes is compiled as it does; of what neither takes, the
- * first attempt's errors are reported. */
+ * first attempt's errors are reported, unless that stumbled over an int where a float is wanted
+ * and the second went on to what is really wrong. */
 ctsc_status irgen_function(function *f, diag *d) {
-    if (!f->scope) return irgen_attempt(f, d, false);
+    const func_def *def = f->def;
+    bool int_for_float = false, unused = false;
+    if (!f->scope) return irgen_attempt(f, d, false, &unused);
     diag first = {0}, second = {0};
-    ctsc_status s = irgen_attempt(f, &first, false);
-    bool again = s == CTSC_FAILED && irgen_attempt(f, &second, true) == CTSC_OK;
-    diag_clear(&second);
+    ctsc_status s = irgen_attempt(f, &first, false, &int_for_float);
+    bool again = s == CTSC_FAILED && irgen_attempt(f, &second, true, &unused) == CTSC_OK;
     if (again) s = CTSC_OK;
-    else if (s != CTSC_OK) diag_append(d, &first);
+    bool further = int_for_float && diag_got_further(&second, &first, def->range);
+    if (s != CTSC_OK) diag_append(d, further ? &second : &first);
     diag_clear(&first);
+    diag_clear(&second);
     return s;
 }
 

@@ -140,6 +140,7 @@ typedef struct emitter {
     diag errors;           /* of statements that failed so far (irgen_recover.c) */
     /* the second attempt at a function, beyond what PyTorch's front end takes (irgen_function) */
     bool lenient;
+    bool int_for_float; /* a call was given an int where it takes a float, and did not compile */
     /* of a body that goes into its caller (irgen_inline.c): the caller, its values that the
      * parameters of g stand for, how deep such calls nest */
     struct emitter *caller;

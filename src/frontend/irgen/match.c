@@ -71,7 +71,10 @@ static bool match_bind_parts(match_vars *vars, const type *formal, type *actual,
 }
 
 static bool match_bind(match_vars *vars, const type *formal, type *actual, strbuf *why) {
-    static const struct { type_kind kind; const char *name; } kinds[] = {
+    static const struct {
+        type_kind kind;
+        const char *name;
+    } kinds[] = {
         {T_DICT, "a dict"}, {T_TUPLE, "a tuple"}, {T_FUTURE, "a future"}, {T_RREF, "a rref"}};
     if (!formal->has_var) return true;
     if (formal->kind == T_VAR) return match_bind_variable(vars, formal, actual, why);
@@ -207,8 +210,10 @@ static bool match_broadcasts(const argument *arg, const type *from) {
            (from->kind == T_INT || from->kind == T_FLOAT);
 }
 
-static void match_complain(strbuf *why, const argument *arg, const type *got) {
+static void match_complain(emitter *e, strbuf *why, const argument *arg, const type *got) {
     if (!why) return;
+    const type *to = arg->type->kind == T_OPTIONAL ? type_elem(arg->type) : arg->type;
+    if (to->kind == T_FLOAT && got->kind == T_INT) e->int_for_float = true;
     match_put_type(why, "Expected a value of type '", arg->type,
                    arg->inferred ? " (inferred)'" : "'");
     sb_printf(why, " for argument '%s' but instead found type '", arg->name);
@@ -251,7 +256,7 @@ static bool match_argument(emitter *e, const argument *arg, const ir_value *v, b
         }
     }
     if (type_is_subtype(match_converted_type(e, to, from, v, convert), to)) return true;
-    match_complain(why, arg, from);
+    match_complain(e, why, arg, from);
     return false;
 }
 

@@ -44,7 +44,9 @@ void suggest_try(suggestion *s, const char *candidate) {
     int limit = n < 5 ? 1 : (int)(n + 2) / 3;
     int d = suggest_distance(s->wanted, candidate);
     if (d == 0 || d > limit || d >= (int)(n > m ? n : m)) return;
-    if (s->best && s->distance <= d) return;
+    /* ties by name: candidates come in the order of a hash table */
+    if (s->best && (s->distance < d || (s->distance == d && strcmp(s->best, candidate) <= 0)))
+        return;
     s->best = candidate;
     s->distance = d;
 }
