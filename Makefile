@@ -51,6 +51,7 @@
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
 #   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
+#   make bench-pt2      the same networks as .pt and as .pt2: equal fusion groups, equal times (PT2_PYTHON=, PT2_FORMS="-k bert --rounds 5")
 #   make test-pt2-damage  all changes of the JSON of .pt2 files that make test samples, with sanitizers
 #   make test-onnx      networks to and from ONNX, against ONNX Runtime (ONNX_PYTHON=, ONNX_TEST="--group out --all -k resnet")
 #   make test-onnx-nodes  the tests of operators that ONNX ships, through the importer (ONNX_PYTHON=, ONNX_NODES="-k resize -v")
@@ -369,6 +370,11 @@ test-pt2: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	$(PT2_PYTHON) tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
 
+# The same networks as TorchScript and as programs of torch.export: what runs of both is compared, and timed.
+bench-pt2: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	$(PT2_PYTHON) tests/pt2/forms.py --ctsc $(BUILD)/ctsc --times $(PT2_FORMS)
+
 # Programs of torch.export with each field of their JSON missing, of another type, huge, nested in itself: all of them, which make test samples; with
 # sanitizers. PT2_EVERY=10: one in ten.
 PT2_EVERY ?= 1
@@ -630,6 +636,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: test-all test-tensorboard test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: bench-pt2 test-all test-tensorboard test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

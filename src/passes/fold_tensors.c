@@ -10,13 +10,14 @@
  * Method. One walk in execution order, so that a folded value feeds its users. The result becomes
  * one object for all calls: it may neither be written nor leave the graph, and what it is made of
  * may not be written either. Only cheap operators are folded, whose results are small: each stays
- * in memory from then on. Constants that are tensors stand in graphs of frozen modules. What fails
+ * in memory from then on. Where a mask of positions begins, with an arange of constants, it is a
+ * constant as well. Constants that are tensors stand in graphs of frozen modules. What fails
  * stays, to fail when it runs.
  * Tests: tests/ir/fold-tensors
  */
 #include "passes/rewrite.h"
 
-enum { FOLD_ARGS = 16, FOLD_BYTES = 4 << 20 };
+enum { FOLD_ARGS = 16, FOLD_BYTES = 4 << 20, FOLD_RANGE = 1 << 16 };
 
 typedef struct fold_tensors {
     graph *g;
@@ -24,14 +25,29 @@ typedef struct fold_tensors {
     bool changed;
 } fold_tensors;
 
+/* arange(a, b) of ints that do not lie far apart. */
+static bool fold_is_range(const node *n) {
+    if (n->op->symbol != SYM_ARANGE && n->op->symbol != SYM_ARANGE_START) return false;
+    for (int i = 0; i < (n->op->symbol == SYM_ARANGE ? 1 : 2); i++) {
+        value c;
+        if (!ir_value_constant(n->inputs.data[i], &c) || c.tag != V_INT || c.u.i < -FOLD_RANGE ||
+            c.u.i > FOLD_RANGE)
+            return false;
+    }
+    return true;
+}
+
 /* By what an element of the result costs. */
 static bool fold_is_cheap(const op *o) {
-    if (o->traits & MAKES_VIEW) return true;
+    if (o->traits & MAKES_VIEW || o->symbol == SYM_ARANGE || o->symbol == SYM_ARANGE_START)
+        return true;
     switch (OP_WORK(o->traits)) {
     case WORK_MOVE:
     case WORK_NONE:
     case WORK_LOOKUP:
     case WORK_POINTWISE: return true;
+    /* of a tensor's own sizes */
+    case WORK_NEW: return o->schema->nargs > 1 && strcmp(o->schema->args[1].name, "size");
     default: return false;
     }
 }
@@ -88,7 +104,8 @@ static tensor *fold_compute(const node *n, const value *args) {
                  .out_types = &n->outputs.data[0]->type};
     value result = value_none();
     bool ok = op_function(n->op, cx.nargs, args)(&cx, args, &result) == CTSC_OK &&
-              result.tag == V_TENSOR && fold_is_small(result.u.tensor);
+              result.tag == V_TENSOR && tensor_device(result.u.tensor) == DEVICE_HOST &&
+              fold_is_small(result.u.tensor);
     diag_clear(&d);
     if (ok) return result.u.tensor;
     value_unref(result);
@@ -98,8 +115,8 @@ static tensor *fold_compute(const node *n, const value *args) {
 static void fold_node(fold_tensors *f, node *n) {
     value args[FOLD_ARGS];
     size_t known = 0;
-    bool tensors = false;
     if (!fold_may(f, n)) return;
+    bool tensors = fold_is_range(n);
     while (known < n->inputs.len && fold_argument(f, n->inputs.data[known], &args[known], &tensors))
         known++;
     tensor *t = known == n->inputs.len && tensors ? fold_compute(n, args) : NULL;

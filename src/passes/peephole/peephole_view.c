@@ -197,6 +197,24 @@ ir_value *rule_view(peephole *p, node *n) {
     return peephole_new_op(p, n, n->op, 2, args, n->outputs.data[0]->type);
 }
 
+ir_value *rule_alias(peephole *p, node *n) { return peephole_view_of(p, n, n->inputs.data[0]); }
+
+/* x[:] */
+ir_value *rule_slice_all(peephole *p, node *n) {
+    int64_t dim, from = 0, to = INT64_MAX, step;
+    ir_value *x = n->inputs.data[0], *first, *last;
+    if (!node_is_overload(n, SYM_SLICE_TENSOR) || !known_int(n->inputs.data[1], &dim) ||
+        !known_int(n->inputs.data[4], &step) ||
+        (!known_is_none(first = n->inputs.data[2]) && !known_int(first, &from)) ||
+        (!known_is_none(last = n->inputs.data[3]) && !known_int(last, &to)) || from || step != 1)
+        return NULL;
+    int rank = known_rank(x);
+    int64_t size = known_size(x, dim);
+    bool whole = rank > 0 && dim >= -rank && dim < rank &&
+                 (to == INT64_MAX || (size >= 0 && to >= size));
+    return whole ? peephole_view_of(p, n, x) : NULL;
+}
+
 ir_value *rule_squeeze(peephole *p, node *n) {
     const node *inner = n->inputs.data[0]->def;
     int64_t a, b;

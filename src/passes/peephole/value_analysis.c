@@ -77,6 +77,21 @@ static const tensor_info *known_info(const ir_value *v) {
     return v->type->kind == T_TENSOR ? v->type->tensor : NULL;
 }
 
+/* The sizes that a parameter is checked to have before anything else is done (models of ONNX and
+ * programs of torch.export begin like that); -1: any. */
+static bool known_checked(const ir_value *v, int64_t *sizes, int *n) {
+    bool found = false;
+    if (v->def || v->type->kind != T_TENSOR) return false;
+    for (size_t i = 0; i < v->uses.len; i++) {
+        const node *user = v->uses.data[i].user;
+        if (!user || user->kind != N_OP || !user->op) continue;
+        if (known_writes_argument(user, v->uses.data[i].index)) return false;
+        if (!found && user->op->symbol == SYM_CTSC_CHECK_INPUT && !user->owner->parent)
+            found = known_ints(user->inputs.data[2], sizes, n);
+    }
+    return found;
+}
+
 static int known_dtype_at(const ir_value *v, int depth);
 
 /* The floating dtype in which all tensors that a pointwise operator takes agree, besides bools
@@ -115,10 +130,12 @@ int known_dtype(const ir_value *v) { return known_dtype_at(v, KNOWN_DEPTH); }
 
 static int known_rank_at(const ir_value *v, int depth) {
     const tensor_info *t = known_info(v);
+    int64_t sizes[KNOWN_MAX_INTS];
+    int n;
     if (t && t->ndim >= 0) return t->ndim;
+    if (known_checked(v, sizes, &n)) return n;
     if (!depth) return -1;
     rank_rule rule = OP_RANK(known_traits(v));
-    int n;
     switch (rule) {
     case RANK_UNKNOWN: return -1;
     case RANK_1: return 1;
@@ -138,19 +155,28 @@ static int known_rank_at(const ir_value *v, int depth) {
 
 int known_rank(const ir_value *v) { return known_rank_at(v, KNOWN_DEPTH); }
 
-int64_t known_size(const ir_value *v, int64_t dim) {
+/* Sizes, -1 those that are not known. */
+static bool known_shape(const ir_value *v, int64_t *out, int *n) {
     const tensor_info *t = known_info(v);
-    if (!t || t->ndim < 0 || !t->sizes) return -1;
-    if (dim < 0) dim += t->ndim;
-    return dim >= 0 && dim < t->ndim ? t->sizes[dim] : -1;
+    if (!t || t->ndim < 0) return known_checked(v, out, n);
+    if (t->ndim > KNOWN_MAX_INTS || (t->ndim && !t->sizes)) return false;
+    *n = t->ndim;
+    for (int i = 0; i < *n; i++) out[i] = t->sizes[i];
+    return true;
+}
+
+int64_t known_size(const ir_value *v, int64_t dim) {
+    int64_t sizes[KNOWN_MAX_INTS];
+    int n;
+    if (!known_shape(v, sizes, &n)) return -1;
+    if (dim < 0) dim += n;
+    return dim >= 0 && dim < n ? sizes[dim] : -1;
 }
 
 bool known_sizes(const ir_value *v, int64_t *out, int *n) {
-    const tensor_info *t = known_info(v);
-    if (!t || t->ndim < 0 || t->ndim > KNOWN_MAX_INTS || (t->ndim && !t->sizes)) return false;
-    *n = t->ndim;
+    if (!known_shape(v, out, n)) return false;
     for (int i = 0; i < *n; i++)
-        if ((out[i] = t->sizes[i]) < 0) return false;
+        if (out[i] < 0) return false;
     return true;
 }
 
