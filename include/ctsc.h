@@ -222,8 +222,8 @@ CTSC_API size_t ctsc_value_len(const ctsc_value *v);
 CTSC_API ctsc_value *ctsc_value_item(const ctsc_value *v, size_t i);
 /* Key i of a dict: a new handle. */
 CTSC_API ctsc_value *ctsc_value_key(const ctsc_value *v, size_t i);
-/* The item of a dict under a string, the attribute of an object or the field of a NamedTuple; a new
- * handle, NULL if there is none. */
+/* The item of a dict under a string, the attribute of an object (or a constant of its class, Final)
+ * or the field of a NamedTuple; a new handle, NULL if there is none. */
 CTSC_API ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name);
 /* The name of attribute i of an object, of field i of a NamedTuple; borrowed, NULL
  * if there is none. */

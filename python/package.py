@@ -30,7 +30,7 @@ def __getattr__(name):
 
 from .. import _nn_support
 
-_submodules += ('parallel',)
+_submodules += ('parallel', 'attention')
 __all__.append('DataParallel')
 _of_modules = __getattr__
 
@@ -44,6 +44,36 @@ def __getattr__(name):
 
 for _name in ('clip_grad_norm_', 'clip_grad_value_', 'get_total_norm', 'clip_grads_with_norm_'):
     _places[_name] = 'ctsc.nn.utils.clip_grad'
+""",
+    os.path.join("nn", "utils", "rnn.py"): """
+
+def _moved(self, *args, **kwargs):
+    data = self.data.to(*args, **kwargs)
+    if data is self.data:
+        return self
+    onto = {k: v for k, v in kwargs.items() if k not in ('device', 'dtype')}
+    sorted_indices, unsorted_indices = (i if i is None else i.to(data.device, **onto) for i in (self.sorted_indices, self.unsorted_indices))
+    return type(self)(data, self.batch_sizes, sorted_indices, unsorted_indices)
+
+
+def _as(kind):
+    return lambda self: _moved(self, getattr(torch, kind))
+
+
+PackedSequence.to, PackedSequence.is_cuda, PackedSequence.is_pinned = _moved, property(lambda self: self.data.is_cuda), lambda self: self.data.is_pinned()
+PackedSequence.cpu = lambda self, *args, **kwargs: _moved(self, 'cpu', *args, **kwargs)
+PackedSequence.cuda = lambda self, device=None, **kwargs: _moved(self, 'cuda' if device is None else device, **kwargs)
+PackedSequence.pin_memory = lambda self: self
+for _name, _kind in dict(double='float64', float='float32', half='float16', long='int64', int='int32', short='int16', char='int8', byte='uint8').items():
+    setattr(PackedSequence, _name, _as(_kind))
+_make = PackedSequence.__new__
+
+
+def _new(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+    return _make(cls, *_packed_sequence_init_args(data, batch_sizes, sorted_indices, unsorted_indices))
+
+
+PackedSequence.__new__ = _new
 """,
     os.path.join("nn", "functional.py"): """
 
@@ -61,6 +91,24 @@ def _lp_of_dims(pool, n):
         return pool(input, norm_type, wide, stride, ceil_mode)
     call.__name__ = pool.__name__
     return call
+
+
+_embedding, _embedding_bag = embedding, embedding_bag
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    if max_norm is not None: # which scripts of PyTorch's leave out
+        with torch.no_grad():
+            torch.embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
+    return _embedding(input, weight, padding_idx, None, norm_type, scale_grad_by_freq, sparse)
+
+
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode='mean', sparse=False, per_sample_weights=None, include_last_offset=False,
+                  padding_idx=None):
+    if max_norm is not None:
+        with torch.no_grad():
+            torch.embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
+    return _embedding_bag(input, weight, offsets, None, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
 
 
 lp_pool2d, lp_pool3d = _lp_of_dims(lp_pool2d, 2), _lp_of_dims(lp_pool3d, 3)
@@ -90,6 +138,24 @@ def _extra_repr(self):
 
 
 GroupNorm.extra_repr = _extra_repr
+""",
+    # as the layers that they become, of size 0
+    os.path.join("nn", "modules", "lazy.py"): """
+import ctsc as torch
+
+
+def _extra_repr(self):
+    args, kwargs = self._given
+    if self.cls_to_become.__name__ == 'Linear':
+        given = dict(zip(('out_features', 'bias'), args), **kwargs)
+        return 'in_features=0, out_features={}, bias={}'.format(given['out_features'], given.get('bias', True))
+    with torch.random.fork_rng(): # numbers are not missed
+        made = self.cls_to_become(kwargs.get('groups', args[5] if len(args) > 5 else 1), *args, **kwargs)
+    setattr(made, 'in_channels' if hasattr(made, 'in_channels') else 'num_features', 0)
+    return made.extra_repr()
+
+
+LazyModuleMixin.extra_repr = _extra_repr
 """,
     # a row of equal modules is one line
     os.path.join("nn", "modules", "container.py"): """
@@ -148,6 +214,37 @@ def _load_state_dict(self, state_dict, strict=True, assign=False):
     # assign: the tensors of state_dict become the module's parameters and buffers
     if not isinstance(state_dict, Mapping):
         raise TypeError('Expected state_dict to be dict-like, got {}.'.format(type(state_dict)))
+    _metadata.append(getattr(state_dict, '_metadata', None))
+    try:
+        return _load_assigned(self, state_dict, strict, assign)
+    finally:
+        _metadata.pop()
+
+
+_metadata = [] # of the state_dicts that are being loaded
+
+
+def _metadata_of(self, prefix):
+    return {} if not _metadata or _metadata[-1] is None else _metadata[-1].get(prefix[:-1], {})
+
+
+def _state_dict(self, *args, destination=None, prefix='', keep_vars=False):
+    # beside the tensors the versions of what they are of, as _metadata
+    if args:
+        destination, prefix, keep_vars = (list(args) + [destination, prefix, keep_vars][len(args):])[:3]
+    if destination is None:
+        destination = OrderedDict()
+        destination._metadata = OrderedDict()
+    if hasattr(destination, '_metadata'):
+        destination._metadata[prefix[:-1]] = {'version': self._version}
+    return _plain_state_dict(self, destination, prefix, keep_vars)
+
+
+_plain_state_dict = Module.state_dict
+Module.state_dict, Module._metadata_of = _state_dict, _metadata_of
+
+
+def _load_assigned(self, state_dict, strict, assign):
     if not assign:
         return _copy_state_dict(self, state_dict, strict)
     before = {}

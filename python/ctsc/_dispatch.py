@@ -41,7 +41,7 @@ class _Guard(contextlib.nullcontext):
         super().__init__()
 
 
-_ExcludeDispatchKeyGuard = _IncludeDispatchKeyGuard = _AutoDispatchBelowAutograd = _ForceDispatchKeyGuard = DisableTorchFunction = DisableTorchFunctionSubclass = _Guard
+_ExcludeDispatchKeyGuard = _IncludeDispatchKeyGuard = _AutoDispatchBelowAutograd = _ForceDispatchKeyGuard = DisableTorchFunction = _Guard
 
 
 def _get_tracing_state():
@@ -65,6 +65,12 @@ def of_c(name):
     if not name.startswith("__"):
         if name in globals() and name not in ("contextlib", "of_c"):
             return globals()[name]
+        if name == "DisableTorchFunctionSubclass":
+            from ._subclass import DisableTorchFunctionSubclass
+            return DisableTorchFunctionSubclass
+        if name == "_disabled_torch_function_impl":
+            from ._tensor import disabled_torch_function
+            return disabled_torch_function
         import ctsc
         if not name.startswith("_") and name not in ("ops", "nn"):
             try:

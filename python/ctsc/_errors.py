@@ -98,15 +98,23 @@ def _again(name, args, kwargs):
     return None
 
 
+def _all_of(values):
+    for v in values:
+        yield from _all_of(v) if type(v) in (list, tuple) else (v,)
+
+
 def operator_failed(name, error, args, kwargs, method):
     """The exception to raise instead of error; None: error itself; (result,) where the call fits after all."""
     message = getattr(error, "message", None)
     if message is None:
         if isinstance(error, TypeError) and "cannot be given to ctsc" in str(error):
+            if any(hasattr(type(a), "__torch_function__") for a in _all_of(list(args) + list(kwargs.values()))):
+                from ._subclass import failed
+                return failed(name, args, kwargs, method)
             message = _UNFIT[0]
         else:
             return None
-    if re.match(r"Dimension out of range|Dimension specified as|index .* out of (bounds|range)", message):
+    if re.match(r"Dimension out of range|Dimension specified as|index (.* )?out of (bounds|range)|Target .* is out of bounds", message):
         return IndexError(message)
     if not any(text in message for text in _UNFIT):
         return None

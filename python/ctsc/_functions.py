@@ -284,6 +284,24 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 Tensor.unique = unique
 
 
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    values, inverse, counts = _op("aten::unique_consecutive")(input, return_inverse, return_counts, dim)
+    results = (values,) + ((inverse,) if return_inverse else ()) + ((counts,) if return_counts else ())
+    return results if len(results) > 1 else values
+
+
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None):
+    """Of the signal with n_fft // 2 values more at both ends, where center is true."""
+    if center:
+        rows = input.reshape([1] * (3 - input.ndim) + list(input.shape))
+        rows = _op("aten::pad")(rows, [n_fft // 2, n_fft // 2], pad_mode)
+        input = rows.reshape(rows.shape[-input.ndim:])
+    return _op("aten::stft")(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex)
+
+
+Tensor.unique_consecutive, Tensor.stft = unique_consecutive, stft
+
+
 def set_printoptions(**options):
     from ._tensor_str import set_printoptions
     set_printoptions(**options)

@@ -35,6 +35,9 @@ class ScriptFunction:
     def __call__(self, *args, **kwargs):
         return self._module(*args, **kwargs)
 
+    name = property(lambda self: self.__name__)
+    qualified_name = property(lambda self: "__torch__.%s.%s" % (self.__module__, self.__qualname__))
+
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)

@@ -330,9 +330,27 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
     return from_numpy(array)
 
 
+def disabled_torch_function(cls, func, types, args=(), kwargs=None):
+    return NotImplemented
+
+
+def _torch_function(cls, func, types, args=(), kwargs=None):
+    from ._subclass import torch_function
+    return torch_function(cls, func, types, args, kwargs)
+
+
+def _init_subclass(cls, **kwargs):
+    if cls.__module__ != "ctsc.nn.parameter":
+        from ._subclass import register
+        register(cls)
+
+
+Tensor.__torch_function__, Tensor.__init_subclass__ = classmethod(_torch_function), classmethod(_init_subclass)
+
+
 @_method("as_subclass")
 def as_subclass(self, cls):
-    return self if cls is Tensor else cls(self)
+    return self if cls is type(self) else _C._as_subclass(self, cls)
 
 
 @_method("map_")

@@ -8,6 +8,8 @@ import math
 
 from . import _C
 
+Tensor = _C.Tensor
+
 _options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 
 
@@ -119,8 +121,9 @@ def _default_dtypes():
 
 def tensor_str(t):
     from ._types import device
-    prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else "tensor("
-    indent, notes, given = len("tensor("), [], t
+    name = type(t).__name__ if type(t) is not Tensor and type(t).__module__ != "ctsc.nn.parameter" else "tensor"
+    prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else name + "("
+    indent, notes, given = len(name) + 1, [], t
     t = t.detach()
     here = t if t._device_index < 0 else t.cpu()
     if t._device_index >= 0:

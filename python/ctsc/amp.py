@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """amp.py - torch.amp: autocast, in which products are computed with half the bits and what needs all of them in float32; GradScaler, which float16's gradients need."""
 import functools
+import sys
 
 from . import _C
 from ._intercept import autocast_state, changed
@@ -44,12 +45,41 @@ def is_autocast_available(device_type):
     return device_type in ("cpu", "cuda")
 
 
+def _cast_all(x, dtype, device):
+    if isinstance(x, _C.Tensor):
+        kind = x.dtype
+        return x.to(dtype) if x.device.type == device and kind.is_floating_point and kind is not _C.float64 else x
+    if isinstance(x, dict):
+        return {k: _cast_all(v, dtype, device) for k, v in x.items()}
+    return type(x)(_cast_all(v, dtype, device) for v in x) if type(x) in (list, tuple) else x
+
+
 def custom_fwd(fwd=None, *, device_type="cpu", cast_inputs=None):
-    return fwd if fwd is not None else lambda f: f
+    """A Function's forward within autocast: its inputs are made cast_inputs, and autocast is off; without cast_inputs it is as outside, for backward, too."""
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def run(*args, **kwargs):
+        dtype = getattr(autocast_state(), device_type, None)
+        args[0]._dtype, args[0]._fwd_used_autocast = dtype, dtype is not None and cast_inputs is None
+        if dtype is None or cast_inputs is None:
+            return fwd(*args, **kwargs)
+        with autocast(device_type, enabled=False):
+            return fwd(*_cast_all(args, cast_inputs, device_type), **_cast_all(kwargs, cast_inputs, device_type))
+    return run
 
 
 def custom_bwd(bwd=None, *, device_type="cpu"):
-    return bwd if bwd is not None else lambda f: f
+    """A Function's backward computes in autocast where its forward did."""
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def run(*args, **kwargs):
+        with autocast(device_type, args[0]._dtype, args[0]._fwd_used_autocast):
+            return bwd(*args, **kwargs)
+    return run
 
 
 class GradScaler:
@@ -122,3 +152,7 @@ class GradScaler:
         if self._enabled:
             self._scale, self._growth, self._backoff = state_dict["scale"], state_dict["growth_factor"], state_dict["backoff_factor"]
             self._interval, self._steps = state_dict["growth_interval"], state_dict["_growth_tracker"]
+
+
+# Both are modules of their own in PyTorch.
+autocast_mode = grad_scaler = sys.modules[__name__ + ".autocast_mode"] = sys.modules[__name__ + ".grad_scaler"] = sys.modules[__name__]

@@ -3,7 +3,7 @@
 import functools
 
 from . import _C
-from ._functions import Tensor
+from ._functions import Tensor, default_generator
 from .autograd import enable_grad, functional
 from .autograd import grad as _grad
 from .utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -148,6 +148,8 @@ def vjp(func, *primals, has_aux=False):
             results.append(tree_unflatten(found[at:at + len(part)], spec))
             at += len(part)
         return results[0] if len(results) == 1 and False else tuple(results)
+    if has_aux and not _nested():
+        aux = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, aux)
     plain = tree_unflatten([o.detach() if not _nested() and not any(isinstance(p, Tensor) and p.requires_grad for p in primals) else o for o in outs], out_spec)
     return (plain, back, aux) if has_aux else (plain, back)
 
@@ -207,6 +209,9 @@ def hessian(func, argnums=0):
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """func over a dimension of its arguments: called for each index, the results are stacked along out_dims."""
+    if randomness not in ("error", "same", "different"):
+        raise RuntimeError("Only allowed values for randomness are 'error', 'different', or 'same'. Got %s" % randomness)
+
     @functools.wraps(func)
     def run(*args, **kwargs):
         flat, spec = tree_flatten(args)
@@ -219,11 +224,20 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         n, rows, out_spec = sizes.pop(), [], None
         if not n:
             raise RuntimeError("vmap of a dimension of size 0 is not supported")
-        keyed = {k: v for k, v in kwargs.items()}
+        keyed, before = {k: v for k, v in kwargs.items()}, default_generator.get_state() if randomness != "different" else None
         for i in range(n):
+            if i and randomness == "same":
+                default_generator.set_state(before)
             given = tree_unflatten([x if d is None else x.select(d, i) for x, d in zip(flat, dims)], spec)
             named = tree_map(lambda v: v.select(0, i) if isinstance(v, Tensor) else v, keyed)
             row, out_spec = tree_flatten(func(*given, **named))
+            if not i and randomness == "error" and not default_generator.get_state().equal(before):
+                default_generator.set_state(before)
+                raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or "
+                                   "perform the randomness operation out of vmap")
+            if any(not isinstance(x, Tensor) for x in row):
+                raise ValueError("vmap(%s, ...): the function must only return Tensors, got type %s" % (
+                    getattr(func, "__name__", func), next(type(x) for x in row if not isinstance(x, Tensor))))
             rows.append(row)
         outs = _spread(out_dims, tree_unflatten(rows[0], out_spec)) if not isinstance(out_dims, int) else [out_dims] * len(rows[0])
         return tree_unflatten([_stack(list(column), d) if d is not None else column[0] for column, d in zip(zip(*rows), outs)], out_spec)
@@ -252,3 +266,12 @@ def debug_unwrap(tensor, *, recurse=True):
 
 def functionalize(func, *, remove="mutations"):
     return func
+
+
+def replace_all_batch_norm_modules_(root):
+    """Batch norms of root keep no running numbers: they cannot be written for each row."""
+    for m in root.modules():
+        if hasattr(m, "track_running_stats") and hasattr(m, "running_mean"):
+            m.running_mean = m.running_var = m.num_batches_tracked = None
+            m.track_running_stats = False
+    return root

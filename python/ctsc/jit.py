@@ -164,7 +164,25 @@ def wait(future):
 
 
 def isinstance(obj, target_type):
-    return builtins.isinstance(obj, target_type)
+    """Also of List[int], Optional[Tensor] and the like: of all that obj holds."""
+    import types
+    import typing
+    kinds, origin = typing.get_args(target_type), typing.get_origin(target_type)
+    if builtins.isinstance(target_type, tuple):
+        return any(isinstance(obj, t) for t in target_type)
+    if target_type is None:
+        return obj is None
+    if origin is None:
+        return builtins.isinstance(obj, target_type)
+    if origin in (typing.Union, getattr(types, "UnionType", None)):
+        return any(isinstance(obj, t) for t in kinds)
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is dict:
+        return all(isinstance(k, kinds[0]) and isinstance(v, kinds[1]) for k, v in obj.items())
+    if origin is tuple:
+        return len(obj) == len(kinds) and all(isinstance(v, t) for v, t in zip(obj, kinds))
+    return all(isinstance(v, kinds[0]) for v in obj)
 
 
 def set_fusion_strategy(strategy):

@@ -79,6 +79,7 @@ PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw);
 void bind_stash_exception(ctsc_error *e, const char *what);
 
 /* ---- bind_dtype.c */
+enum { BIND_DTYPES = 48 }; /* their numbers are below */
 int bind_init_dtype(PyObject *m);
 const dtype_row *bind_dtype_row(int number); /* NULL: none */
 PyObject *bind_dtype_object(int number);     /* borrowed */
@@ -131,8 +132,10 @@ ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const
                       bool random);
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 /* Whether calls are Python's to change, and such a call of one operand (b NULL) or two. */
-bool bind_intercepts(void);
+bool bind_intercepts(Py_ssize_t n, PyObject *const *args);
 PyObject *bind_intercepted(const char *key, PyObject *a, PyObject *b);
+bool bind_overrides(PyObject *o); /* a class that its functions are asked of (_subclass.py) */
+PyObject *bind_as_subclass(PyObject *self, PyObject *args);
 ctsc_value *bind_small_int(int64_t i, bool *own);
 
 /* The scope of the process that random operators go through, for one call; NULL: it is busy, or

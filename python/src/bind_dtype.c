@@ -38,7 +38,7 @@ static const dtype_row rows[] = {
     {44, "float8_e8m0fnu", NULL, 1, NULL, NULL, 'F', 0},
     {45, "float4_e2m1fn_x2", NULL, 1, NULL, NULL, 'F', 0},
 };
-enum { NROWS = sizeof rows / sizeof *rows, NUMBERS = 48 };
+enum { NROWS = sizeof rows / sizeof *rows, NUMBERS = BIND_DTYPES };
 static PyObject *objects[NUMBERS];
 static const dtype_row *by_number[NUMBERS];
 

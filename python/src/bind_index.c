@@ -306,6 +306,7 @@ static void as_index_error(void) {
 PyObject *bind_getitem(PyObject *self, PyObject *index) {
     indexing ix;
     PyObject *result = NULL;
+    if (bind_overrides(self)) return bind_intercepted("aten::__getitem__", self, index);
     if (apply(&ix, self, index, false)) {
         if (ix.ntensors) {
             ctsc_value *args[2] = {((Tensor *)ix.x)->v, index_list(&ix)};

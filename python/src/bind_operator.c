@@ -14,7 +14,8 @@
  * interpreter's lock.
  *
  * What changes the meaning of all operators while it holds (autocast, another default dtype) is
- * Python's (_intercept.py): calls go to the hook "intercept" then, which makes them by _plain.
+ * Python's (_intercept.py): calls go to the hook "intercept" then, which makes them by _plain. So
+ * do calls with tensors of classes that have something to say to it (_subclass.py).
  */
 #include "bind.h"
 
@@ -176,7 +177,48 @@ static PyObject *plain(PyObject *self, PyObject *args) {
     Py_DECREF(tuple);
     return o;
 }
-bool bind_intercepts(void) { return intercepts && !within_plain && !bind_tracing(); }
+
+static PyObject *overriding;            /* the set of classes whose __torch_function__ is asked */
+static __thread bool overriding_is_off; /* within a __torch_function__ */
+
+/* _set_overriding(set of classes or None) */
+static PyObject *set_overriding(PyObject *self, PyObject *set) {
+    (void)self;
+    Py_XDECREF(overriding);
+    overriding = set == Py_None ? NULL : bind_ref(set);
+    return bind_ref(Py_None);
+}
+/* _overriding_off(bool, or None to ask) -> what it was */
+static PyObject *set_overriding_off(PyObject *self, PyObject *off) {
+    (void)self;
+    bool before = overriding_is_off;
+    if (off != Py_None) overriding_is_off = PyObject_IsTrue(off) == 1;
+    return PyBool_FromLong(before);
+}
+static bool overrides(PyObject *o) {
+    if (Py_TYPE(o) == bind.tensor) return false;
+    if (PyTuple_Check(o) || PyList_Check(o)) {
+        bool tuple = PyTuple_Check(o), found = false;
+        Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
+        for (Py_ssize_t i = 0; i < n && !found; i++) {
+            PyObject *item = tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i);
+            if (i == 0 && !TensorCheck(item)) return false; /* sizes */
+            found = TensorCheck(item) && overrides(item);
+        }
+        return found;
+    }
+    return TensorCheck(o) && PySet_Contains(overriding, (PyObject *)Py_TYPE(o)) == 1;
+}
+bool bind_overrides(PyObject *o) {
+    return overriding && !overriding_is_off && !bind_tracing() && overrides(o);
+}
+bool bind_intercepts(Py_ssize_t n, PyObject *const *args) {
+    if (within_plain || bind_tracing()) return false;
+    bool found = intercepts;
+    for (Py_ssize_t i = 0; overriding && !overriding_is_off && !found && i < n; i++)
+        found = args[i] && overrides(args[i]);
+    return found;
+}
 
 static PyObject *intercepted(PyObject *op, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     PyObject *hook = PyDict_GetItemString(bind.hooks, "intercept");
@@ -351,7 +393,7 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     call c;
     Py_ssize_t n = BIND_NARGS(nargsf), at = op->method ? 1 : 0,
                nk = names ? PyTuple_Size(names) : 0;
-    if (bind_intercepts()) return intercepted(self, args, n, names);
+    if (bind_intercepts(n + nk, args)) return intercepted(self, args, n, names);
     c.n = 0;
     c.keywords = c.requires_grad = c.by_dtype = false;
     c.generator = NULL;
@@ -528,6 +570,9 @@ PyMethodDef bind_operator_methods[] = {
     {"_manual_seed", seed, METH_O, NULL},
     {"_set_intercept", set_intercept, METH_O, NULL},
     {"_plain", plain, METH_VARARGS, NULL},
+    {"_set_overriding", set_overriding, METH_O, NULL},
+    {"_overriding_off", set_overriding_off, METH_O, NULL},
+    {"_as_subclass", bind_as_subclass, METH_VARARGS, NULL},
     {"_intercepts", get_intercepts, METH_NOARGS, NULL},
     {0},
 };

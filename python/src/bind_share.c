@@ -58,7 +58,8 @@ static const dtype_row *row_of_format(const char *f, Py_ssize_t itemsize) {
     if (!strcmp(f, "Zf") || !strcmp(f, "Zd")) kind = 'c';
     else if (f[0] && !f[1] && strchr(letters, *f))
         kind = *f == '?' ? 'b' : strchr("efdg", *f) ? 'f' : strchr("BHILQ", *f) ? 'u' : 'i';
-    for (int n = 0; kind && n < 16; n++) {
+    if (kind == 'u' && itemsize > 1) kind = 'U';
+    for (int n = 0; kind && n < BIND_DTYPES; n++) {
         const dtype_row *r = bind_dtype_row(n);
         if (r && r->format && r->kind == kind && r->size == itemsize) return r;
     }
@@ -90,6 +91,23 @@ static PyObject *copied(lender *l, const dtype_row *r) {
     return v ? bind_tensor_take(v) : st == CTSC_OK || !e ? NULL : bind_raise(e, "tensor");
 }
 
+/* An array is told by its type of numbers, as PyTorch does; other buffers by their format. */
+static void unsupported(PyObject *o, const char *format) {
+    PyObject *dtype = PyObject_GetAttrString(o, "dtype");
+    PyObject *type = dtype ? PyObject_GetAttrString(dtype, "type") : NULL;
+    PyObject *name = type ? PyObject_GetAttrString(type, "__name__") : NULL;
+    static const char kinds[] =
+        "The only supported types are: float64, float32, float16, complex64, complex128, "
+        "int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool.";
+    PyErr_Clear();
+    if (name)
+        PyErr_Format(PyExc_TypeError, "can't convert np.ndarray of type numpy.%U. %s", name, kinds);
+    else PyErr_Format(PyExc_TypeError, "can't convert a buffer of format '%s'. %s", format, kinds);
+    Py_XDECREF(name);
+    Py_XDECREF(type);
+    Py_XDECREF(dtype);
+}
+
 PyObject *bind_from_buffer(PyObject *o, bool may_copy) {
     lender *l = PyMem_Malloc(sizeof *l);
     if (!l) return PyErr_NoMemory();
@@ -98,11 +116,7 @@ PyObject *bind_from_buffer(PyObject *o, bool may_copy) {
     const Py_buffer *b = &l->view;
     const dtype_row *r = row_of_format(b->format, b->itemsize);
     if (!r) {
-        PyErr_Format(PyExc_TypeError,
-                     "can't convert a buffer of format '%s'. The only supported types are: "
-                     "float64, float32, float16, complex64, complex128, int64, "
-                     "int32, int16, int8, uint8, and bool.",
-                     b->format ? b->format : "B");
+        unsupported(o, b->format ? b->format : "B");
         PyBuffer_Release(&l->view);
         return PyMem_Free(l), NULL;
     }

@@ -43,6 +43,15 @@ static ctsc_value *detached(ctsc_value *of) {
     return v;
 }
 
+static PyObject *of_type(PyTypeObject *type, ctsc_value *v_take) {
+    if (type == bind.tensor) return bind_tensor_take(v_take);
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Tensor *t = (Tensor *)alloc(type, 0);
+    if (!t) return ctsc_value_free(v_take), NULL;
+    t->v = v_take;
+    return (PyObject *)t;
+}
+
 /* Tensor(data): what tensor(data, dtype=float32) gives; of a Tensor, another one on its memory
  * (subclasses are made so). */
 static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
@@ -74,12 +83,21 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
             return bind_raise(e, "Tensor");
     }
     if (!v) return PyErr_NoMemory();
-    if (type == bind.tensor) return bind_tensor_take(v);
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Tensor *t = (Tensor *)alloc(type, 0);
-    if (!t) return ctsc_value_free(v), NULL;
-    t->v = v;
-    return (PyObject *)t;
+    return of_type(type, v);
+}
+
+/* _as_subclass(tensor, class): a view of all of it, with its history, whose class it is. */
+PyObject *bind_as_subclass(PyObject *self, PyObject *args) {
+    PyObject *x, *type;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!O!", bind.tensor, &x, &PyType_Type, &type)) return NULL;
+    if (!PyType_IsSubtype((PyTypeObject *)type, bind.tensor))
+        return PyErr_Format(PyExc_TypeError, "%R is no class of tensors", type), NULL;
+    PyObject *o = bind_call_object("aten::alias", 1, &((Tensor *)x)->v);
+    ctsc_value *v = o && TensorCheck(o) ? ctsc_value_copy(((Tensor *)o)->v) : NULL;
+    Py_XDECREF(o);
+    if (!v) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    return of_type((PyTypeObject *)type, v);
 }
 
 int64_t bind_numel(const ctsc_value *v) {
@@ -365,7 +383,7 @@ static PyObject *get_program(PyObject *self, void *unused) {
 }
 static PyObject *get_operator(PyObject *self, void *key) {
     ctsc_value *v = ((Tensor *)self)->v;
-    if (bind_intercepts()) return bind_intercepted(key, self, NULL);
+    if (bind_intercepts(1, &self)) return bind_intercepted(key, self, NULL);
     return bind_call_object(key, 1, &v);
 }
 /* A handle of its own on the elements, which a trace knows as a detached tensor, and others do not
@@ -406,7 +424,8 @@ static bool operand_value(PyObject *o, PyObject *beside, bind_arg *out) {
 static PyObject *binary(const char *key, PyObject *a, PyObject *b) {
     bind_arg args[2];
     if (!operand(a) || !operand(b)) return bind_ref(Py_NotImplemented);
-    if (bind_intercepts()) return bind_intercepted(key, a, b);
+    PyObject *const both[2] = {a, b};
+    if (bind_intercepts(2, both)) return bind_intercepted(key, a, b);
     if (!operand_value(a, b, &args[0])) return NULL;
     if (!operand_value(b, a, &args[1])) return bind_free_args(1, args), NULL;
     ctsc_value *handles[2] = {args[0].v, args[1].v};

@@ -257,3 +257,15 @@ def test_stored_dtypes():
         ctsc.ones(2).to(ctsc.float8_e5m2) + ctsc.ones(2)
     assert ctsc.tensor([1000.0, -1000.0]).to(ctsc.float8_e4m3fn).tolist() == [448.0, -448.0]
     assert ctsc.tensor([-1]).to(ctsc.uint64).tolist() == [2**64 - 1]
+
+
+def test_arrays_of_wide_unsigned_integers_share_memory():
+    np = pytest.importorskip("numpy")
+    for kind in (np.uint16, np.uint32, np.uint64):
+        a = np.array([1, np.iinfo(kind).max], dtype=kind)
+        t = ctsc.from_numpy(a)
+        a[0] = 7
+        assert t.tolist() == [7, int(np.iinfo(kind).max)] and str(t.dtype) == "ctsc." + np.dtype(kind).name
+        assert t.numpy().dtype == kind and ctsc.tensor(a).tolist() == a.tolist()
+    with pytest.raises(TypeError, match="numpy.str_"):
+        ctsc.from_numpy(np.array(["a"]))

@@ -196,7 +196,7 @@ class Node:
         return type(self).__name__
 
     def __repr__(self):
-        return "<%s>" % type(self).__name__
+        return "<%s object at 0x%x>" % (type(self).__name__, id(self))
 
 
 _nodes = {}

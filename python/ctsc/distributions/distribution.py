@@ -75,7 +75,7 @@ class Distribution:
             valid = constraint.check(value)
             if not valid.all():
                 raise ValueError("Expected parameter %s (%s of shape %s) of distribution %r to satisfy the constraint %r, but found invalid values:\n%s" % (
-                    name, type(value).__name__, tuple(value.shape), self, constraint, value))
+                    name, type(value).__name__, tuple(value.shape), self, constraint, format(value)))
 
     def expand(self, batch_shape, _instance=None):
         new, batch_shape = object.__new__(type(self)), Size(batch_shape)
@@ -165,7 +165,7 @@ class Distribution:
             return
         if not support.check(value).all():
             raise ValueError("Expected value argument (%s of shape %s) to be within the support (%r) of the distribution %r, but found invalid values:\n%s" % (
-                type(value).__name__, tuple(value.shape), support, self, value))
+                type(value).__name__, tuple(value.shape), support, self, format(value)))
 
     def __repr__(self):
         parts = []

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # parameter.py - Parameter: a tensor that a module registers when it is assigned.
 from .. import _C
+from .._tensor import disabled_torch_function
 
 
 class Parameter(_C.Tensor):
+    __torch_function__ = classmethod(disabled_torch_function)
+
     def __new__(cls, data=None, requires_grad=True):
         self = _C.Tensor.__new__(cls, _C._operator("empty")([0]) if data is None else data)
         self.requires_grad = requires_grad
@@ -22,7 +25,7 @@ class UninitializedParameter(Parameter):
 
 
 class UninitializedBuffer(_C.Tensor):
-    pass
+    __torch_function__ = classmethod(disabled_torch_function)
 
 
 def is_lazy(p):

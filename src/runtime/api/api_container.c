@@ -70,7 +70,13 @@ ctsc_value *ctsc_value_get(const ctsc_value *v, const char *name) {
     const value *found = NULL;
     value item, key;
     switch (v && name ? (int)v->v.tag : V_NONE) {
-    case V_OBJECT: found = api_slot(v->v.u.object, name); break;
+    case V_OBJECT:
+        found = api_slot(v->v.u.object, name);
+        if (!found) {
+            const constant_attribute *c = class_find_constant(v->v.u.object->cls, name);
+            found = c ? &c->val : NULL;
+        }
+        break;
     case V_TUPLE: found = api_field(v->v.u.tuple, name); break;
     case V_DICT: {
         str *s = str_new(name, strlen(name));

@@ -47,6 +47,8 @@ static const struct { uint8_t code, bits; int8_t dtype; } dl_types[] = {
     {DL_FLOAT, 32, DT_FLOAT32},       {DL_FLOAT, 64, DT_FLOAT64},
     {DL_BFLOAT, 16, DT_BFLOAT16},     {DL_COMPLEX, 64, DT_COMPLEX64},
     {DL_COMPLEX, 128, DT_COMPLEX128}, {DL_BOOL, 8, DT_BOOL},
+    {DL_UINT, 16, DT_UINT16},         {DL_UINT, 32, DT_UINT32},
+    {DL_UINT, 64, DT_UINT64},
 };
 enum { DL_NTYPES = sizeof dl_types / sizeof *dl_types };
 

@@ -24,7 +24,7 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise KeyError("param 'initial_lr' is not specified in param_groups[%d] when resuming an optimizer" % i)
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
-        self.last_epoch, self.verbose, self._step_count = last_epoch, verbose, 0
+        self.last_epoch, self._step_count = last_epoch, 0
         self.step()
 
     def state_dict(self):
@@ -441,7 +441,7 @@ class ReduceLROnPlateau(LRScheduler):
         if threshold_mode not in ("rel", "abs"):
             raise ValueError("threshold mode %s is unknown!" % threshold_mode)
         self.optimizer, self.factor, self.min_lrs = optimizer, factor, _per_group(min_lr, optimizer, "min_lr")
-        self.patience, self.verbose, self.cooldown, self.eps, self.last_epoch = patience, verbose, cooldown, eps, 0
+        self.patience, self.cooldown, self.eps, self.last_epoch = patience, cooldown, eps, 0
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.best, self.num_bad_epochs, self.cooldown_counter = math.inf if mode == "min" else -math.inf, 0, 0
         self._last_lr = self._rates()

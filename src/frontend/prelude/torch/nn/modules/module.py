@@ -32,7 +32,7 @@ class _IncompatibleKeys(namedtuple('IncompatibleKeys', ['missing_keys', 'unexpec
 
 def _typename(o):
     if isinstance(o, Tensor):
-        return _TENSOR_TYPES[str(o.dtype)]
+        return _TENSOR_TYPES['torch.' + str(o.dtype).rpartition('.')[2]]
     module = getattr(o, '__module__', None)
     name = getattr(o, '__qualname__', None)
     if name is None:
@@ -569,8 +569,11 @@ class Module:
                     if name not in self._modules and name not in own:
                         unexpected_keys.append(key)
 
+    def _metadata_of(self, prefix):
+        return {'version': self._version}
+
     def _load_all(self, state_dict, prefix, missing_keys, unexpected_keys, error_msgs):
-        metadata = {'version': self._version}
+        metadata = self._metadata_of(prefix)
         self._load_from_state_dict(state_dict, prefix, metadata, True, missing_keys, unexpected_keys, error_msgs)
         for name, child in self._modules.items():
             if child is not None:

@@ -45,6 +45,6 @@ def _list_with_default(out_size: List[int], defaults: List[int]) -> List[int]:
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix: str) -> None:
-    for key in sorted(state_dict.keys()):
+    for key in list(state_dict.keys()):
         if key.startswith(prefix):
             state_dict[key[len(prefix):]] = state_dict.pop(key)
