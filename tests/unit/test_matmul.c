@@ -84,9 +84,22 @@ static value linear_by(const char *key, const value *args) {
  * after, with any number of threads. */
 static void test_prepacked(void **state) {
     (void)state;
-    static const int64_t shapes[][4] = {{1, 1, 40, 30},     {1, 5, 192, 100},  {3, 7, 64, 31},
-                                        {2, 100, 300, 257}, {1, 600, 520, 40}, {0, 3, 40, 40},
-                                        {1, 9, 0, 40},      {1, 2, 5000, 33},  {1, 300, 1030, 700}};
+    static const int64_t shapes[][4] = {
+        {1, 1, 40, 30},
+        {1, 5, 192, 100},
+        {3, 7, 64, 31},
+        {2, 100, 300, 257},
+        {1, 600, 520, 40},
+        {0, 3, 40, 40},
+        {1, 9, 0, 40},
+        {1, 2, 5000, 33},
+        {1, 300, 1030, 700},
+        /* rows multiples of 4 KiB apart */
+        {1, 2, 1024, 33},
+        {2, 40, 1024, 70},
+        {1, 33, 2048, 97},
+        {1, 2100, 1024, 5},
+    };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int biased = 0; biased < 2; biased++) {
             const int64_t *s = shapes[i], x_sizes[3] = {s[0], s[1], s[2]},

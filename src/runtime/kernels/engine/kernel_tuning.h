@@ -69,7 +69,11 @@ enum {
     GEMM_PREPACKED_K = 4096,
     /* [models] and of all rows: beside two panels in the second cache; */
     GEMM_PREPACKED_A = 640 << 10,
-    GEMM_LYING_FAR = 4096, /* [nets] rows that lie multiples of so many bytes apart are packed */
+    /* [nets] rows that lie multiples of so many bytes apart are copied, with a gap between them */
+    GEMM_LYING_FAR = 4096,
+    GEMM_LYING_GAP = 16, /* of so many elements, a thread some rows, */
+    GEMM_LYING_ROWS = 16,
+    GEMM_LYING_COPY = 8 << 20, /* or packed, where the copy had more bytes */
 };
 
 /* Packing (gemm_pack.c), and what linear layers add (matmul.c). */

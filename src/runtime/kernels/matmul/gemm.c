@@ -304,9 +304,43 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
     return whole ? CTSC_OK : limits_fail(d);
 }
 
+/* ---- packed weights -------------------------------------------------------------------------- */
+
+/* Rows of A that all tiles would meet in one place of the first cache, moved apart. */
+typedef struct gemm_apart {
+    gemm_matrix from, to;
+    int64_t bytes; /* of a row */
+} gemm_apart;
+
+static void gemm_apart_rows(void *ctx, int64_t begin, int64_t end) {
+    const gemm_apart *g = ctx;
+    for (int64_t i = begin; i < end; i++)
+        memcpy((float *)g->to.p + i * g->to.rs, (const float *)g->from.p + i * g->from.rs,
+               (size_t)g->bytes);
+}
+
+/* Memory for the copy that *a becomes, and its size; NULL: it stays. */
+static void *gemm_move_apart(const gemm_prepacked *b, int64_t m, gemm_matrix *a, size_t *size) {
+    const int64_t far = GEMM_LYING_FAR / (int64_t)sizeof(float),
+                  most = GEMM_LYING_COPY / (int64_t)sizeof(float);
+    int64_t row = b->k + GEMM_LYING_GAP;
+    if (row % far == 0) row += GEMM_LYING_GAP;
+    if (!b->micro->rows[1] || m == 1 || a->cs != 1 || a->rs % far != 0 || m > most / row)
+        return NULL;
+    *size = (size_t)(m * row) * sizeof(float);
+    void *copy = recycle_alloc(*size);
+    if (!copy) return NULL; /* they are packed, then */
+    gemm_apart g = {*a, {.p = copy, .rs = row, .cs = 1}, b->k * (int64_t)sizeof(float)};
+    pool_for(m, GEMM_LYING_ROWS, gemm_apart_rows, &g);
+    *a = g.to;
+    return copy;
+}
+
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
                                const void *bias, const conv_tail *tail, void *c, int64_t ldc) {
     if (m == 0) return CTSC_OK;
+    size_t apart_size = 0;
+    void *apart = gemm_move_apart(b, m, &a, &apart_size);
     gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k, &a)};
     own.whole = (gemm_problem){.m = m,
                                .n = b->n,
@@ -318,7 +352,9 @@ ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm
                                .ldc = ldc,
                                .bias = bias};
     if (tail) own.whole.tail = *tail;
-    return gemm_own(d, &own);
+    ctsc_status st = gemm_own(d, &own);
+    recycle_free(apart, apart_size);
+    return st;
 }
 
 static ctsc_status gemm_wide(diag *d, gemm_job *g) {
