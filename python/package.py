@@ -30,7 +30,13 @@ def __getattr__(name):
 
 from .. import _nn_support
 
-_submodules += ('parallel', 'attention')
+class LinearCrossEntropyOptions:
+    def __init__(self, allow_retain_graph=False, batch_chunk_size=None, chunking_method='auto', acc_policy='auto', acc_dtype=None):
+        self.allow_retain_graph, self.batch_chunk_size, self.chunking_method = allow_retain_graph, batch_chunk_size, chunking_method
+        self.acc_policy, self.acc_dtype = acc_policy, acc_dtype
+
+
+_submodules += ('parallel', 'attention', 'grad', 'quantized', 'quantizable', 'qat', 'intrinsic')
 __all__.append('DataParallel')
 _of_modules = __getattr__
 
@@ -38,9 +44,38 @@ _of_modules = __getattr__
 def __getattr__(name):
     if name in ('UninitializedParameter', 'UninitializedBuffer'):
         return getattr(importlib.import_module(__name__ + '.parameter'), name)
+    if name == 'LinearCrossEntropyLoss':
+        return importlib.import_module(__name__ + '._recent').LinearCrossEntropyLoss
     return importlib.import_module(__name__ + '.parallel').DataParallel if name == 'DataParallel' else _of_modules(name)
 """,
+    os.path.join("nn", "attention.py"): """
+import os as _os
+
+__path__ = [_os.path.join(_os.path.dirname(__file__), '_attention')]
+""",
     os.path.join("nn", "utils", "__init__.py"): """
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    import warnings
+    warnings.warn('torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.', FutureWarning, stacklevel=2)
+    from .clip_grad import clip_grad_norm_
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite)
+
+
+def convert_conv2d_weight_memory_format(module, memory_format):
+    return module # weights are laid out as the kernels want them
+
+
+convert_conv3d_weight_memory_format = convert_conv2d_weight_memory_format
+_of_places = __getattr__
+
+
+def __getattr__(name):
+    if name in ('stateless', 'clip_grad', 'convert_parameters', 'init', 'fusion', 'prune', 'weight_hook'):
+        import importlib
+        return importlib.import_module(__name__ + '.' + name)
+    return _of_places(name)
 
 for _name in ('clip_grad_norm_', 'clip_grad_value_', 'get_total_norm', 'clip_grads_with_norm_'):
     _places[_name] = 'ctsc.nn.utils.clip_grad'
@@ -110,6 +145,31 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
             torch.embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
     return _embedding_bag(input, weight, offsets, None, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
 
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction='mean', ignore_index=None, label_smoothing=0.0, options=None):
+    logits = linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), None if linear_bias is None else linear_bias.reshape(-1))
+    logits = logits.reshape(list(input.shape[:-1]) + list(linear_weight.shape[:-1]))
+    return cross_entropy(logits, target, weight=weight, reduction=reduction, ignore_index=-100 if ignore_index is None else ignore_index, label_smoothing=label_smoothing)
+
+
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    # groups of rows of mat_a (offs: where each ends), each with a matrix of mat_b's; of two matrices groups of what is summed over, and so on
+    if bias is not None:
+        raise RuntimeError('grouped_mm: bias is not supported')
+    ends = None if offs is None else offs.tolist()
+    between = None if ends is None else list(zip([0] + ends[:-1], ends))
+    if mat_a.ndim == 3 and mat_b.ndim == 3:
+        made = torch.bmm(mat_a, mat_b)
+    elif mat_a.ndim == 2 and mat_b.ndim == 3:
+        made = torch.cat([mat_a[i:j] @ m for (i, j), m in zip(between, mat_b)] + [mat_a.new_zeros(mat_a.shape[0] - ends[-1], mat_b.shape[-1])])
+    elif mat_a.ndim == 3:
+        made = torch.cat([m @ mat_b[:, i:j] for (i, j), m in zip(between, mat_a)], 1)
+    else:
+        made = torch.stack([mat_a[:, i:j] @ mat_b[i:j] for i, j in between])
+    return made if out_dtype is None else made.to(out_dtype)
+
+
+from ctsc.overrides import handle_torch_function, has_torch_function, has_torch_function_unary, has_torch_function_variadic
 
 lp_pool2d, lp_pool3d = _lp_of_dims(lp_pool2d, 2), _lp_of_dims(lp_pool3d, 3)
 max_unpool1d, max_unpool2d, max_unpool3d = _of_dims(max_unpool1d, 1), _of_dims(max_unpool2d, 2), _of_dims(max_unpool3d, 3)

@@ -35,20 +35,23 @@ pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.7182
 
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func"}
+         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func", "fork": "jit", "wait": "jit", "Future": "futures", "DisableTorchFunctionSubclass": "_subclass"}
 _LAZY.update(dict.fromkeys(
     "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_default_dtype get_default_dtype set_default_tensor_type "
     "set_default_device get_default_device use_deterministic_algorithms are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled "
     "set_deterministic_debug_mode get_deterministic_debug_mode set_float32_matmul_precision get_float32_matmul_precision set_flush_denormal set_warn_always "
     "is_warn_always_enabled set_anomaly_enabled is_anomaly_enabled is_autocast_enabled is_autocast_cpu_enabled get_autocast_dtype get_autocast_cpu_dtype "
-    "get_autocast_gpu_dtype is_autocast_cache_enabled clear_autocast_cache".split(), "_settings"))
+    "get_autocast_gpu_dtype is_autocast_cache_enabled clear_autocast_cache set_autocast_enabled set_autocast_dtype set_autocast_cpu_enabled "
+    "set_autocast_cpu_dtype set_autocast_gpu_dtype set_autocast_cache_enabled autocast_increment_nesting autocast_decrement_nesting get_device_module compiled_with_cxx11_abi "
+    "is_vulkan_available has_lapack has_mkl has_openmp has_spectral init_num_threads".split(), "_settings"))
 _LAZY.update(dict.fromkeys(
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor BoolTensor SymInt SymFloat SymBool sym_int "
     "sym_float sym_not sym_max sym_min sym_sqrt sym_sum sym_ite _assert _check _check_value _check_is_size cond while_loop typename is_storage real imag "
-    "to_dlpack unravel_index svd_lowrank pca_lowrank".split(), "_legacy"))
+    "to_dlpack unravel_index svd_lowrank pca_lowrank lu eig lstsq solve matrix_rank lobpcg "
+    "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor".split(), "_legacy"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
-            "accelerator", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")
+            "accelerator", "sparse", "nested", "export", "masked", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")
 def _of_c(name):
     from ._dispatch import of_c
     return of_c(name)

@@ -170,3 +170,38 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 def pca_lowrank(A, q=None, center=True, niter=2):
     q = min(6, *A.shape[-2:]) if q is None else q
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def lu(A, *, pivot=True, get_infos=False, out=None):
+    """(LU, pivots), with get_infos also what failed, for each matrix."""
+    LU, pivots, info = _C._operator("linalg_lu_factor_ex")(A, pivot=pivot)
+    return (LU, pivots, info) if get_infos else (LU, pivots)
+
+
+Tensor.lu = lambda self, pivot=True, get_infos=False: lu(self, pivot=pivot, get_infos=get_infos)
+
+
+def _gone(name, instead):
+    def function(*args, **kwargs):
+        raise RuntimeError("This function was deprecated since version 1.9 and is now removed. `torch.%s` is deprecated in favor of `torch.linalg.%s`." % (name, instead))
+    function.__name__ = name
+    return function
+
+
+eig, lstsq, solve, matrix_rank = _gone("eig", "eig"), _gone("lstsq", "lstsq"), _gone("solve", "solve"), _gone("matrix_rank", "matrix_rank")
+
+
+def lobpcg(*args, **kwargs):
+    raise NotImplementedError("torch.lobpcg: ctsc has linalg.eigh, of all eigenvalues")
+
+
+def _no_sparse(name):
+    def function(*args, **kwargs):
+        from .sparse import __getattr__ as refused
+        refused(name)()
+    function.__name__ = name
+    return function
+
+
+for _name in ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"):
+    globals()[_name] = _no_sparse(_name)

@@ -5,6 +5,7 @@ import os
 from . import _C
 from ._intercept import autocast_state, get_default_dtype, set_default_dtype
 
+_chosen = {} # dtypes of autocast by set_autocast_dtype
 _threads, _flags = [None], {"deterministic": 0, "warn_only": False, "precision": "highest", "warn_always": False, "anomaly": False}
 
 
@@ -114,7 +115,7 @@ def is_autocast_cpu_enabled():
 
 
 def get_autocast_dtype(device_type):
-    return getattr(autocast_state(), device_type, None) or (_C.bfloat16 if device_type == "cpu" else _C.float16)
+    return getattr(autocast_state(), device_type, None) or _chosen.get(device_type) or (_C.bfloat16 if device_type == "cpu" else _C.float16)
 
 
 def get_autocast_cpu_dtype():
@@ -131,3 +132,69 @@ def is_autocast_cache_enabled():
 
 def clear_autocast_cache():
     pass
+
+
+def set_autocast_enabled(device_type, enabled=None):
+    """For a kind of device; with one argument for CUDA, as in older programs."""
+    device_type, enabled = ("cuda", device_type) if enabled is None else (device_type, enabled)
+    from ._intercept import changed
+    state, before = autocast_state(), getattr(autocast_state(), device_type, None)
+    if bool(enabled) != (before is not None):
+        setattr(state, device_type, get_autocast_dtype(device_type) if enabled else None)
+        changed(1 if enabled else -1)
+
+
+def set_autocast_dtype(device_type, dtype):
+    _chosen[device_type] = dtype
+    if getattr(autocast_state(), device_type, None) is not None:
+        setattr(autocast_state(), device_type, dtype)
+
+
+def set_autocast_cpu_enabled(enabled):
+    set_autocast_enabled("cpu", enabled)
+
+
+def set_autocast_cpu_dtype(dtype):
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype):
+    set_autocast_dtype("cuda", dtype)
+
+
+def set_autocast_cache_enabled(enabled):
+    pass
+
+
+_nesting = [0]
+
+
+def autocast_increment_nesting():
+    _nesting[0] += 1
+    return _nesting[0]
+
+
+def autocast_decrement_nesting():
+    _nesting[0] -= 1
+    return _nesting[0]
+
+
+def get_device_module(device=None):
+    import importlib
+    from ._types import device as device_type
+    return importlib.import_module("ctsc." + ("cpu" if device is None else device_type(device).type))
+
+
+def compiled_with_cxx11_abi():
+    return False
+
+
+def is_vulkan_available():
+    return False
+
+
+def init_num_threads():
+    pass
+
+
+has_lapack, has_openmp, has_mkl, has_spectral = True, False, False, True

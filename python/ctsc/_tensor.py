@@ -353,6 +353,19 @@ def as_subclass(self, cls):
     return self if cls is type(self) else _C._as_subclass(self, cls)
 
 
+def _no_sparse(name):
+    def method(self, *args, **kwargs):
+        from .sparse import __getattr__ as refused
+        refused(name)()
+    method.__name__ = name
+    return method
+
+
+for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "crow_indices", "col_indices", "ccol_indices",
+              "row_indices", "sparse_mask", "sparse_resize_"):
+    setattr(Tensor, _name, _no_sparse(_name))
+
+
 @_method("map_")
 def map_(self, other, f):
     from ._functions import broadcast_tensors, tensor

@@ -7,6 +7,7 @@ import types
 from typing import Final
 
 from . import _C
+from .futures import Future
 from ._C import ScriptMethod, Trace
 from ._module import load as _load
 from ._functions import save as _save
@@ -52,13 +53,6 @@ def save(m, f, _extra_files=None):
     data.seek(0)
     _extra(data, _extra_files)
     f.write(data.getvalue())
-
-
-class Future:
-    def wait(self):
-        return self._value
-
-    value = wait
 
 
 class optimized_execution(contextlib.nullcontext):
@@ -155,12 +149,15 @@ def optimize_for_inference(mod, other_methods=None):
 def fork(func, *args, **kwargs):
     """Called at once."""
     made = Future()
-    made._value = func(*args, **kwargs)
+    try:
+        made.set_result(func(*args, **kwargs))
+    except Exception as e:
+        made.set_exception(e)
     return made
 
 
 def wait(future):
-    return future._value
+    return future.wait()
 
 
 def isinstance(obj, target_type):

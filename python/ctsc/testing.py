@@ -69,3 +69,27 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
 
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
+
+
+def make_tensor(*shape, dtype, device=None, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
+    """Random numbers of a dtype, at least low and below high; -9 to 9 for numbers with a point, -9 to 10 for integers."""
+    import ctsc
+    shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    real = dtype.is_floating_point or dtype.is_complex
+    low = (0 if dtype in (ctsc.bool, ctsc.uint8) else -9) if low is None else low
+    high = (2 if dtype is ctsc.bool else 9 if real else 10) if high is None else high
+    if low >= high:
+        raise ValueError("make_tensor: `low` must be less than `high`, but got %s >= %s" % (low, high))
+    sizes = shape[:-1] + (2 * shape[-1],) if noncontiguous and shape else shape
+    if dtype.is_complex:
+        kind = ctsc.float64 if dtype is ctsc.complex128 else ctsc.float32
+        made = ctsc.complex(*(ctsc.empty(sizes, dtype=kind).uniform_(low, high) for _ in range(2)))
+    elif real:
+        made = ctsc.empty(sizes).uniform_(low, high).to(dtype)
+    else:
+        made = ctsc.randint(int(low), int(high), sizes).to(dtype)
+    if exclude_zero:
+        made = made.masked_fill(made == 0, 1)
+    made = made[..., ::2] if noncontiguous and shape else made
+    made = made if device is None else made.to(device)
+    return made.requires_grad_() if requires_grad else made

@@ -2,4 +2,4 @@
 """version.py - torch.version."""
 from . import _C
 
-__version__, cuda, hip, git_version, debug = _C.__version__, None, None, "", False
+__version__, cuda, hip, rocm, xpu, git_version, debug = _C.__version__, None, None, None, None, "", False

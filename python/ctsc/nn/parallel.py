@@ -20,8 +20,23 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
 
 
 class DistributedDataParallel(Module):
-    def __init__(self, module, *args, **kwargs):
-        raise RuntimeError("Default process group has not been initialized: ctsc runs in one process, where the module itself is to be called")
+    """In a group of one process, the only kind there is: its module."""
+
+    def __init__(self, module, device_ids=None, output_device=None, dim=0, **options):
+        super().__init__()
+        from ..distributed import is_initialized
+        if not is_initialized():
+            raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+        if not any(p.requires_grad for p in module.parameters()):
+            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameters that require a gradient.")
+        self.module, self.device_ids = module, device_ids
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*inputs, **kwargs)
+
+    def no_sync(self):
+        import contextlib
+        return contextlib.nullcontext()
 
 
 DistributedDataParallelCPU = DistributedDataParallel

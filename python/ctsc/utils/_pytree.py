@@ -87,3 +87,62 @@ def tree_all(pred, tree, is_leaf=None):
 
 def tree_any(pred, tree, is_leaf=None):
     return any(map(pred, tree_leaves(tree, is_leaf)))
+
+
+# ---- leaves with the way to them
+
+MappingKey, SequenceKey, GetAttrKey = namedtuple("MappingKey", "key"), namedtuple("SequenceKey", "idx"), namedtuple("GetAttrKey", "name")
+
+
+def _steps(tree):
+    """The step to each child."""
+    if isinstance(tree, dict):
+        return [MappingKey(k) for k in tree]
+    if hasattr(tree, "_fields"):
+        return [GetAttrKey(f) for f in tree._fields]
+    return [SequenceKey(i) for i in range(len(_children(tree)[0]))]
+
+
+def tree_leaves_with_path(tree, is_leaf=None, _path=()):
+    found = None if is_leaf is not None and is_leaf(tree) else _children(tree)
+    if found is None:
+        return [(_path, tree)]
+    return [row for step, child in zip(_steps(tree), found[0]) for row in tree_leaves_with_path(child, is_leaf, _path + (step,))]
+
+
+def tree_flatten_with_path(tree, is_leaf=None):
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(func, tree, *rests, is_leaf=None):
+    rows, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [tree_leaves(r, is_leaf) for r in rests]
+    return tree_unflatten([func(*row, *xs) for row, *xs in zip(rows, *others)], spec)
+
+
+def keystr(kp):
+    """[0]['weight'].bias"""
+    return "".join("[%r]" % (k[0],) if not isinstance(k, GetAttrKey) else "." + k.name for k in kp)
+
+
+def tree_iter(tree, is_leaf=None):
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_map_(func, tree, *rests, is_leaf=None):
+    """func is called for what it does; the tree as it was."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def tree_map_only_(kind, func, tree, is_leaf=None):
+    tree_map_only(kind, func, tree, is_leaf)
+    return tree
+
+
+def tree_all_only(kind, pred, tree, is_leaf=None):
+    return all(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, kind))
+
+
+def tree_any_only(kind, pred, tree, is_leaf=None):
+    return any(pred(x) for x in tree_leaves(tree, is_leaf) if isinstance(x, kind))

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ctsc.signal - torch.signal: windows."""
+from . import windows
