@@ -7,6 +7,7 @@
 A row of OUT.h is a name, what Python's calls of it may do beyond a script's (varargs, random numbers), and the names of several results. Families of
 overloads have one row; which overload a call means is found out by the library when it is called.
 """
+import ast
 import os
 import re
 import sys
@@ -30,7 +31,7 @@ RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_al
           "rnn_tanh", "rnn_relu", "scaled_dot_product_attention", "dropout3d", "dropout2d", "rand", "randn", "randint", "randperm", "rand_like",
           "randn_like", "randint_like", "bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "random_", "exponential_", "cauchy_",
           "log_normal_", "geometric_", "poisson", "binomial", "fractional_max_pool2d", "fractional_max_pool3d"}
-# What programs do not call by these names, if at all: no part of the stubs.
+# What programs do not call by these names, if at all: their arguments are no part of the stubs.
 UNCALLED = re.compile(r"(_backward|_backward_(data|input|weight|reduce|elemt|overrideable)|(?<!index)_copy|_functional|_forward)$|^(special|linalg|fft|mkldnn|miopen|cudnn|fbgemm|native|quantized|sparse|"
                       r"thnn|slow|batch_norm|conv_depthwise|rrelu_with|fake_quantize|nested|to_mkldnn|hspmm|fused|unsafe|sspaddmm|embedding_|segment|"
                       r"convolution_|histogramdd_|kl_div_|nll_loss_|to_sparse|to_padded|crow_|ccol_|col_ind|row_ind|coalesce|is_coalesced|dense_dim|sparse_dim)_?")
@@ -179,6 +180,48 @@ def write(path, text):
             f.write(text)
 
 
+def _takes(wide, narrow):
+    """Whether an argument of the one type may be of the other."""
+    return wide in (narrow, "Any", "Optional[%s]" % narrow, narrow.replace("Sequence[Tensor]", "Sequence[Optional[Tensor]]")) or wide == "Number" and narrow in (
+        "_int", "_float", "_bool", "_complex")
+
+
+def _parameters(text):
+    """([types of those by position], how many of them have no default, {name: (type, has a default)} of those by keyword)"""
+    a = ast.parse(text).body[0].args
+    kinds = [ast.unparse(x.annotation) if x.annotation else "self" for x in a.args] + (["*" + ast.unparse(a.vararg.annotation)] if a.vararg else [])
+    return kinds, len(a.args) - len(a.defaults), {x.arg: (ast.unparse(x.annotation), d is not None) for x, d in zip(a.kwonlyargs, a.kw_defaults)}
+
+
+def matched(texts):
+    """The overloads without those whose calls an earlier one takes all."""
+    kept = []
+    for text in texts:
+        places, least, named = _parameters(text)
+        for before in kept:
+            wide, needed, by_name = _parameters(before)
+            if needed <= least and len(places) <= len(wide) and all(map(_takes, wide, places)) and all(k in by_name and _takes(by_name[k][0], v[0]) for k, v in named.items()) and all(
+                    optional or k in named for k, (_, optional) in by_name.items()):
+                break
+        else:
+            kept.append(text)
+    return kept
+
+
+# Names of these families are those of modules: linalg_inv is linalg.inv.
+SPACES = ("linalg", "fft", "special")
+SPACE_HEAD = """# Made by python/generate.py.
+import builtins
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
+from ctsc import Generator as Generator, Number as Number, Tensor as Tensor, device as _device, dtype as _dtype
+_int = builtins.int
+_float = builtins.float
+_bool = builtins.bool
+_str = builtins.str
+_complex = builtins.complex
+"""
+
+
 def main():
     found = {n: [s for s in l if tensors(s)] for n, l in families().items()}
     found = {n: l for n, l in found.items() if l}
@@ -186,11 +229,12 @@ def main():
     for name in sorted(found):
         table.append('OP("%s", %s, "%s")' % (name, flags(name, found[name]), results(found[name]).split("|")[0]))
     write(sys.argv[1], "\n".join(table) + "\n")
-    stubs, methods, tuples = [], [], []
+    stubs, methods, tuples, spaces = [], [], [], {space: [] for space in SPACES}
     for name in sorted(found):
-        if name.startswith("_") or name in OTHERS or UNCALLED.search(name):
+        space = name.partition("_")[0] if not name.endswith("_backward") else ""
+        if name.startswith("_") or name in OTHERS or UNCALLED.search(name) and space not in spaces:
             continue
-        for into, method in ((stubs, False), (methods, True)):
+        for into, method in ((spaces.get(space, stubs), False), (methods, True))[:1 if space in spaces else 2]:
             every = [s for s in found[name] if "out" not in s.overload and "name" not in s.overload.lower()
                      and not any(a.type.rstrip("?[]") == "Dimname" for a in s.args)
                      and (not method or (s.args and s.args[0].name == "self" and s.args[0].type == "Tensor"))]
@@ -201,16 +245,20 @@ def main():
             if not method and any("out" in s.overload for s in found[name]):
                 more.append("out: Any = ...")
             tuple_name = "_%s_results" % name if results(found[name]) else None
-            if tuple_name and chosen and not any(l.startswith("class %s(" % tuple_name) for l in tuples):
+            if tuple_name and chosen and not any(l.startswith("class %s(" % tuple_name) for l in tuples + into):
                 s = next(s for s in found[name] if len(s.returns) > 1 and all(n for _, n in s.returns))
-                tuples.append("class %s(NamedTuple):\n%s" % (tuple_name, "\n".join("    %s: Any" % n if n in ("count", "index") else "    %s: %s" % (
+                (into if space in spaces else tuples).append("class %s(NamedTuple):\n%s" % (tuple_name, "\n".join("    %s: Any" % n if n in ("count", "index") else "    %s: %s" % (
                     n, s.python_type(t).replace("Sequence", "List")) for t, n in s.returns)))
             texts = list(dict.fromkeys([s.stub(method, False, more, tuple_name) for s in chosen] +
                                        [s.stub(method, True, more, tuple_name) for s in chosen if s.varargs(method)]))
+            texts = matched(texts)
             for t in texts:
+                t = t.replace("def %s_" % space, "def ") if space in spaces else t
                 into.append(("@overload\n" if len(texts) > 1 else "") + t)
     write(sys.argv[2], "\n".join(tuples + stubs) + "\n")
     write(sys.argv[3], "\n".join(methods) + "\n")
+    for space, lines in spaces.items():
+        write(os.path.join(os.path.dirname(sys.argv[2]), space + ".pyi"), SPACE_HEAD + "\n".join(lines) + ("\nLinAlgError: Any\n" if space == "linalg" else "\n"))
 
 
 if __name__ == "__main__":

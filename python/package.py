@@ -4,6 +4,7 @@
 
 The prelude (src/frontend/prelude/torch) is plain Python on tensors. Its `torch` becomes `ctsc`, nothing else changes.
 """
+import ast
 import os
 import re
 import shutil
@@ -41,6 +42,10 @@ __all__.append('DataParallel')
 _of_modules = __getattr__
 
 
+def __dir__():
+    return sorted(set(__all__) | set(_submodules) | {'LinearCrossEntropyLoss', 'LinearCrossEntropyOptions', 'UninitializedBuffer', 'UninitializedParameter', 'factory_kwargs'})
+
+
 def __getattr__(name):
     if name in ('UninitializedParameter', 'UninitializedBuffer'):
         return getattr(importlib.import_module(__name__ + '.parameter'), name)
@@ -69,10 +74,15 @@ def convert_conv2d_weight_memory_format(module, memory_format):
 
 convert_conv3d_weight_memory_format = convert_conv2d_weight_memory_format
 _of_places = __getattr__
+_files = ('stateless', 'clip_grad', 'convert_parameters', 'init', 'fusion', 'prune', 'weight_hook', 'rnn', 'parametrize', 'parametrizations')
+
+
+def __dir__():
+    return sorted([n for n in globals() if n[0] != '_'] + list(_places) + list(_files))
 
 
 def __getattr__(name):
-    if name in ('stateless', 'clip_grad', 'convert_parameters', 'init', 'fusion', 'prune', 'weight_hook'):
+    if name in _files:
         import importlib
         return importlib.import_module(__name__ + '.' + name)
     return _of_places(name)
@@ -387,6 +397,52 @@ def stubs(generated, template):
     return text
 
 
+def _defined(body):
+    """Names of a stub, or of a class of it."""
+    found = set()
+    for n in body:
+        if isinstance(n, (ast.FunctionDef, ast.ClassDef)):
+            found.add(n.name)
+        elif isinstance(n, (ast.Import, ast.ImportFrom)):
+            found |= {a.asname or a.name for a in n.names}
+        elif isinstance(n, ast.AnnAssign):
+            found.add(n.target.id)
+        elif isinstance(n, ast.Assign):
+            found |= {x.id for t in n.targets for x in ast.walk(t) if isinstance(x, ast.Name)}
+    return found
+
+
+def complete(text, generated):
+    """The stub with what programs may name and it has no arguments of: operators that are seldom called, what comes when it is asked for, other modules."""
+    with open(os.path.join(generated, "op_names.h"), encoding="utf-8") as f:
+        operators = re.findall(r'^OP\("([a-z]\w*)", ([^,]*),', f.read(), re.M)
+    with open(os.path.join(HERE, "ctsc", "__init__.py"), encoding="utf-8") as f:
+        source = f.read()
+    with open(os.path.join(HERE, "ctsc", "_tensor.py"), encoding="utf-8") as f:
+        of_tensor = f.read()
+    tree = ast.parse(source)
+    values = {t.id: n.value for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    lazy = {k.value for k in values["_LAZY"].keys}
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Call) and ast.unparse(n.func) == "dict.fromkeys":
+            lazy |= set(ast.literal_eval(n.args[0].func.value).split())
+    plain = {n.id for a in tree.body if isinstance(a, ast.Assign) for t in a.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    plain |= {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) and n.level for a in n.names}
+    with open(os.path.join(HERE, "ctsc", "_functions.py"), encoding="utf-8") as f:
+        plain |= _defined(n for n in ast.parse(f.read()).body if not isinstance(n, (ast.Import, ast.ImportFrom)))
+    stub = ast.parse(text)
+    have, modules = _defined(stub.body), ast.literal_eval(values["_MODULES"])
+    any_call = "def %s(%s*args: Any, **kwargs: Any) -> Any: ..."
+    lines = ["from . import %s as %s" % (m, m) for m in modules if m not in have and not m.startswith("_")]
+    lines += [any_call % (n, "") for n, _ in operators if n not in have and n not in modules]
+    lines += ["%s: Any" % n for n in sorted(lazy | plain) if not n.startswith("_") and n.isidentifier() and n not in have and n not in {o for o, _ in operators} and n not in modules]
+    have = _defined(next(n for n in stub.body if isinstance(n, ast.ClassDef) and n.name == "Tensor").body)
+    properties = set(re.findall(r'_property\("([a-z]\w*)"', of_tensor))
+    named = {n for n, flags in operators if "OP_METHOD" in flags.replace("OP_METHOD_VARARGS", "")} | set(re.findall(r'_method\("([a-z]\w*)"', of_tensor))
+    methods = ["    %s: Any" % n for n in sorted(properties - have)] + ["    " + any_call % (n, "self, ") for n in sorted(named - have - properties)]
+    return text.replace("    # [more methods]", "\n".join(methods)).replace("# [more]", "\n".join(lines))
+
+
 def main():
     generated, out = sys.argv[1:]
     for folder, _, files in os.walk(os.path.join(HERE, "ctsc")):
@@ -395,7 +451,9 @@ def main():
         for name in files:
             if name.endswith((".py", ".pyi", "py.typed")) and name != "stub.pyi" and not name.endswith("_more.py"):
                 shutil.copyfile(os.path.join(folder, name), os.path.join(to, name))
-    put(os.path.join(out, "__init__.pyi"), stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")))
+    put(os.path.join(out, "__init__.pyi"), complete(stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")), generated))
+    for space in ("linalg", "fft", "special"):
+        shutil.copyfile(os.path.join(generated, space + ".pyi"), os.path.join(out, space + ".pyi"))
     for shared in SHARED:
         for folder, _, files in os.walk(os.path.join(TORCH, shared)):
             for name in files:

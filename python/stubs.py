@@ -9,7 +9,8 @@ import os
 
 FOLDERS = ("nn", "optim", "data", "distributions")
 KNOWN = {"Any", "Optional", "Union", "List", "Tuple", "Dict", "Callable", "Iterator", "Iterable", "Sequence", "Set", "int", "float", "bool", "str", "Tensor", "None", "object"}
-HEAD = """# Made by python/stubs.py.
+HEAD = """# Made by python/stubs.py. Derived classes narrow what they take, as their source does.
+# mypy: disable-error-code="override"
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar, Union
 from ctsc import Size as Size, Tensor as Tensor, dtype as dtype
 """
@@ -72,6 +73,7 @@ class Module:
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle: ...
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle: ...
     def extra_repr(self) -> str: ...
+    def save(self, f: Any) -> None: ...
 def __getattr__(name: str) -> Any: ...
 """
 
@@ -159,10 +161,11 @@ class _Stub:
         last = {n.name: n for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
         for n in nodes:
             if isinstance(n, ast.ImportFrom) and not indent and (n.level or (n.module or "").startswith("ctsc.")):
-                names = [a for a in n.names if a.name != "*"]
+                names = [a for a in n.names if a.name[0] not in "*_"]
                 self.known |= {a.asname or a.name for a in names}
                 star = [a for a in n.names if a.name == "*"]
-                self.lines.append("from %s%s import %s" % ("." * n.level, n.module or "", "*" if star else ", ".join("%s as %s" % (a.name, a.asname or a.name) for a in names)))
+                if names or star:
+                    self.lines.append("from %s%s import %s" % ("." * n.level, n.module or "", "*" if star else ", ".join("%s as %s" % (a.name, a.asname or a.name) for a in names)))
             elif isinstance(n, ast.FunctionDef) and (not n.name.startswith("_") or n.name.endswith("__")):
                 setter = any(ast.unparse(d).endswith(".setter") for d in n.decorator_list)
                 if last[n.name] is n or setter or any(ast.unparse(d) == "property" for d in n.decorator_list):
@@ -188,18 +191,29 @@ def of(text, path):
         lines = ["from .%s import %s" % (f, ", ".join("%s as %s" % (n, n) for n in names)) for f, names in found["_files"].items() if names]
     elif path.endswith(os.path.join("nn", "__init__.py")):
         lines = ["from .modules import *", "from .modules import Module as Module",
-                 "from . import attention as attention, functional as functional, init as init, modules as modules, parameter as parameter, utils as utils",
-                 "from .modules.module import Buffer as Buffer, Parameter as Parameter", "from .parallel import DataParallel as DataParallel"]
+                 "from . import attention as attention, functional as functional, grad as grad, init as init, intrinsic as intrinsic, modules as modules, parallel as parallel, parameter as parameter, qat as qat, quantizable as quantizable, quantized as quantized, utils as utils, common_types as common_types",
+                 "from .modules.module import Buffer as Buffer, Parameter as Parameter",
+                 "from .parameter import UninitializedBuffer as UninitializedBuffer, UninitializedParameter as UninitializedParameter", "from .parallel import DataParallel as DataParallel",
+                 "from ._recent import LinearCrossEntropyLoss as LinearCrossEntropyLoss",
+                 "LinearCrossEntropyOptions: Any", "def factory_kwargs(kwargs: Any) -> Dict[str, Any]: ..."]
     elif path.endswith(os.path.join("nn", "utils", "__init__.py")):
         lines += ["from . import parametrizations as parametrizations, parametrize as parametrize, rnn as rnn",
                   "def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = ..., error_if_nonfinite: bool = ..., foreach: Optional[bool] = ...) -> Tensor: ...",
                   "def clip_grad_value_(parameters: Any, clip_value: float, foreach: Optional[bool] = ...) -> None: ...",
                   "def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor: ...",
-                  "def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None: ..."]
+                  "def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None: ...",
+                  "from . import stateless as stateless, clip_grad as clip_grad, convert_parameters as convert_parameters, init as init, fusion as fusion, prune as prune, weight_hook as weight_hook"]
+        lines += ["%s: Any" % n for n in ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights", "skip_init", "get_total_norm",
+                                          "clip_grads_with_norm_")]
     elif path.endswith(os.path.join("optim", "__init__.py")):
-        lines += ["from . import swa_utils as swa_utils"]
+        lines += ["from . import lr_scheduler as lr_scheduler, more as more, optimizer as optimizer, optimizers as optimizers, swa_utils as swa_utils"]
     elif path.endswith(os.path.join("data", "__init__.py")):
-        lines += ["from .distributed import DistributedSampler as DistributedSampler"]
+        lines += ["from .distributed import DistributedSampler as DistributedSampler",
+                  "from . import collate as collate, dataset as dataset, loader as loader, loader as dataloader, sampler as sampler, worker as worker"]
+    elif path.endswith(os.path.join("distributions", "__init__.py")): # PyTorch's files
+        loop = next(n for n in stub.tree.body if isinstance(n, ast.For))
+        names = [n for row in loop.iter.elts for n in row.elts[1].value.split()]
+        lines += ["%s: Any" % n for n in names]
     lines = [l for l in lines if not l.startswith("def __getattr__")]
     lines.append("def __getattr__(name: str) -> Any: ...")
     return HEAD + "\n".join(lines) + "\n"

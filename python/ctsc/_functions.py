@@ -3,7 +3,7 @@
 import os
 
 from . import _C
-from ._types import Size, device as device_type
+from ._types import Size, device as _device
 
 Tensor = _C.Tensor
 _op = _C._operator
@@ -127,8 +127,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote. Objects of other classes than PyTorch's tensors and
     Python's containers (save(net, path)) are read with weights_only=False, by Python's pickle: only of files that can be trusted."""
     from ._module import from_bytes, load as load_module
-    if map_location is not None and not isinstance(map_location, (str, device_type)):
-        map_location = None if callable(map_location) or isinstance(map_location, dict) else device_type(map_location)
+    if map_location is not None and not isinstance(map_location, (str, _device)):
+        map_location = None if callable(map_location) or isinstance(map_location, dict) else _device(map_location)
     if weights_only is False or weights_only is None:
         from ._objects import is_pickled, unpickle
         if is_pickled(f):
