@@ -161,8 +161,8 @@ def alias_bad(x: Tensor):
     return z + y
 
 
-@case(A, others=[-A], refused="outside")
-def list_bad(x: Tensor):
+@case(A, others=[-A])
+def list_branch(x: Tensor):
     xs = [x]
     if bool(x.sum() > 0):
         xs.append(x + 1)
@@ -249,10 +249,153 @@ case(A, others=[-A, 3 * A])(Cell)
 
 
 
-@case(A, others=[-A, 3 * A], refused="outside")
+@case(3 * A, others=[A, 6 * A])
 def appends(x: Tensor):
     xs: List[Tensor] = []
     while bool(x.abs().sum() > 1):
         x = x * 0.5
         xs.append(x)
     return torch.stack(xs)
+
+
+N = torch.tensor([2, 3])
+
+
+# Sizes that elements say.
+@case(A, N, others=[(A, torch.tensor([3, 1])), (A, torch.tensor([1, 5])), (A, torch.tensor([0, 4]))])
+def size_slice(x: Tensor, n: Tensor):
+    k = int(n[0])
+    y = x[:k]
+    return y * 2, torch.zeros(k, 2) + k, y.sum(0), y.size(0), x[k:].mean(1), torch.ones(k).reshape(k, 1)
+
+
+@case(A, N, others=[(A, torch.tensor([3, 1])), (A, torch.tensor([4, 2])), (A, torch.tensor([1, 1]))])
+def size_view(x: Tensor, n: Tensor):
+    k = int(n[0])
+    y = x.view(k, -1)
+    m = n.sum().item()
+    z = torch.cat([x, x.reshape(-1, 4)])
+    return y, y.softmax(1), torch.arange(int(m)) + 1, z.unsqueeze(0).expand(k, -1, -1), torch.full([k, 3], 2.5)
+
+
+@case(A, N, others=[(A, torch.tensor([3, 1])), (A, torch.tensor([4, 2])), (A, torch.tensor([1, 1]))])
+def size_mask(x: Tensor, n: Tensor):
+    m = int(n.max())
+    mask = torch.arange(m).unsqueeze(0) < n.unsqueeze(1)
+    return mask, mask.float().sum(1), torch.zeros(2, m).masked_fill(mask, 1.0)
+
+
+@case(A, N, others=[(A, torch.tensor([3, 1])), (A, torch.tensor([4, 2])), (A, torch.tensor([1, 1]))])
+def size_pad(x: Tensor, n: Tensor):
+    k = int(n[1])
+    y = torch.nn.functional.pad(x, [0, k])
+    z = x.repeat(k, 1)
+    return y, z, torch.eye(3)[:, :k].contiguous().view(-1), y.narrow(1, 0, k)
+
+
+# As long as the example's tensor, so that one more cannot be.
+@case(A, torch.tensor([3, 2]), others=[(A, torch.tensor([2, 1])), (A, torch.tensor([1, 2]))])
+def size_whole(x: Tensor, n: Tensor):
+    k = int(n[0])
+    return x.narrow(0, 0, k) * 2, x[:k].sum(0), x[k - 1]
+
+
+@case(A, N, others=[(A * 2, torch.tensor([3, 1])), (A - 1, torch.tensor([4, 2]))])
+def size_of_nonzero(x: Tensor, n: Tensor):
+    p = torch.nonzero(x > 0)
+    k = x[x > 0]
+    return p, k * 2, k.size(0), torch.zeros(p.size(0), 3), k.sum()
+
+
+# Lists that loops fill.
+@case(A, N, others=[(A, torch.tensor([3, 1])), (A, torch.tensor([1, 1]))])
+def list_stack(x: Tensor, n: Tensor):
+    out: List[Tensor] = []
+    for i in range(int(n[0])):
+        out.append(x * i)
+    return torch.stack(out), torch.cat(out), len(out)
+
+
+@case(torch.randn(5, 4), others=[torch.randn(9, 4), torch.randn(1, 4)], dynamic=["x:0"])
+def list_rnn(x: Tensor):
+    h = torch.zeros(4)
+    out: List[Tensor] = []
+    for i in range(x.size(0)):
+        h = torch.tanh(h + x[i])
+        out.append(h)
+    return torch.stack(out, 1), h
+
+
+@case(torch.randn(5, 4), others=[torch.randn(9, 4), torch.randn(2, 4)], dynamic=["x:0"])
+def list_started(x: Tensor):
+    h = torch.zeros(4)
+    out = [h]
+    for i in range(x.size(0) - 1):
+        h = torch.tanh(h + x[i])
+        out += [h]
+    return torch.stack(out), out[0], out[-1]
+
+
+@case(A, others=[-A, 3 * A, A * 0.01 + 0.5])
+def list_while(x: Tensor):
+    xs: List[Tensor] = [x]
+    while bool(x.abs().sum() > 1):
+        x = x * 0.5
+        if bool(x.sum() > 0):
+            x = x - 0.01
+        xs.append(x)
+    return torch.stack(xs), x
+
+
+@case(A, N, others=[(A, torch.tensor([3, 1])), (A, torch.tensor([1, 1]))])
+def list_read(x: Tensor, n: Tensor):
+    out = [x.sum(0)]
+    for i in range(int(n[0])):
+        if len(out) % 2 == 0:
+            out.append(out[-1] * 0.5 + out[0])
+        else:
+            out.append(out[i] - 1)
+    t = torch.zeros(4)
+    for y in out:
+        t = t + y
+    return t, torch.stack(out, -1)
+
+
+@case(A, torch.tensor(4), refused="no other example")
+def size_odd(x: Tensor, n: Tensor):
+    k = int(n)
+    return x.view(k, 16 - 13, -1), x.view(k - 1, k)
+
+
+@case(A, torch.tensor(4), refused="a tensor is written that is in a list")
+def list_written(x: Tensor, n: Tensor):
+    out: List[Tensor] = []
+    h = x.clone()
+    for i in range(int(n)):
+        h.add_(1)
+        out.append(h)
+    return torch.stack(out)
+
+
+@case(A, torch.tensor(4), refused="stack it")
+def list_given(x: Tensor, n: Tensor):
+    out: List[Tensor] = []
+    for i in range(int(n)):
+        out.append(x * i)
+    return out
+
+
+@case(A, torch.tensor(4), refused="several dtypes or numbers of dims")
+def list_mixed(x: Tensor, n: Tensor):
+    out = [x]
+    for i in range(int(n)):
+        out.append(x[0])
+    return len(out)
+
+
+@case(A, torch.tensor(4), refused="outside")
+def list_numbers(x: Tensor, n: Tensor):
+    ks: List[int] = []
+    for i in range(int(n)):
+        ks.append(i * 2)
+    return torch.tensor(ks) + 1

@@ -181,6 +181,7 @@ static bool walk_construct(onnx_out *o, const node *n) {
 static bool walk_unpack(onnx_out *o, const node *n) {
     out_value *x = out_get(o, n->inputs.data[0]);
     if (!x) return false;
+    if (x->seq) return out_refuse(o, "of a list whose length the model computes");
     if (out_len(x) != n->outputs.len)
         return out_refuse(o, "%zu elements where %zu are expected", out_len(x), n->outputs.len);
     for (size_t i = 0; i < n->outputs.len; i++)
@@ -506,8 +507,10 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     bool quantised = out_is_quantised(c);
     if (!row && !quantised && base->traits & OP_COMPOSITE && !op->schema->has_alias_write)
         return call_walk_into(c, base);
+    if (!sized_before(c, base)) return false;
     for (int w = 0; w < o->worlds; w++)
         if (!call_run(o, op, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;
+    if (!sized_after(c, base, tainted)) return false;
     if (call_is_settled(o, c, tainted)) return true;
     if (!row && !quantised) return out_refuse(o, "the operator has no form in ONNX");
     return (quantised ? out_quantised(c) : row->fn(c, row->text)) && !out_failed(o) &&
@@ -535,11 +538,15 @@ static bool walk_op(onnx_out *o, const node *n) {
         if (!(res[i] = out_new(o))) return false;
     }
     if (op->name_symbol == SYM_WARN) return true;
-    if (op->schema->has_alias_write && nargs && args[0]->v[0].tag != V_TENSOR &&
+    if (op->schema->has_alias_write && nargs && args[0]->v[0].tag != V_TENSOR && !args[0]->seq &&
         args[0]->frame != o->frame)
         return out_refuse(o, "a branch or loop that is written changes what is outside of it");
-    if (dynamic && !container_call(o, n, args, &done)) return false;
+    if (dynamic && !(nargs && args[0]->seq ? lists_call(o, n, args, &done)
+                                           : container_call(o, n, args, &done)))
+        return false;
     if (done) return true;
+    for (int i = 1; i < nargs; i++)
+        if (args[i]->seq) return out_refuse(o, "of a list whose length the model computes");
     out_call c = {
         .o = o, .nargs = nargs, .nres = nres, .args = args, .res = res, .out_types = types};
     if (!call_refresh(o, nargs, args)) return false;
@@ -886,6 +893,8 @@ static bool end_result(onnx_out *o, out_value *x, const char *name, int depth) {
     uint8_t tag = x->v[0].tag;
     size_t n = out_len(x);
     if (depth > OUT_MAX_DEPTH) return out_refuse(o, "results nest too deeply");
+    if (x->seq)
+        return out_refuse(o, "a result is a list whose length the model computes: stack it");
     if (tag == V_NONE) return true;
     if (tag == V_DICT) {
         const dict *d = x->v[0].u.dict;
@@ -925,15 +934,19 @@ static void out_end(onnx_out *o) {
     ptrmap_free(&o->attribute_names);
     ptrmap_free(&o->initializers);
     ptrmap_free(&o->env);
+    ptrmap_free(&o->listed);
     ptrmap_free(&o->warned);
     arena_free(&o->scratch);
 }
 
-/* *again: it has to be done in two worlds. */
+/* *again: it has to be done in two worlds. *sized: with sizes that are told apart. */
 static ctsc_status write_walk(diag *d, const graph *g, const onnx_out_options *options,
-                              bool *again) {
-    onnx_out o = {
-        .d = d, .opt = options, .worlds = options->second ? 2 : 1, .opset = options->opset};
+                              out_shift shift, bool *again, bool *sized) {
+    onnx_out o = {.d = d,
+                  .opt = options,
+                  .worlds = options->second ? 2 : 1,
+                  .opset = options->opset,
+                  .shift = shift};
     bool ok = arena_init(&o.scratch);
     if (!ok) diag_no_memory(d);
     if (ok && (o.opset < ONNX_OUT_MIN_OPSET || o.opset > ONNX_OUT_MAX_OPSET))
@@ -955,16 +968,30 @@ static ctsc_status write_walk(diag *d, const graph *g, const onnx_out_options *o
     if (d->status == CTSC_OK && !r) diag_no_memory(d);
     if (d->status == CTSC_OK && arena_failed(&o.scratch)) diag_no_memory(d);
     *again = o.two;
+    *sized = o.sized;
     out_end(&o);
     return d->status;
 }
 
 ctsc_status onnx_write(diag *d, const graph *g, const onnx_out_options *options) {
     onnx_out_options two = *options;
-    bool again = false;
-    ctsc_status s = write_walk(d, g, options, &again);
-    if (!again || two.second) return s;
+    bool again = false, sized = false;
+    ctsc_status s = write_walk(d, g, options, SHIFT_NONE, &again, &sized);
+    if (again && !two.second) {
+        diag_clear(d);
+        two.second = two.args;
+        s = write_walk(d, g, &two, SHIFT_NONE, &again, &sized);
+    }
+    if (!sized) return s;
+    if (!two.second) two.second = two.args;
+    int reason = SHIFT_NONE; /* which refusal is not just of a number that was made up */
+    bool not_again, not_sized;
+    for (int shift = SHIFT_MORE; shift < SHIFT_COUNT; shift++) {
+        diag_clear(d);
+        s = write_walk(d, g, &two, (out_shift)shift, &not_again, &not_sized);
+        if (s == CTSC_OK || s == CTSC_LIMIT) return s;
+        if (s == CTSC_UNSUPPORTED && !reason) reason = shift;
+    }
     diag_clear(d);
-    two.second = two.args;
-    return write_walk(d, g, &two, &again);
+    return write_walk(d, g, &two, (out_shift)reason, &not_again, &not_sized);
 }

@@ -160,6 +160,10 @@ bool flow_writes(onnx_out *o, const out_value *x, bool *dynamic) {
             ok = !s || vec_push(&all, s);
         }
     if (!ok) out_no_memory(o);
+    for (size_t i = 0; ok && i < all.len; i++)
+        if (ptrmap_get(&o->listed, all.data[i]))
+            ok = out_refuse(o, "a tensor is written that is in a list whose length the model "
+                               "computes");
     for (size_t i = 0; ok && i < all.len; i++) {
         ok = flow_note(o, all.data[i], i ? &any : dynamic);
         for (size_t k = 0; i && k < o->values.len; k++) {
@@ -211,6 +215,7 @@ static out_value *flow_capture(onnx_out *o, out_value *x, int depth) {
     y->tainted = x->tainted;
     y->fixed = x->fixed;
     y->from = x;
+    y->seq = x->seq;
     if (!x->items) return y;
     if (!(y->items = arena_array(&o->scratch, out_value *, x->nitems + 1)))
         return out_no_memory(o), NULL;
@@ -348,6 +353,7 @@ static out_value *if_merge(onnx_out *o, flow_outputs *m, const out_value *cond, 
     if (tag == V_UNINIT) a = flow_zeros(o, b);
     else if (b->v[0].tag == V_UNINIT) b = flow_zeros(o, a);
     if (!a || !b || !flow_fits(o, a, b, "the two branches")) return NULL;
+    if (a->seq || b->seq) return out_refuse(o, "one of two lists that grow, by the branch"), NULL;
     tag = a->v[0].tag;
     if ((tag == V_TUPLE || tag == V_LIST) && (a->items || b->items || !flow_is_same(o, a, b)))
         return if_merge_items(o, m, cond, a, b, t, depth);
@@ -403,7 +409,9 @@ static bool if_written(onnx_out *o, flow_outputs *m, const out_frame *yes, const
     for (size_t i = 0; i < yes->count; i++) {
         out_value *x = o->values.data[i];
         const storage *s = flow_storage(x);
-        bool a = flow_is_written(yes, s), b = flow_is_written(no, s);
+        const char *was = yes->before[i].name;
+        bool a = x->seq ? yes->after[i].name != was : flow_is_written(yes, s),
+             b = x->seq ? no->after[i].name != was : flow_is_written(no, s);
         if (x->gone || (!a && !b)) continue;
         flow_names old = yes->before[i], p = a ? yes->after[i] : old, q = b ? no->after[i] : old;
         if (p.name == old.name && q.name == old.name && p.stale == old.stale &&
@@ -452,6 +460,7 @@ bool flow_if(onnx_out *o, const node *n, out_value *cond) {
     const char *name = out_name(o, cond);
     out_frame *yes = NULL, *no = NULL;
     if (!a || !b || !name) return out_no_memory(o);
+    if (!lists_open(o, n->blocks.data[0]) || !lists_open(o, n->blocks.data[1])) return false;
     bool ok = (yes = if_branch(o, n, n->blocks.data[0], a)) != NULL &&
               (no = if_branch(o, n, n->blocks.data[1], b)) != NULL;
     o->at = n;
@@ -481,7 +490,9 @@ typedef struct flow_body {
     out_value **start;
     bool *dyn, *moved;           /* is it a value of the model? was start of a later iteration? */
     out_value **params, **given; /* in the body, and what that gives */
+    bool *listed;                /* is it in a list, from the second iteration on? */
     VEC(out_value *) written;    /* tensors from outside that are written: carried, too */
+    VEC(out_value *) lists;      /* and lists that grow */
     VEC(loop_alias) aliases;
     VEC(loop_pair) pairs;
     /* of the body's graph */
@@ -522,6 +533,7 @@ static bool loop_parameter(onnx_out *o, flow_body *l, int i) {
         x->tainted = x->v[0].tag != V_TENSOR;
         x->name = loop_input(o, l, loop_type(x->v[0]), NULL);
         if (!x->name || !flow_link(o, flow_storage(x), flow_storage(l->now[i]))) return false;
+        if (l->listed[i] && !lists_mark(o, x)) return false;
     }
     for (size_t k = 0; k < l->aliases.len; k++)
         if (l->aliases.data[k].i == i && !flow_link(o, flow_storage(x), l->aliases.data[k].s))
@@ -557,6 +569,10 @@ static bool loop_inputs(onnx_out *o, flow_body *l) {
         const char *name = loop_input(o, l, loop_type(x->v[0]), NULL);
         if (!name || !flow_note(o, flow_storage(x), &any) || !flow_rename(o, x, name)) return false;
     }
+    for (size_t i = 0; i < l->lists.len; i++) {
+        out_value *x = l->lists.data[i];
+        if (!(x->name = loop_input(o, l, OUT_SEQUENCE + lists_type(x), "list"))) return false;
+    }
     return true;
 }
 
@@ -580,6 +596,8 @@ static bool loop_outputs(onnx_out *o, flow_body *l) {
         if (x->stale && !out_refresh(o, x)) return false;
         if (!(l->out[at++] = OUT(o, "Identity", out_name(o, x)))) return false;
     }
+    for (size_t i = 0; i < l->lists.len; i++)
+        if (!(l->out[at++] = out_name(o, l->lists.data[i]))) return false;
     return true;
 }
 
@@ -657,11 +675,25 @@ static bool loop_carried(onnx_out *o, flow_body *l, int i, bool *changed) {
     return flow_copy(o, y->v[1], &x->v[1]);
 }
 
+/* A list from outside that the body has made longer. */
+static bool loop_list(onnx_out *o, flow_body *l, out_value *x, bool *changed) {
+    for (size_t k = 0; k < l->lists.len; k++)
+        if (l->lists.data[k] == x) return true;
+    *changed = true;
+    return vec_push(&l->lists, x) || out_no_memory(o);
+}
+
 /* Tensors from outside that the body has written, and does not carry yet. */
 static bool loop_written(onnx_out *o, flow_body *l, const out_frame *f, bool *changed) {
+    for (int i = 0; i < l->carried; i++) {
+        const storage *s = flow_storage(l->given[i]);
+        if (!s || l->listed[i] || !ptrmap_get(&o->listed, s)) continue;
+        l->listed[i] = *changed = true;
+    }
     for (size_t i = 0; i < f->count; i++) {
         out_value *x = o->values.data[i];
         flow_names old = f->before[i], p = f->after[i];
+        if (x->seq && !x->gone && p.name != old.name && !loop_list(o, l, x, changed)) return false;
         if (x->gone || !flow_is_written(f, flow_storage(x)) || p.name == old.name || p.stale ||
             !p.name || !*p.name)
             continue;
@@ -679,7 +711,7 @@ static bool loop_written(onnx_out *o, flow_body *l, const out_frame *f, bool *ch
 static out_frame *loop_body(onnx_out *o, flow_body *l) {
     for (int pass = 0; pass < FLOW_MAX_PASSES; pass++) {
         bool changed = false;
-        size_t room = 2 + (size_t)l->carried + l->written.len;
+        size_t room = 2 + (size_t)l->carried + l->written.len + l->lists.len;
         l->room = (int)room;
         l->in = arena_array(&o->scratch, const char *, room);
         l->out = arena_array(&o->scratch, const char *, room);
@@ -721,7 +753,8 @@ static out_value *loop_result(onnx_out *o, const flow_body *l, int i, const char
         r->v[1] = value_int(r->v[0].u.i + 1);
     r->tainted = r->v[0].tag != V_TENSOR;
     r->name = name;
-    bool ok = flow_link(o, flow_storage(r), flow_storage(y)) &&
+    bool ok = (!l->listed[i] || lists_mark(o, r)) &&
+              flow_link(o, flow_storage(r), flow_storage(y)) &&
               flow_link(o, flow_storage(r), flow_storage(l->now[i]));
     for (size_t k = 0; ok && k < l->aliases.len; k++)
         ok = l->aliases.data[k].i != i || flow_link(o, flow_storage(r), l->aliases.data[k].s);
@@ -737,6 +770,7 @@ static bool loop_results(onnx_out *o, const flow_body *l, const out_frame *f,
     }
     for (size_t i = 0; i < l->written.len; i++)
         if (!flow_rename(o, l->written.data[i], out[at++])) return false;
+    for (size_t i = 0; i < l->lists.len; i++) l->lists.data[i]->name = out[at++];
     /* what may have been written under another name */
     for (size_t i = 0; i < f->count; i++) {
         out_value *x = o->values.data[i];
@@ -765,6 +799,7 @@ static bool loop_node(onnx_out *o, flow_body *l, out_frame *f, const out_value *
     for (int i = 0; i < l->carried; i++)
         if (l->dyn[i]) in[at++] = out_name(o, l->now[i]);
     for (size_t i = 0; i < l->written.len; i++) in[at++] = out_name(o, l->written.data[i]);
+    for (size_t i = 0; i < l->lists.len; i++) in[at++] = out_name(o, l->lists.data[i]);
     /* nothing is carried: nothing to see */
     if (n && !out_nodes(o, "Loop", l->nin, in, n, out)) return false;
     if (n)
@@ -784,9 +819,16 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
     l.given = arena_array(a, out_value *, count);
     l.dyn = arena_array(a, bool, count);
     l.moved = arena_array(a, bool, count);
-    if (!l.now || !l.start || !l.params || !l.given || !l.dyn || !l.moved) return out_no_memory(o);
+    l.listed = arena_array(a, bool, count);
+    if (!l.now || !l.start || !l.params || !l.given || !l.dyn || !l.moved || !l.listed)
+        return out_no_memory(o);
     memset(l.dyn, 0, sizeof *l.dyn * (size_t)count);
     memset(l.moved, 0, sizeof *l.moved * (size_t)count);
+    memset(l.listed, 0, sizeof *l.listed * (size_t)count);
+    for (int i = 0; i < l.carried; i++)
+        if (now[i]->v[0].tag == V_LIST && !out_put(o, l.b->params.data[i + 1], now[i]))
+            return false;
+    if (!lists_open(o, l.b)) return false;
     for (int i = 0; i < l.carried; i++) {
         l.now[i] = now[i];
         if (now[i]->stale && !out_refresh(o, now[i])) return false;
@@ -800,6 +842,7 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
     ok = f && loop_node(o, &l, f, trips, cond);
     if (f) flow_drop(o, f);
     vec_free(&l.written);
+    vec_free(&l.lists);
     vec_free(&l.aliases);
     vec_free(&l.pairs);
     return ok;

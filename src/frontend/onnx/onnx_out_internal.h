@@ -21,6 +21,7 @@ typedef struct out_value {
     bool tainted;        /* a number that follows from elements */
     bool fixed;          /* one that follows from sizes that may change, but was the same in both */
     bool stale;          /* written through another view since: to be read again */
+    struct out_seq *seq; /* of a list whose length the model computes (onnx_out_lists.c) */
     bool gone;           /* of a branch or a loop's body that has been written: not to be named */
     struct out_frame *frame;      /* where it was made; NULL: not within a branch or body */
     const struct out_value *from; /* of a copy that a branch gives: what it gives */
@@ -28,6 +29,9 @@ typedef struct out_value {
     struct out_value **items;
     int nitems, cap;
 } out_value;
+
+/* How the second world's integers differ that are read from elements (onnx_out_sized.c). */
+typedef enum out_shift { SHIFT_NONE, SHIFT_MORE, SHIFT_LESS, SHIFT_TWICE, SHIFT_COUNT } out_shift;
 
 /* Storages that may be the same, which depends on the branch that is taken. */
 typedef struct out_link { const storage *a, *b; } out_link;
@@ -48,12 +52,15 @@ typedef struct onnx_out {
     ptrmap initializers;    /* tensor of the module -> name */
     strmap constants;       /* bytes of small constants -> name */
     ptrmap env;             /* ir_value -> out_value */
+    ptrmap listed;          /* storages of tensors in such lists */
     ptrmap warned;          /* nodes that were warned of */
     const node *at;         /* for messages */
     size_t steps, counter, nnodes;
     struct out_frame *frame; /* the branch or body that is being written (onnx_out_flow.c) */
     VEC(out_link) links;
-    bool two; /* refused, because sizes change from branch to branch: two worlds would tell */
+    bool two;   /* refused, because sizes change from branch to branch: two worlds would tell */
+    bool sized; /* refused, because sizes follow from elements: a shift would tell */
+    out_shift shift;
     int depth;
 } onnx_out;
 
@@ -100,6 +107,20 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
 bool flow_writes(onnx_out *o, const out_value *x, bool *dynamic);
 void flow_drop(onnx_out *o, struct out_frame *f);
 
+/* ---- onnx_out_lists.c ------------------------------------------------------------------------ */
+
+bool lists_open(onnx_out *o, const block *b);
+bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done);
+int lists_type(const out_value *x);               /* of the elements */
+bool lists_mark(onnx_out *o, const out_value *x); /* x is an element of one */
+const char *lists_join(onnx_out *o, out_value *x, int64_t dim, bool stack);
+
+/* ---- onnx_out_sized.c ------------------------------------------------------------------------ */
+
+/* Of an operator whose arguments are no constants, before and after it is run. */
+bool sized_before(const out_call *c, const op *base);
+bool sized_after(const out_call *c, const op *base, bool tainted);
+
 /* ---- onnx_out_quant.c ------------------------------------------------------------------------ */
 
 bool out_is_quantised(const out_call *c);
@@ -121,7 +142,9 @@ void out_int(onnx_out *o, const char *name, int64_t i);
 void out_float(onnx_out *o, const char *name, double f);
 void out_text(onnx_out *o, const char *name, const char *s);
 void out_ints(onnx_out *o, const char *name, int n, const int64_t *ints);
-/* The first inputs, `numbers` of them, have no dims; of the others nothing is said of dims. */
+/* The first inputs, `numbers` of them, have no dims; of the others nothing is said of dims. Types
+ * may be OUT_SEQUENCE + that of the elements. */
+enum { OUT_SEQUENCE = 1 << 8 };
 void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **nodes, int nin,
                int numbers, const char *const *in, const int *in_types, int nout,
                const char *const *out);

@@ -107,12 +107,23 @@ static Onnx__ValueInfoProto **graph_infos(onnx_out *o, int n, const char *const 
         *type = (Onnx__TypeProto)ONNX__TYPE_PROTO__INIT;
         *tt = (Onnx__TypeProto__Tensor)ONNX__TYPE_PROTO__TENSOR__INIT;
         tt->has_elem_type = true;
-        tt->elem_type = types[i];
+        tt->elem_type = types[i] & ~OUT_SEQUENCE;
         if (i < numbers) {
             if (!(tt->shape = arena_new(a, Onnx__TensorShapeProto))) return NULL;
             *tt->shape = (Onnx__TensorShapeProto)ONNX__TENSOR_SHAPE_PROTO__INIT;
         }
-        type->tensor_type = tt;
+        if (types[i] & OUT_SEQUENCE) {
+            Onnx__TypeProto__Sequence *st = arena_new(a, Onnx__TypeProto__Sequence);
+            Onnx__TypeProto__Element *et = arena_new(a, Onnx__TypeProto__Element);
+            if (!st || !et) return NULL;
+            *st = (Onnx__TypeProto__Sequence)ONNX__TYPE_PROTO__SEQUENCE__INIT;
+            *et = (Onnx__TypeProto__Element)ONNX__TYPE_PROTO__ELEMENT__INIT;
+            et->tensor_type = tt;
+            st->elem_type = et;
+            type->sequence_type = st;
+        } else {
+            type->tensor_type = tt;
+        }
         list[i]->type = type;
     }
     return list;

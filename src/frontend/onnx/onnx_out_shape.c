@@ -134,8 +134,10 @@ bool out_op_cat(out_call *c, const char *text) {
     dtype dt = (dtype)out_r(c)->dtype;
     int64_t dim;
     int count = 0;
-    if (!list->items || !out_arg_int(c, 1, &dim)) return out_refuse(o, "of what is no list");
+    if (!(list->items || list->seq) || !out_arg_int(c, 1, &dim))
+        return out_refuse(o, "of what is no list");
     if (dim < 0) dim += out_r(c)->ndim;
+    if (list->seq) return out_done(c, lists_join(o, list, dim, *text));
     const char **in = arena_array(&o->scratch, const char *, list->nitems + 1);
     if (!in) return out_no_memory(o);
     for (int i = 0; i < list->nitems; i++) {
@@ -208,14 +210,16 @@ bool out_op_slice(out_call *c, const char *text) {
 
 bool out_op_narrow(out_call *c, const char *text) {
     onnx_out *o = c->o;
-    int64_t dim, start, length;
+    int64_t dim;
+    value start = c->args[2]->v[0];
     (void)text;
-    if (!out_arg_int(c, 1, &dim) || !out_arg_int(c, 2, &start) || !out_arg_int(c, 3, &length))
-        return false;
-    if (start < 0) return out_refuse(o, "a start from the end");
-    length += start;
-    return out_done(c, shape_slice(o, out_arg(c, 0), out_const_ints(o, 1, &start),
-                                   out_const_ints(o, 1, &length), out_dim(out_t(c, 0), dim), 1));
+    if (!out_arg_int(c, 1, &dim)) return false;
+    /* what is not known may be one in another call */
+    if (c->args[2]->name || start.tag != V_INT || start.u.i < 0)
+        return out_refuse(o, "a start from the end, or one that is no constant");
+    const char *from = out_arg_1d(c, 2), *length = from ? out_arg_1d(c, 3) : NULL, *to = length;
+    if (start.u.i) to = length ? OUT(o, "Add", from, length) : NULL;
+    return out_done(c, shape_slice(o, out_arg(c, 0), from, to, out_dim(out_t(c, 0), dim), 1));
 }
 
 bool out_op_select(out_call *c, const char *text) {
@@ -272,6 +276,21 @@ bool out_op_roll(out_call *c, const char *text) {
     return out_done(c, x);
 }
 
+/* [last before, last after, ...] as ONNX has it: before of all dims, then after. */
+static const char *shape_pads(onnx_out *o, const out_value *list, int ndim) {
+    const char *parts[2 * TENSOR_MAX_DIMS];
+    for (int i = 0; i < 2 * ndim; i++) {
+        int at = 2 * (ndim - 1 - i % ndim) + i / ndim;
+        static const int64_t none = 0;
+        parts[i] = at < list->nitems ? out_value_1d(o, list->items[at])
+                                     : out_const_ints(o, 1, &none);
+        if (!parts[i]) return NULL;
+    }
+    const char *all = out_node(o, "Concat", 2 * ndim, parts);
+    out_int(o, "axis", 0);
+    return all;
+}
+
 bool out_op_pad(out_call *c, const char *text) {
     onnx_out *o = c->o;
     int n;
@@ -279,16 +298,20 @@ bool out_op_pad(out_call *c, const char *text) {
     const tensor *t = out_t(c, 0);
     const char *mode = *text ? text : out_arg_text(c, 2);
     int fill = *text ? (*text == 'c' ? 2 : -1) : 3;
-    if (!mode || !out_arg_ints(c, 1, -1, &n, pads))
-        return out_refuse(o, "pads that are no constants");
+    if (!mode) return out_refuse(o, "in no known way");
+    bool open = c->args[1]->items;
+    if (!open && !out_arg_ints(c, 1, -1, &n, pads)) return false;
     mode = !strcmp(mode, "replicate") ? "edge" : !strcmp(mode, "circular") ? "wrap" : mode;
     if (!strcmp(mode, "wrap") && o->opset < 19)
         return out_refuse(o, "mode circular needs operator set 19");
-    for (int i = 0; i < n / 2 && i < t->ndim; i++) {
+    for (int i = 0; !open && i < n / 2 && i < t->ndim; i++) {
         all[t->ndim - 1 - i] = pads[2 * i];
         all[2 * t->ndim - 1 - i] = pads[2 * i + 1];
     }
-    const char *x = out_arg(c, 0), *p = x ? out_const_ints(o, 2 * t->ndim, all) : NULL, *y;
+    const char *x = out_arg(c, 0), *y,
+               *p = open ? shape_pads(o, c->args[1], t->ndim)
+                    : x  ? out_const_ints(o, 2 * t->ndim, all)
+                         : NULL;
     if (!p) return false;
     bool constant = !strcmp(mode, "constant");
     if (constant && fill >= 0 && out_given(c, fill))
@@ -434,6 +457,25 @@ bool out_op_gather(out_call *c, const char *text) {
     return out_done(c, y);
 }
 
+/* x[mask], of the first dims of x */
+static const char *shape_masked(onnx_out *o, const char *x, out_value *mask) {
+    static const int64_t turn[] = {1, 0};
+    const tensor *t = mask->v[0].u.tensor;
+    const char *m = out_cast(o, out_name(o, mask), (dtype)t->dtype, DT_BOOL),
+               *at = m ? OUT(o, "NonZero", m) : NULL;
+    at = at ? OUT(o, "Transpose", at) : NULL;
+    out_ints(o, "perm", 2, turn);
+    return x && at ? OUT(o, "GatherND", x, at) : NULL;
+}
+
+bool out_op_masked_select(out_call *c, const char *text) {
+    (void)text;
+    for (int w = 0; w < c->o->worlds; w++)
+        if (!tensor_same_shape(c->args[0]->v[w].u.tensor, c->args[1]->v[w].u.tensor))
+            return out_refuse(c->o, "a mask of other sizes");
+    return out_done(c, shape_masked(c->o, out_arg(c, 0), c->args[1]));
+}
+
 /* x[:, i], of one tensor of indices; x[i, j, k] of several in a row from the first dim on */
 bool out_op_index(out_call *c, const char *text) {
     onnx_out *o = c->o;
@@ -453,7 +495,8 @@ bool out_op_index(out_call *c, const char *text) {
         if (first < 0) first = i;
         if (i != first + count) return out_refuse(o, "indices with gaps between them");
         if (items[i]->v[0].u.tensor->dtype == DT_BOOL || items[i]->v[0].u.tensor->dtype == DT_UINT8)
-            return out_refuse(o, "masks as indices");
+            return n == 1 ? out_done(c, shape_masked(o, x, items[0]))
+                          : out_refuse(o, "a mask among several indices");
         if (items[i]->v[0].u.tensor->ndim > nd) nd = items[i]->v[0].u.tensor->ndim;
         count++;
     }

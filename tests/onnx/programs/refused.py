@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# input: float32[3]:randn
+# input: int64[3]:arange
 # refused: changes what is outside of it
+from typing import List
+
 import torch
 
 
 def forward(x: torch.Tensor):
-    steps = [x]
-    if bool(x.sum() > 0):
-        steps.append(x + 1)
-    return torch.stack(steps)
+    steps: List[int] = []
+    for i in range(int(x[2])):
+        steps.append(i)
+    return torch.tensor(steps)
