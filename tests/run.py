@@ -296,11 +296,12 @@ def onnx_program(path, env):
     """A program that is written as ONNX and read again gives what it gives; for sizes that are dynamic, too."""
     with open(path, encoding="utf-8") as f:
         text = f.read()
-    said = dict(re.findall(r"^# (input|dynamic|refused): (.*)$", text, re.M))
+    said = dict(re.findall(r"^# (input|dynamic|refused|opset): (.*)$", text, re.M))
     warned = re.findall(r"^# warned: (.*)$", text, re.M)
     with tempfile.TemporaryDirectory() as scratch:
         made = os.path.join(scratch, "net.onnx")
         dynamic = [w for d in said.get("dynamic", "").split() for w in ("--dynamic", d)]
+        dynamic += ["--opset", said.get("opset", "17")]
         code, out, err = run([env["CTSC"], "convert", path, made] + [w for one in said["input"].split() for w in ("--input", one)] + dynamic, env, 300)
         if "refused" in said:
             return code == 4 and said["refused"] in err and not os.path.exists(made), "exit %d\n%s" % (code, err)

@@ -8,9 +8,9 @@ from torch import Tensor
 CASES = []
 
 
-def case(*inputs, others=(), dynamic=(), refused=None):
+def case(*inputs, others=(), dynamic=(), refused=None, opset=None):
     def add(fn):
-        CASES.append((fn.__name__, fn, inputs, [o if isinstance(o, tuple) else (o,) for o in others], dynamic, refused))
+        CASES.append((fn.__name__, fn, inputs, [o if isinstance(o, tuple) else (o,) for o in others], dynamic, refused, opset))
         return fn
     return add
 
@@ -399,3 +399,36 @@ def list_numbers(x: Tensor, n: Tensor):
     for i in range(int(n)):
         ks.append(i * 2)
     return torch.tensor(ks) + 1
+
+
+# Floats of eight bits: PyTorch bounds one of the types only.
+ENDS = torch.tensor([0, -0.0, 1.1, -3.3, 239, 250, 447, 460, 470, 57344, 60000, 70000, 1e6, -7e4, 1e-9, 2**-9])
+
+
+@case(ENDS, others=[-ENDS, ENDS * 0.3], opset=19)
+def float8(x: Tensor):
+    a = x.to(torch.float8_e4m3fn)
+    b = x.half().to(torch.float8_e5m2)
+    return a.float(), b.float(), x.to(torch.float8_e4m3fnuz).float(), x.to(torch.float8_e5m2fnuz).half(), torch.cat([a.reshape(4, 4), a.reshape(4, 4)]).float(), a[1:5].unsqueeze(0).float()
+
+
+@case(ENDS, refused="needs operator set 19")
+def float8_early(x: Tensor):
+    return x.to(torch.float8_e4m3fn).float()
+
+
+class Scaled(torch.nn.Module):
+    """A weight in eight bits, with scales of rows."""
+
+    def __init__(self):
+        super().__init__()
+        w = torch.randn(6, 4)
+        s = w.abs().amax(1, keepdim=True) / 448
+        self.register_buffer("w", (w / s).to(torch.float8_e4m3fn))
+        self.register_buffer("s", s)
+
+    def forward(self, x: Tensor):
+        return torch.nn.functional.linear(x, self.w.to(x.dtype) * self.s)
+
+
+case(A, others=[-A])(Scaled)

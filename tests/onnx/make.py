@@ -342,6 +342,52 @@ def function_constant():
     return m, [f32(3, 4)]
 
 
+EIGHTS = {"e4m3fn": onnx.TensorProto.FLOAT8E4M3FN, "e5m2": onnx.TensorProto.FLOAT8E5M2, "e4m3fnuz": onnx.TensorProto.FLOAT8E4M3FNUZ, "e5m2fnuz": onnx.TensorProto.FLOAT8E5M2FNUZ}
+ENDS = np.array([0, -0.0, 1.1, -3.3, 239, 250, 447, 460, 470, 57344, 60000, 70000, 1e6, np.inf, -np.inf, np.nan, 1e-9, 2**-9, 1.5 * 2**-10, -7e4], dtype=np.float32)
+
+
+@case
+def float8():
+    """Casts to floats of eight bits and back, bounded and not, at the ends of their ranges; a constant."""
+    nodes, outputs = [], {}
+    for name, kind in EIGHTS.items():
+        for bounded in (0, 1):
+            q, y = "%s_%d" % (name, bounded), "y_%s_%d" % (name, bounded)
+            nodes += [h.make_node("Cast", ["x"], [q], to=kind, saturate=bounded), h.make_node("Cast", [q], [y], to=F)]
+            outputs[y] = F
+    nodes += [h.make_node("Cast", ["w"], ["wf"], to=F), h.make_node("Mul", ["wf", "scale"], ["weight"])]
+    outputs["weight"] = F
+    m = model(nodes, {"x": (F, [20])}, outputs, {"scale": np.float32(0.5)}, opset=19)
+    m.graph.initializer.append(h.make_tensor("w", EIGHTS["e4m3fn"], [4], [1.0, -2.0, 448.0, 0.25]))
+    return m, [ENDS]
+
+
+@case
+def unsigned():
+    """Unsigned integers of 16 to 64 bits: constants, listed and raw, casts."""
+    kinds = {"a": (T.UINT16, [1, 65535, 7]), "b": (T.UINT32, [1, 4294967295, 7]), "c": (T.UINT64, [1, 2**53, 7])}
+    nodes, outputs = [], {}
+    for name, (kind, _) in kinds.items():
+        nodes += [h.make_node("Cast", [name], ["d" + name], to=T.DOUBLE), h.make_node("Cast", ["x"], ["x" + name], to=kind), h.make_node("Cast", ["x" + name], ["y" + name], to=T.DOUBLE)]
+        outputs.update({"d" + name: T.DOUBLE, "y" + name: T.DOUBLE})
+    m = model(nodes, {"x": (F, [3])}, outputs)
+    for name, (kind, values) in kinds.items():
+        m.graph.initializer.append(h.make_tensor(name, kind, [3], values))
+    return m, [np.array([0, 3.7, 40000], dtype=np.float32)]
+
+
+@case
+def float8_quantize():
+    """Scales of tensors and of channels, to floats of eight bits and back."""
+    nodes, outputs = [], {}
+    for name, kind in EIGHTS.items():
+        zero = "zero_" + name
+        nodes += [h.make_node("Cast", ["nothing"], [zero], to=kind), h.make_node("QuantizeLinear", ["x", "scale", zero], ["q_" + name]),
+                  h.make_node("DequantizeLinear", ["q_" + name, "scale", zero], ["y_" + name])]
+        outputs["y_" + name] = F
+    return model(nodes, {"x": (F, [3, 5])}, outputs, {"scale": np.float32(0.03), "nothing": np.float32(0)}, opset=19), [f32(3, 5)]
+
+
 def make(name):
     m, arrays = CASES[name]()
     folder = os.path.join(HERE, "models", name)

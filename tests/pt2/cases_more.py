@@ -515,7 +515,8 @@ class Functions(nn.Module):
                 torch.special.erfcx(x), torch.special.i0e(x), torch.digamma(a), torch.lgamma(a), torch.xlogy(x, a), torch.logit(x.sigmoid()), torch.sinc(x), torch.nan_to_num(x / 0), torch.hypot(x, a), torch.atan2(x, a), torch.heaviside(x, a), torch.copysign(x, -a), torch.frac(x), torch.remainder(x, 0.7), torch.fmod(x, 0.7), torch.logaddexp(x, a), torch.ldexp(x, torch.tensor(2)), torch.polygamma(1, a), torch.lerp(x, a, 0.3), torch.addcmul(x, a, a, value=0.5), torch.clamp(x, min=x.mean()), torch.float_power(a, 2), torch.diff(x), torch.logcumsumexp(x, 1), torch.renorm(x, 2, 0, 1.0), torch.rot90(x), torch.trapezoid(x), torch.std_mean(x, 1), torch.var_mean(x), torch.aminmax(x), torch.nanmean(x), torch.count_nonzero(x), torch.signbit(x), torch.sgn(x), torch.vander(x[0]), torch.cartesian_prod(x[0], x[1]), torch.tensordot(x, x, 2), torch.roll(x, (1, 2), (0, 1)))
 
 
-@case(lambda: (r(4, 8), torch.randint(-128, 127, (6, 8), dtype=torch.int8), torch.rand(6)), rtol=2e-2, atol=2e-2)
+# PyTorch 2.15 reads behind weights whose sizes are no multiples of 16
+@case(lambda: (r(4, 32), torch.randint(-128, 127, (16, 32), dtype=torch.int8), torch.rand(16)), rtol=2e-2, atol=1e-1)
 class Int8Weights(nn.Module):
     def forward(self, x, w, s):
         a = torch.ops.aten._weight_int8pack_mm(x.bfloat16(), w, s.bfloat16())

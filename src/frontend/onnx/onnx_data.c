@@ -100,6 +100,8 @@ static data_list data_field(const Onnx__TensorProto *t, dtype dt) {
     case DT_COMPLEX64: return (data_list){t->n_float_data, t->float_data, 4, true};
     case DT_FLOAT64:
     case DT_COMPLEX128: return (data_list){t->n_double_data, t->double_data, 8, true};
+    case DT_UINT32:
+    case DT_UINT64: return (data_list){t->n_uint64_data, t->uint64_data, 8, false};
     case DT_INT64: return (data_list){t->n_int64_data, t->int64_data, 8, false};
     default: return (data_list){t->n_int32_data, t->int32_data, 4, false};
     }
@@ -108,14 +110,22 @@ static data_list data_field(const Onnx__TensorProto *t, dtype dt) {
 static void data_fill(tensor *x, dtype dt, const data_list *l) {
     size_t size = dtype_size(dt);
     char *to = tensor_data(x);
-    if (l->floating || dt == DT_INT64) {
+    if (l->floating || dt == DT_INT64 || dt == DT_UINT64) {
         memcpy(to, l->data, l->n * (size_t)l->width);
         return;
     }
+    for (size_t i = 0; dt == DT_UINT32 && i < l->n; i++) {
+        uint32_t v = (uint32_t)((const uint64_t *)l->data)[i];
+        memcpy(to + i * size, &v, size);
+    }
+    if (dt == DT_UINT32) return;
     for (size_t i = 0; i < l->n; i++) {
         int32_t v = ((const int32_t *)l->data)[i];
         uint16_t bits = (uint16_t)v;
-        if (dt == DT_FLOAT16 || dt == DT_BFLOAT16) memcpy(to + i * size, &bits, 2);
+        uint8_t byte = (uint8_t)v;
+        if (dt == DT_FLOAT16 || dt == DT_BFLOAT16 || dt == DT_UINT16)
+            memcpy(to + i * size, &bits, 2);
+        else if (dtype_is_float8(dt)) memcpy(to + i * size, &byte, 1);
         else dtype_store_int(dt, to + i * size, v);
     }
 }

@@ -227,6 +227,9 @@ bool onnx_op_prelu(onnx_node *n, const char *text) {
 
 static ir_value *cast_to(onnx_node *n, ir_value *x, int dt) {
     ir_value *to = x ? onnx_int(n->p, dt) : NULL;
+    if (to && dtype_is_float8((dtype)dt))
+        return ONNX_EMIT(n->p, "ctsc::onnx_float8", x, to,
+                         onnx_bool(n->p, onnx_attr_int(n, "saturate", 1)));
     return to ? ONNX_EMIT(n->p, "aten::to.dtype", x, to) : NULL;
 }
 

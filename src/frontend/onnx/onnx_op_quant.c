@@ -57,6 +57,13 @@ bool onnx_op_quantize(onnx_node *n, const char *text) {
     (void)text;
     if (!zero) return false;
     if (onnx_in(n, 2) && n->in[2]->dt >= 0) dt = n->in[2]->dt;
+    if (dtype_is_float8((dtype)dt))
+        return onnx_out(n, 0,
+                        ONNX_EMIT(p, "ctsc::onnx_quantize_float8", x, scale,
+                                  onnx_int(p, onnx_attr_int(n, "axis", 1)), onnx_int(p, dt),
+                                  onnx_bool(p, onnx_attr_int(n, "saturate", 1)),
+                                  onnx_int(p, precision)),
+                        n->in[0]->rank, dt);
     if (precision < 0 || (dt != DT_UINT8 && dt != DT_INT8 && dt != DT_INT16))
         return onnx_unsupported(p, "quantisation to %s",
                                 onnx_type_name(to) ? onnx_type_name(to) : "this type");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_out_lists.c - lists of tensors that branches and loops fill, whose length the model computes:
- * sequences.
+ * onnx_out_lists.c - lists of tensors that branches and loops fill, whose length the model
+ * computes: sequences.
  *
  *     %l : Tensor[] = prim::ListConstruct()              l = SequenceEmpty()
  *     prim::Loop(%n, %true)                              l1 = Loop(n, "", l)
@@ -15,8 +15,8 @@
  * element once in the first world and twice in the second, so that what is made of all of them has
  * a size that may change.
  *
- * A sequence has tensors as they were when they were put there; a list has the tensors themselves. So
- * what is in one may not be written any more.
+ * A sequence has tensors as they were when they were put there; a list has the tensors themselves.
+ * So what is in one may not be written any more.
  */
 #include "frontend/onnx/onnx_out_internal.h"
 
@@ -28,8 +28,7 @@ struct out_seq {
 
 bool lists_mark(onnx_out *o, const out_value *x) {
     for (int w = 0; w < o->worlds; w++)
-        if (x->v[w].tag == V_TENSOR &&
-            !ptrmap_put(&o->listed, x->v[w].u.tensor->storage, o))
+        if (x->v[w].tag == V_TENSOR && !ptrmap_put(&o->listed, x->v[w].u.tensor->storage, o))
             return out_no_memory(o);
     return true;
 }
@@ -99,8 +98,7 @@ bool lists_open(onnx_out *o, const block *b) {
             n->inputs.data[0]->type->kind != T_LIST)
             continue;
         out_value *x = ptrmap_get(&o->env, n->inputs.data[0]);
-        if (!x || x->gone || x->seq || x->v[0].tag != V_LIST ||
-            x->v[0].u.list->kind != LIST_TENSOR)
+        if (!x || x->gone || x->seq || x->v[0].tag != V_LIST || x->v[0].u.list->kind != LIST_TENSOR)
             continue;
         if (o->worlds == 1) {
             o->two = true;

@@ -148,11 +148,18 @@ void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **n
     else if (nnodes) memcpy(g->node, nodes, nnodes * sizeof *nodes);
 }
 
+/* A dtype's number; -1: there is none in this operator set. */
+static int out_type(onnx_out *o, dtype dt) {
+    if (dtype_is_float8(dt) && o->opset < 19)
+        out_refuse(o, "%s needs operator set 19", dtype_table[dt].torch_name);
+    return onnx_from_dtype(dt);
+}
+
 /* ---- initialisers ---------------------------------------------------------------------------- */
 
 /* Takes t, which is contiguous. */
 static const char *initializer_add(onnx_out *o, tensor *t_take, const char *hint) {
-    int type = onnx_from_dtype((dtype)t_take->dtype);
+    int type = out_type(o, (dtype)t_take->dtype);
     Onnx__TensorProto *p = arena_new(&o->scratch, Onnx__TensorProto);
     const char *name = out_fresh(o, hint);
     int64_t *dims = arena_array(&o->scratch, int64_t, t_take->ndim + 1);
@@ -255,11 +262,13 @@ const char *out_name(onnx_out *o, out_value *x) {
 
 const char *out_cast(onnx_out *o, const char *name, dtype from, dtype to) {
     if (!name || from == to) return name;
-    int type = onnx_from_dtype(to);
+    int type = out_type(o, to);
     if (type < 0)
         return out_refuse(o, "ONNX has no tensors of %s", dtype_table[to].torch_name), NULL;
     const char *out = OUT(o, "Cast", name);
     out_int(o, "to", type);
+    /* PyTorch bounds numbers in one of these types only */
+    if (dtype_is_float8(to)) out_int(o, "saturate", to == DT_FLOAT8_E4M3FN);
     return out;
 }
 
@@ -291,7 +300,7 @@ static Onnx__ValueInfoProto *info_new(onnx_out *o, const char *name, const tenso
     shape->n_dim = t->ndim;
     shape->dim = list;
     tt->has_elem_type = true;
-    tt->elem_type = onnx_from_dtype((dtype)t->dtype);
+    tt->elem_type = out_type(o, (dtype)t->dtype);
     tt->shape = shape;
     type->tensor_type = tt;
     info->name = (char *)(uintptr_t)name;

@@ -16,7 +16,7 @@
     X(1, "float32", DT_FLOAT32)                                                                    \
     X(2, "uint8", DT_UINT8)                                                                        \
     X(3, "int8", DT_INT8)                                                                          \
-    X(4, "uint16", -1)                                                                             \
+    X(4, "uint16", DT_UINT16)                                                                      \
     X(5, "int16", DT_INT16)                                                                        \
     X(6, "int32", DT_INT32)                                                                        \
     X(7, "int64", DT_INT64)                                                                        \
@@ -24,15 +24,15 @@
     X(9, "bool", DT_BOOL)                                                                          \
     X(10, "float16", DT_FLOAT16)                                                                   \
     X(11, "float64", DT_FLOAT64)                                                                   \
-    X(12, "uint32", -1)                                                                            \
-    X(13, "uint64", -1)                                                                            \
+    X(12, "uint32", DT_UINT32)                                                                     \
+    X(13, "uint64", DT_UINT64)                                                                     \
     X(14, "complex64", DT_COMPLEX64)                                                               \
     X(15, "complex128", DT_COMPLEX128)                                                             \
     X(16, "bfloat16", DT_BFLOAT16)                                                                 \
-    X(17, "float8e4m3fn", -1)                                                                      \
-    X(18, "float8e4m3fnuz", -1)                                                                    \
-    X(19, "float8e5m2", -1)                                                                        \
-    X(20, "float8e5m2fnuz", -1)                                                                    \
+    X(17, "float8e4m3fn", DT_FLOAT8_E4M3FN)                                                        \
+    X(18, "float8e4m3fnuz", DT_FLOAT8_E4M3FNUZ)                                                    \
+    X(19, "float8e5m2", DT_FLOAT8_E5M2)                                                            \
+    X(20, "float8e5m2fnuz", DT_FLOAT8_E5M2FNUZ)                                                    \
     X(21, "uint4", -1)                                                                             \
     X(22, "int4", -1)                                                                              \
     X(23, "float4e2m1", -1)                                                                        \

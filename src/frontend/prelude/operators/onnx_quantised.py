@@ -41,6 +41,28 @@ def onnx_quantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int, t
     return __torch__.operators.onnx_quantised._onnx_saturated(y, zero.dtype)
 
 
+# As floats of eight bits. torch bounds float8_e4m3fn (24) and nothing else; beyond its largest number but one half of a step it would be NaN.
+def onnx_float8(x: Tensor, type: int, saturate: bool) -> Tensor:
+    y = x if torch.is_floating_point(x) else torch.to(x, 6)
+    if saturate:
+        if type == 23 or type == 25:
+            y = torch.clamp(y, -57344, 57344)
+        elif type == 26:
+            y = torch.clamp(y, -240, 240)
+    elif type == 24:
+        y = torch.where(torch.gt(torch.abs(y), 464), torch.full_like(y, float("nan")), y)
+    return torch.to(y, type)
+
+
+def onnx_quantize_float8(x: Tensor, scale: Tensor, axis: int, type: int, saturate: bool, precision: int) -> Tensor:
+    s = __torch__.operators.onnx_quantised._onnx_along(x, scale, axis)
+    if precision != 0:
+        y = torch.to(x, precision) / torch.to(s, precision)
+    else:
+        y = x / s
+    return __torch__.operators.onnx_quantised.onnx_float8(y, type, saturate)
+
+
 def onnx_dequantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int) -> Tensor:
     y = torch.to(x, scale.dtype)
     if zero is not None:
