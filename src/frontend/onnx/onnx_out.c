@@ -496,48 +496,6 @@ static bool call_refresh(onnx_out *o, int nargs, out_value *const *args) {
     return true;
 }
 
-/* ---- floats of eight bits: few operators of ONNX take them; what they hold is exact as float32 - */
-
-typedef struct call_wide { out_value *x; const char *was, *now; } call_wide;
-
-static bool call_is_float8(const out_value *x) {
-    return x->v[0].tag == V_TENSOR && dtype_is_float8((dtype)x->v[0].u.tensor->dtype);
-}
-
-static bool call_widen(onnx_out *o, out_value *x, call_wide *all, int *n) {
-    for (int i = 0; i < *n; i++)
-        if (all[i].x == x) return true;
-    if (!call_is_float8(x)) return true;
-    const char *was = x->name,
-               *now = out_cast(o, out_name(o, x), (dtype)x->v[0].u.tensor->dtype, DT_FLOAT32);
-    all[(*n)++] = (call_wide){x, was, now};
-    x->name = now;
-    return now != NULL;
-}
-
-static bool call_row(out_call *c, const out_row *row) {
-    onnx_out *o = c->o;
-    int room = c->nargs, n = 0;
-    for (int i = 0; i < c->nargs; i++) room += c->args[i]->nitems;
-    call_wide *all = arena_array(&o->scratch, call_wide, room + 1);
-    bool ok = all != NULL, native = row->fn == out_op_same;
-    for (int i = 0; ok && !native && i < c->nargs; i++) {
-        ok = call_widen(o, c->args[i], all, &n);
-        for (int k = 0; ok && k < c->args[i]->nitems; k++)
-            ok = call_widen(o, c->args[i]->items[k], all, &n);
-    }
-    ok = ok && row->fn(c, row->text);
-    while (n--)
-        if (all[n].x->name == all[n].now) all[n].x->name = all[n].was;
-    for (int i = 0; ok && !native && i < c->nres; i++) {
-        out_value *r = c->res[i];
-        if (!call_is_float8(r) || !r->name) continue;
-        r->name = out_cast(o, r->name, DT_FLOAT32, (dtype)r->v[0].u.tensor->dtype);
-        ok = r->name != NULL;
-    }
-    return ok || out_no_memory(o);
-}
-
 static bool call_dynamic(out_call *c, const op *op, char *key) {
     onnx_out *o = c->o;
     if (!op->schema->has_alias_write) memcpy(key, op->key, strlen(op->key) + 1);
@@ -555,7 +513,7 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     if (!sized_after(c, base, tainted)) return false;
     if (call_is_settled(o, c, tainted)) return true;
     if (!row && !quantised) return out_refuse(o, "the operator has no form in ONNX");
-    return (quantised ? out_quantised(c) : call_row(c, row)) && !out_failed(o) &&
+    return (quantised ? out_quantised(c) : out_call_row(c, row)) && !out_failed(o) &&
            call_written(o, op, c);
 }
 

@@ -19,6 +19,7 @@
  *     onnx_out_flow.c    If and Loop
  *     onnx_out_lists.c   lists that these fill
  *     onnx_out_sized.c   sizes that elements say
+ *     onnx_out_float8.c  floats of eight bits
  *     onnx_out_quant.c   quantised tensors
  *     onnx_out_model.c   nodes, attributes, initialisers; the model and its bytes
  *     onnx_out_*.c       what the rows name

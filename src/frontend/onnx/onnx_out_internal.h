@@ -121,6 +121,10 @@ const char *lists_join(onnx_out *o, out_value *x, int64_t dim, bool stack);
 bool sized_before(const out_call *c, const op *base);
 bool sized_after(const out_call *c, const op *base, bool tainted);
 
+/* ---- onnx_out_float8.c ----------------------------------------------------------------------- */
+
+bool out_call_row(out_call *c, const out_row *row);
+
 /* ---- onnx_out_quant.c ------------------------------------------------------------------------ */
 
 bool out_is_quantised(const out_call *c);
