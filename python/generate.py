@@ -37,7 +37,7 @@ UNCALLED = re.compile(r"(_backward|_backward_(data|input|weight|reduce|elemt|ove
                       r"convolution_|histogramdd_|kl_div_|nll_loss_|to_sparse|to_padded|crow_|ccol_|col_ind|row_ind|coalesce|is_coalesced|dense_dim|sparse_dim)_?")
 # Names with an underscore: Tensor.int and its like stand before them otherwise.
 TYPES = {"Tensor": "Tensor", "int": "_int", "SymInt": "_int", "float": "_float", "bool": "_bool", "Scalar": "Number", "str": "_str", "ScalarType": "_dtype",
-         "Layout": "Any", "Device": "Union[_str, _device]", "MemoryFormat": "Any", "Generator": "Generator", "Dimname": "_str", "number": "Number", "complex": "_complex"}
+         "Layout": "Any", "Device": "_Device", "MemoryFormat": "Any", "Generator": "Generator", "Dimname": "_str", "number": "Number", "complex": "_complex"}
 
 
 class Argument:
@@ -75,11 +75,12 @@ class Schema:
 
     def python_type(self, t):
         if t.endswith("?"):
-            return "Optional[%s]" % self.python_type(t[:-1])
+            inner = self.python_type(t[:-1])
+            return inner if inner == "Any" else "Optional[%s]" % inner
         m = re.match(r"(.*)\[(\d*)\]$", t)
         if m: # int[2]: one for both
             item = self.python_type(m.group(1))
-            return "Union[%s, Sequence[%s]]" % (item, item) if m.group(2) else "Sequence[%s]" % item
+            return "Sequence[%s]" % item if not m.group(2) else "_Ints" if item == "_int" else "Union[%s, Sequence[%s]]" % (item, item)
         return TYPES.get(t, "Any")
 
     def varargs(self, method):
@@ -219,6 +220,8 @@ _float = builtins.float
 _bool = builtins.bool
 _str = builtins.str
 _complex = builtins.complex
+_Device = Union[_str, _device]
+_Ints = Union[_int, Sequence[_int]]
 """
 
 

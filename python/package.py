@@ -432,14 +432,13 @@ def complete(text, generated):
         plain |= _defined(n for n in ast.parse(f.read()).body if not isinstance(n, (ast.Import, ast.ImportFrom)))
     stub = ast.parse(text)
     have, modules = _defined(stub.body), ast.literal_eval(values["_MODULES"])
-    any_call = "def %s(%s*args: Any, **kwargs: Any) -> Any: ..."
     lines = ["from . import %s as %s" % (m, m) for m in modules if m not in have and not m.startswith("_")]
-    lines += [any_call % (n, "") for n, _ in operators if n not in have and n not in modules]
+    lines += ["%s: _F" % n for n, _ in operators if n not in have and n not in modules]
     lines += ["%s: Any" % n for n in sorted(lazy | plain) if not n.startswith("_") and n.isidentifier() and n not in have and n not in {o for o, _ in operators} and n not in modules]
     have = _defined(next(n for n in stub.body if isinstance(n, ast.ClassDef) and n.name == "Tensor").body)
     properties = set(re.findall(r'_property\("([a-z]\w*)"', of_tensor))
     named = {n for n, flags in operators if "OP_METHOD" in flags.replace("OP_METHOD_VARARGS", "")} | set(re.findall(r'_method\("([a-z]\w*)"', of_tensor))
-    methods = ["    %s: Any" % n for n in sorted(properties - have)] + ["    " + any_call % (n, "self, ") for n in sorted(named - have - properties)]
+    methods = ["    %s: Any" % n for n in sorted(properties - have)] + ["    %s: _F" % n for n in sorted(named - have - properties)]
     return text.replace("    # [more methods]", "\n".join(methods)).replace("# [more]", "\n".join(lines))
 
 

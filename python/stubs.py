@@ -6,14 +6,22 @@ for) are Any, too. ctsc.nn.Module, which is put together when it is imported, ha
 """
 import ast
 import os
+import re
 
 FOLDERS = ("nn", "optim", "data", "distributions")
 KNOWN = {"Any", "Optional", "Union", "List", "Tuple", "Dict", "Callable", "Iterator", "Iterable", "Sequence", "Set", "int", "float", "bool", "str", "Tensor", "None", "object"}
-HEAD = """# Made by python/stubs.py. Derived classes narrow what they take, as their source does.
-# mypy: disable-error-code="override"
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, TypeVar, Union
-from ctsc import Size as Size, Tensor as Tensor, dtype as dtype
-"""
+# Derived classes narrow what they take, as their source does.
+HEAD = "# Made by python/stubs.py\n# mypy: disable-error-code=override\n"
+TYPING = ("Any", "Callable", "Dict", "Iterable", "Iterator", "List", "Optional", "Sequence", "Set", "Tuple", "TypeVar", "Union")
+
+
+def headed(body):
+    """The stub with the imports that it needs."""
+    used = set(re.findall(r"\w+", body))
+    return "%sfrom typing import %s\nfrom ctsc import Tensor as Tensor%s\n%s" % (
+        HEAD, ", ".join(n for n in TYPING if n in used), "".join(", %s as %s" % (n, n) for n in ("Size", "dtype") if n in used), body)
+
+
 MODULE = """
 from ..parameter import Buffer as Buffer, Parameter as Parameter
 from ...autograd.function import RemovableHandle as RemovableHandle
@@ -181,7 +189,7 @@ class _Stub:
 
 def of(text, path):
     if path.endswith(os.path.join("nn", "modules", "module.py")):
-        return HEAD + MODULE
+        return headed(MODULE.lstrip())
     stub = _Stub(text, path.endswith("functional.py"), "distributions" not in path)
     stub.body(stub.tree.body)
     lines = stub.lines
@@ -216,7 +224,7 @@ def of(text, path):
         lines += ["%s: Any" % n for n in names]
     lines = [l for l in lines if not l.startswith("def __getattr__")]
     lines.append("def __getattr__(name: str) -> Any: ...")
-    return HEAD + "\n".join(lines) + "\n"
+    return headed("\n".join(lines) + "\n")
 
 
 def write(out):

@@ -264,6 +264,15 @@ def broadcast_shapes(*shapes):
     return Size(result)
 
 
+_DISTANCES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    if compute_mode not in _DISTANCES and compute_mode not in (None, 1, 2):
+        raise ValueError("%s is not a valid value for compute_mode" % compute_mode)
+    return _op("aten::cdist")(x1, x2, float(p), _DISTANCES.get(compute_mode, compute_mode))
+
+
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     if p == "nuc":
         return _op("aten::linalg_matrix_norm")(input, "nuc", dim if dim is not None else (-2, -1), keepdim, dtype=dtype)

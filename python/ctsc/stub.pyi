@@ -28,7 +28,10 @@ class device:
     def __init__(self, type: Any, index: Optional[_int] = ...) -> None: ...
 
 _dtype = dtype
+_F = Callable[..., Any]
+_Ints = Union[_int, Sequence[_int]]
 _device = device
+_Device = Union[_str, _device]
 _Size = Size
 
 class layout: ...

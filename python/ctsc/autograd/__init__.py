@@ -203,7 +203,7 @@ _nodes = {}
 
 
 def node(name):
-    name = "ViewBackward0" if name == "ReshapeBackward0" else name # a view where that is possible
+    name = "ViewBackward0" if name in ("ReshapeBackward0", "FlattenBackward0") else name # a view where that is possible
     if name not in _nodes:
         _nodes[name] = type(name, (Node,), {"__slots__": (), "__module__": __name__})
     return _nodes[name]()

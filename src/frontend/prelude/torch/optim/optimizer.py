@@ -5,7 +5,7 @@ from collections import OrderedDict, defaultdict
 from itertools import chain
 
 from .. import _C
-from ..autograd import enable_grad
+from ..autograd import enable_grad, no_grad
 
 Tensor = _C.Tensor
 required = object() # a hyperparameter without a default
@@ -113,6 +113,8 @@ class NativeOptimizer(Optimizer):
         found = []
         for key in self.defaults:
             v = group[key]
+            if key == "weight_decay" and self._decouples(group):
+                v = 0.0
             if key in self._pairs:
                 found += list(zip(self._pairs[key], (float(x) for x in v)))
             elif key in self._other:
@@ -121,11 +123,15 @@ class NativeOptimizer(Optimizer):
                 found.append((key, float(v)))
         return found
 
+    def _decouples(self, group):
+        """Whether the decay of weights is no part of the gradients, and not the library's either."""
+        return group.get("decoupled_weight_decay", False) and "decoupled_weight_decay" not in self._always
+
     def add_param_group(self, param_group):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         try:
-            for key in ("capturable", "differentiable", "decoupled_weight_decay") + self._never:
+            for key in ("capturable", "differentiable") + self._never:
                 if group.get(key) and key not in self._always:
                     raise NotImplementedError("%s(%s=True) is not supported" % (type(self).__name__, key))
             settings = self._numbers_of(group)
@@ -160,6 +166,12 @@ class NativeOptimizer(Optimizer):
         """One pass over all parameters that have gradients. closure: computes the loss and its gradients anew; what it returns, is returned."""
         self._tell()
         loss = self._call(closure) if closure is not None else None
+        for group in self.param_groups:
+            if self._decouples(group) and group["weight_decay"]:
+                with no_grad():
+                    for p in group["params"]:
+                        if p.grad is not None:
+                            p.mul_(1 - group["lr"] * group["weight_decay"])
         self._native.step(None)
         return loss
 
