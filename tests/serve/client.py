@@ -459,6 +459,23 @@ def test_versions_and_new_models(s):
     until(lambda: answer(s, "plain") == 15)
 
 
+def test_exported(s):
+    """A program of torch.export: its sizes are checked, and the .pt of that name comes before it."""
+    archive = os.path.join(ROOT, "tests", "pt2", "archives", "EvenDim", "model.pt2")
+    put(s, archive, "even.pt2")
+    put(s, archive, "deep", "3", "model.pt2")
+    until(lambda: all(index(s).get(k, {}).get("state") == "READY" for k in (("even", "1"), ("deep", "3"))))
+    assert s.json("GET", "/v2/models/even")["inputs"][0]["name"] == "x"
+    for name in ("even", "deep"):
+        outputs = s.infer(name, [tensor("x", [4, 6], list(range(24)))])["outputs"]
+        assert outputs[-1]["data"] == [4] and outputs[-1]["datatype"] == "INT64"
+    refused = s.json("POST", "/v2/models/even/infer", {"inputs": [tensor("x", [4, 5], [0] * 20)]}, 400)["error"]
+    assert refused == "Expected input at *args[0].shape[1] to be equal to 6, but got 5"
+    assert "aten::view" in s.ask("GET", "/v2/models/even/graph")[2].decode()
+    put(s, compiled(s, "even", "def forward(x):\n    return x + 7\n"), "even.pt")
+    until(lambda: answer(s, "even") == 17)
+
+
 def test_reload_under_load(s):
     """A file that changes again and again, clients that ask all the time: no request fails, and each answer is one of the versions'."""
     files = [compiled(s, "r%d" % i, "def forward(x):\n    return x + %d\n" % i) for i in range(3)]

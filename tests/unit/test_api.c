@@ -260,12 +260,55 @@ static void api_threads(void **state) {
     ctsc_error_free(e);
 }
 
+/* A program of torch.export: arguments by name, checks, a buffer that calls write; saved as an
+ * archive of TorchScript that goes on where it was. */
+static void api_exported(void **state) {
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = NULL, *saved = NULL;
+    ctsc_value *t = NULL, *wrong = NULL, *out = NULL, *again = NULL, *next = NULL;
+    float data[] = {1, 2, 3, 4};
+    int64_t three = 3, four = 4;
+    char path[] = "/tmp/test_api_XXXXXX";
+    int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(ctsc_module_load("tests/pt2/archives/MutatedBuffer/model.pt2", &m, e),
+                     CTSC_OK);
+    ctsc_signature *s = NULL;
+    assert_int_equal(ctsc_module_signature(m, "forward", &s, e), CTSC_OK);
+    assert_int_equal(ctsc_signature_argument_count(s), 1);
+    assert_string_equal(ctsc_signature_argument(s, 0)->name, "x");
+    ctsc_signature_free(s);
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, &three, &t, e), CTSC_OK);
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 1, &four, &wrong, e), CTSC_OK);
+    memcpy(ctsc_tensor_data(t), data, sizeof data / 4 * 3);
+    memcpy(ctsc_tensor_data(wrong), data, sizeof data);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &wrong, NULL, &out, e), CTSC_FAILED);
+    assert_string_equal(ctsc_error_message(e),
+                        "Expected input at *args[0].shape[0] to be equal to 3, but got 4");
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &t, NULL, &out, e), CTSC_OK);
+    assert_int_equal(ctsc_module_save(m, path, e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &t, NULL, &again, e), CTSC_OK);
+    assert_false(ctsc_value_close(again, out, 0, 0, NULL)); /* the buffer has grown */
+    assert_int_equal(ctsc_module_load(path, &saved, e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(saved, "forward", 1, &t, NULL, &next, e), CTSC_OK);
+    assert_true(ctsc_value_close(next, again, 0, 0, NULL));
+    ctsc_value_free(t), ctsc_value_free(wrong), ctsc_value_free(out);
+    ctsc_value_free(again), ctsc_value_free(next);
+    ctsc_module_free(m);
+    ctsc_module_free(saved);
+    ctsc_error_free(e);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(api_values), cmocka_unit_test(api_borrow),
-        cmocka_unit_test(api_errors), cmocka_unit_test(api_step_limit),
-        cmocka_unit_test(api_cancel), cmocka_unit_test(api_memory_limit),
-        cmocka_unit_test(api_save),   cmocka_unit_test(api_threads),
+        cmocka_unit_test(api_values),   cmocka_unit_test(api_borrow),
+        cmocka_unit_test(api_errors),   cmocka_unit_test(api_step_limit),
+        cmocka_unit_test(api_cancel),   cmocka_unit_test(api_memory_limit),
+        cmocka_unit_test(api_save),     cmocka_unit_test(api_threads),
+        cmocka_unit_test(api_exported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,9 @@
  *
  *     %z : float8 = aten::cat([%x, %y], 0)      z = Cast<float8>(Concat(Cast<float32>(x), Cast<float32>(y)))
  *
- * Few operators of ONNX take these types. Others get float32, which is exact; a result of the type is
- * cast back, which is exact where elements are moved, and nothing but that is done in these types
- * (docs/pt2.md).
+ * Few operators of ONNX take these types. Others get float32, which is exact; a result of the type
+ * is cast back, which is exact where elements are moved, and nothing but that is done in these
+ * types (docs/pt2.md).
  */
 #include "frontend/onnx/onnx_out_internal.h"
 
