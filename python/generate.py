@@ -25,6 +25,8 @@ HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "val
           "einsum", "meshgrid", "broadcast_tensors", "split", "type", "wait", "percentFormat", "warn", "Delete", "hash", "element_size", "is_contiguous",
           "numpy_T", "mT", "mH", "matrix_H", "norm", "real", "imag", "requires_grad_", "data", "count", "set_data", "sorted", "coalesce_", "where", "any_",
           "is_leaf", "retains_grad", "is_grad_enabled", "set_grad_enabled", "grad"}
+# Neither has Python's torch these, which backward passes are made of: torch.ops.aten has them.
+NOT_TORCH = re.compile(r"(?<!_)_backward(_overrideable|_input|_jvp)?$|_(forward|functional|overrideable|cachemask|jvp)$|^(lift|sym_(numel|size|stride|storage_offset)|copy_sparse|value_selecting)")
 # What python/ctsc/stub.pyi has of its own.
 OTHERS = {"trace", "cuda", "block_diag", "cartesian_prod", "tensordot", "nonzero", "chalf", "random"}
 RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "rrelu", "rrelu_", "native_dropout", "multinomial", "lstm", "gru",
@@ -125,7 +127,7 @@ def families():
         with open(os.path.join(ROOT, "src", "ir", "op", file), encoding="utf-8") as f:
             for line in f:
                 m = SCHEMA.match(line.strip())
-                if m and m.group(1) not in HIDDEN and not m.group(1).startswith("__"):
+                if m and m.group(1) not in HIDDEN and not m.group(1).startswith("__") and not NOT_TORCH.search(m.group(1)):
                     found.setdefault(m.group(1), []).append(Schema(*m.groups()))
     return found
 

@@ -323,10 +323,16 @@ def script(obj, *unused, **also_unused):
     return _compile_instance(obj)
 
 
-def compile(path_or_text, entry=None, *, training=False, seed=0):
-    """Compiles a Python file (or its text) as the command `ctsc compile` does. A function or a module: as ctsc.jit, for programs that call torch.compile."""
+def compile(path_or_text=None, entry=None, *, training=False, seed=0, model=None, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **unused):
+    """Compiles a Python file (or its text) as the command `ctsc compile` does. A function or a module: as ctsc.jit, for programs that call torch.compile; without one it is a
+    decorator. What torch.compile is told of how to compile changes nothing, but that disable leaves the function as it is."""
     import os
+    path_or_text = model if path_or_text is None else path_or_text
+    if path_or_text is None:
+        return lambda f: compile(f, disable=disable)
     if callable(path_or_text):
+        if disable:
+            return path_or_text
         from ._trace import jit
         return jit(path_or_text)
     if isinstance(path_or_text, os.PathLike) or "\n" not in path_or_text:

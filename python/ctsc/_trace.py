@@ -2,6 +2,7 @@
 """_trace.py - programs recorded while Python runs them: trace, jit, explain, from_torch."""
 import functools
 import inspect
+import sys
 import warnings
 
 from . import _C
@@ -184,8 +185,34 @@ class _Jitted:
         return [traced for traced, _, _ in self._traces.values()]
 
 
+def _jitted_module(module):
+    """A module that is called as _Jitted calls it: its parts, parameters and modes are the module's, which it is a module of, too."""
+    from .nn import Module
+
+    class OptimizedModule(Module):
+        def __init__(self, module):
+            super().__init__()
+            self._orig_mod = module
+            object.__setattr__(self, "_jitted", _Jitted(module))
+
+        def forward(self, *args, **kwargs):
+            return self._jitted(*args, **kwargs)
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.__dict__["_jitted"] if name in ("reasons", "traces") else self._modules["_orig_mod"], name)
+
+    made = OptimizedModule(module)
+    made.training = module.training
+    return made
+
+
 def jit(func):
-    """Decorator: the function runs as a ScriptModule that is traced at the first call with arguments of a kind."""
+    """Decorator: the function runs as a ScriptModule that is traced at the first call with arguments of a kind. What is made of a module is a module."""
+    if "ctsc.nn.modules.module" in sys.modules and isinstance(func, sys.modules["ctsc.nn.modules.module"].Module) and not isinstance(func, _C.ScriptModule):
+        return _jitted_module(func)
     return _Jitted(func)
 
 

@@ -52,6 +52,23 @@ class device:
 
     _ctsc_value_ = property(__str__)
 
+    def __enter__(self):
+        from ._settings import set_default_device
+        set_default_device(self)
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def __call__(self, f):
+        import functools
+
+        @functools.wraps(f)
+        def run(*args, **kwargs):
+            with self:
+                return f(*args, **kwargs)
+        return run
+
     def __eq__(self, other):
         return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
 
