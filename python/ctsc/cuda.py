@@ -170,3 +170,18 @@ def _amp():
 
 
 amp = _amp()
+
+
+def _untold(name):
+    """What the driver knows of a device, and ctsc does not ask."""
+    def function(*args, **kwargs):
+        if not is_available():
+            raise RuntimeError("torch.cuda.%s: no CUDA device is available" % name)
+        raise NotImplementedError("torch.cuda.%s: ctsc does not ask the driver for that; nvidia-smi tells" % name)
+    function.__name__ = name
+    return function
+
+
+for _name in ("get_device_name", "get_device_properties", "get_device_capability", "mem_get_info", "memory_summary", "memory_stats", "memory_snapshot", "utilization", "temperature",
+              "power_draw", "clock_rate", "list_gpu_processes", "make_graphed_callables", "CUDAGraph", "graph"):
+    globals().setdefault(_name, _untold(_name))

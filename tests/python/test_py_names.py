@@ -41,6 +41,15 @@ def test_refused_modules_are_imported_and_asked():
         ctsc.no_such_name # pylint: disable=pointless-statement
 
 
+def test_what_the_driver_knows():
+    if not ctsc.cuda.is_available():
+        with pytest.raises(RuntimeError, match=r"get_device_name: no CUDA device"):
+            ctsc.cuda.get_device_name(0)
+    else:
+        with pytest.raises(NotImplementedError, match="get_device_name"):
+            ctsc.cuda.get_device_name(0)
+
+
 def test_a_group_of_one_process():
     dist = ctsc.distributed
     assert not dist.is_initialized()
