@@ -52,6 +52,10 @@ def y_raises(w):
     y.sum().backward()
 
 
+class Own(ctsc.Tensor):
+    """Its functions are asked of it (_subclass.py)."""
+
+
 def calls():
     x, m = ctsc.ones(2, 3), ctsc.script(nn.Linear(3, 2))
     w, opt = ctsc.ones(3, requires_grad=True), None
@@ -92,13 +96,14 @@ def calls():
         opt.zero_grad()
         (w * x).sum().backward()
         opt.step()
+    own = x.as_subclass(Own)
     return {"operator": lambda: x + x, "method": lambda: x.sum(dim=1, keepdim=True), "views": lambda: x[0, 1:].T, "assignment": lambda: x.__setitem__((0, 1), 1.0),
             "shape": lambda: (x.shape, x.stride(), x.dtype, x.device, x.item if False else x.tolist()), "several": lambda: x.max(dim=1), "made": lambda: ctsc.tensor([[1, 2], [3, 4]]),
             "numpy": lambda: ctsc.from_numpy(x.numpy()), "dlpack": lambda: ctsc.from_dlpack(x), "refused": lambda: fails(lambda: x @ x), "unfit": lambda: fails(lambda: x.sum("a")),
             "program": lambda: m(x), "keywords": lambda: m.forward(input=x), "attribute": lambda: m.weight, "random": lambda: ctsc.randn(3), "training": step,
             "grad": lambda: ctsc.autograd.grad((w * w).sum(), [w]), "state": lambda: opt.state_dict(), "hooks": hooked,
             "module hooks": lambda: layer(w).sum().backward(), "raised": lambda: fails(lambda: y_raises(w)), "part": walked, "direction": directed,
-            "distribution": lambda: beta.log_prob(beta.sample()), "mode": lambda: ctsc.no_grad().__enter__().__exit__(None, None, None)}
+            "distribution": lambda: beta.log_prob(beta.sample()), "subclass": lambda: (own + x, own[0], x.as_subclass(Own)), "mode": lambda: ctsc.no_grad().__enter__().__exit__(None, None, None)}
 
 
 @pytest.mark.parametrize("name", list(calls()))
