@@ -105,6 +105,12 @@ CTSC_API void ctsc_set_threads(int n);
  * Where a number is not finite, sums are made directly. true is the default; false: always.
  * Process-wide, for calls that begin afterwards. */
 CTSC_API void ctsc_set_winograd(bool on);
+/* Which of the ways is fastest is measured when a convolution of a new size is first done, for a
+ * tenth of a second, rather than reckoned, and kept for later processes in the folder of compiled
+ * kernels (CTSC_CACHE). Another way rounds otherwise: results may differ in the last bits from
+ * those without, and from one machine or folder to another, not with the number of threads. false
+ * is the default. Process-wide, for calls that begin afterwards. */
+CTSC_API void ctsc_set_tuning(bool on);
 /* Constant weights of convolutions, linear and recurrent layers are kept in the form their kernels
  * read, made when they are first used: beside the archive's, whose pages are given back where the
  * archive is a mapped file. true is the default; false: only the archive's are in memory, and each

@@ -194,6 +194,7 @@ enum {
     OPT_FALLBACK,
     OPT_ENGINE,
     OPT_NO_WINOGRAD,
+    OPT_TUNE,
     OPT_NO_PACKING,
     OPT_PRECISION
 };
@@ -228,6 +229,8 @@ static const struct argp_option call_options[] = {
      "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
     {"no-winograd", OPT_NO_WINOGRAD, 0, 0,
      "sum 3x3 convolutions directly: slower, more exact, a quarter of the memory for weights", 0},
+    {"tune", OPT_TUNE, 0, 0,
+     "measure which way of doing each 3x3 convolution is fastest, and remember it", 0},
     {"no-packing", OPT_NO_PACKING, 0, 0,
      "keep weights only as the archive has them: slower, less memory", 0},
     {0},
@@ -269,6 +272,7 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
     case OPT_FALLBACK: ctsc_set_device_fallback(true); break;
     case OPT_CPU: call_set_cpu(state, arg); break;
     case OPT_NO_WINOGRAD: ctsc_set_winograd(false); break;
+    case OPT_TUNE: ctsc_set_tuning(true); break;
     case OPT_NO_PACKING: ctsc_set_packing(false); break;
     case OPT_ENGINE: call_set_engine(state, arg); break;
     default: return ARGP_ERR_UNKNOWN;

@@ -11,7 +11,9 @@
 #include "base/thread_pool.h"
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_rows.h"
+#include "runtime/kernels/conv/conv_tune.h"
 #include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>
@@ -579,10 +581,57 @@ static void test_winograd_odd(void **state) {
     tensor_unref(x), tensor_unref(w), tensor_unref(own);
 }
 
+/* Whatever was measured to be fastest is a form that can do the shape, and stays. */
+static void test_tuned(void **state) {
+    (void)state;
+    if (!gemm_micro_best(DT_FLOAT32)) skip();
+    static const int64_t layers[][4] = {{1, 3, 5, 9}, {2, 40, 64, 30}, {1, 64, 33, 3}};
+    atomic_store(&kernel_tunes, true);
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+        const int64_t *l = layers[i];
+        conv_shape s = {.batch = l[0],
+                        .groups = 1,
+                        .in_channels = l[1],
+                        .out_channels = l[2],
+                        .in = {1, l[3], l[3]},
+                        .out = {1, l[3], l[3]},
+                        .kernel = {1, 3, 3},
+                        .stride = {1, 1, 1},
+                        .pad = {0, 1, 1},
+                        .dilation = {1, 1, 1},
+                        .in_size = l[3] * l[3],
+                        .out_size = l[3] * l[3],
+                        .kernel_size = 9};
+        int64_t xs[4] = {l[0], l[3], l[3], l[1]}, ws[4] = {l[2], l[1], 3, 3},
+                ys[4] = {l[0], l[3], l[3], l[2]};
+        tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
+        assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[k]), CTSC_OK);
+        conv_form form = conv_tune(&s);
+        assert_true(form == CONV_ROWS || conv_winograd_products(form));
+        conv_tail tail = {0};
+        bool done;
+        assert_int_equal(conv_rows(NULL, &s, conv_packed_of(&s, own, NULL, CONV_ROWS),
+                                   tensor_data(x), NULL, NULL, &tail, tensor_data(y[0])),
+                         CTSC_OK);
+        assert_int_equal(
+            conv_last_compute(NULL, &s, x, NULL, own, NULL, NULL, NULL, false, y[1], &done),
+            CTSC_OK);
+        assert_true(done);
+        for (int64_t k = 0; k < y[0]->numel; k++)
+            assert_true(fabsf(TENSOR_AT(y[0], float)[k] - TENSOR_AT(y[1], float)[k]) < 1e-2f);
+        assert_int_equal(conv_tune(&s), form);
+        for (int k = 0; k < 2; k++) tensor_unref(y[k]);
+        tensor_unref(x), tensor_unref(w), tensor_unref(own);
+    }
+    atomic_store(&kernel_tunes, false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random), cmocka_unit_test(test_groups_apart),
+        cmocka_unit_test(test_random),         cmocka_unit_test(test_groups_apart),
         cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes),
-        cmocka_unit_test(test_winograd_odd)};
+        cmocka_unit_test(test_winograd_odd),   cmocka_unit_test(test_tuned)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,8 @@ void ctsc_set_threads(int n) { pool_set_threads(n); }
 
 void ctsc_set_winograd(bool on) { atomic_store(&kernel_no_winograd, !on); }
 
+void ctsc_set_tuning(bool on) { atomic_store(&kernel_tunes, on); }
+
 void ctsc_set_packing(bool on) { atomic_store(&kernel_no_packing, !on); }
 
 void ctsc_set_compiling(ctsc_compiling c) { codegen_set_in_calls(c == CTSC_COMPILE_IN_CALLS); }

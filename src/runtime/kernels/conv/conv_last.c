@@ -8,6 +8,7 @@
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_rows.h"
+#include "runtime/kernels/conv/conv_tune.h"
 #include "runtime/kernels/conv/conv_winograd.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
@@ -43,10 +44,11 @@ static conv_form last_form(const conv_shape *s, bool bf16) {
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
     if (bf16 && conv_bf16_fits(s)) return CONV_BF16;
     if (!u || !u->rows[1] || !conv_rows_fits(s)) return CONV_FORMS;
-    conv_form winograd = atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed)
-                             ? CONV_FORMS
-                             : conv_winograd_best(s);
-    if (winograd != CONV_FORMS) return winograd;
+    bool winograd = !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) &&
+                    conv_winograd_fits(s);
+    if (winograd && atomic_load_explicit(&kernel_tunes, memory_order_relaxed)) return conv_tune(s);
+    conv_form best = winograd ? conv_winograd_best(s) : CONV_FORMS;
+    if (best != CONV_FORMS) return best;
     return conv_packed_groups(s) > 1 ? CONV_GROUPS : CONV_ROWS;
 }
 

@@ -7,6 +7,7 @@
  *     conv_rows.c            direct: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
  *     conv_winograd.c        3x3 kernels of stride 1 on tiles, with fewer multiplications
  *     conv_last_depthwise.c  one input channel per output channel
+ *     conv_tune.c            measures which of the last two is faster, where the program wants that
  *     conv_packed.h          what is kept of the weights
  *
  * Each result is a sum in an order that depends on the convolution's shape alone, so that threads

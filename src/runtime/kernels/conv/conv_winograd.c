@@ -79,13 +79,16 @@ static double winograd_time(const winograd_form *f, double lanes, double tiles, 
     return work > bytes ? work : bytes;
 }
 
+bool conv_winograd_fits(const conv_shape *s) {
+    bool flat = s->groups == 1 && s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 &&
+                s->pad[0] == 0;
+    for (int i = DIM_H; i <= DIM_W; i++) flat = flat && s->kernel[i] == 3 && s->stride[i] == 1;
+    return flat && winograd_kernels_best();
+}
+
 conv_form conv_winograd_best(const conv_shape *s) {
     const winograd_kernels *k = winograd_kernels_best();
-    if (!k || s->groups != 1 || s->in[0] != 1 || s->kernel[0] != 1 || s->out[0] != 1 ||
-        s->pad[0] != 0)
-        return CONV_FORMS;
-    for (int i = DIM_H; i <= DIM_W; i++)
-        if (s->kernel[i] != 3 || s->stride[i] != 1) return CONV_FORMS;
+    if (!conv_winograd_fits(s)) return CONV_FORMS;
     double in = (double)s->in_channels, out = (double)s->out_channels, lanes = k->lanes,
            direct = (double)s->batch * (double)s->out_size * TAPS * in * out / lanes,
            bytes = in * out * TAPS * (double)sizeof(float) * CONV_WINOGRAD_BYTE,
@@ -102,7 +105,9 @@ conv_form conv_winograd_best(const conv_shape *s) {
 /* ---- weights --------------------------------------------------------------------------------- */
 
 enum { LANES_MOST = GEMM_MAX_COLS };
-typedef struct winograd_lanes { double v[LANES_MOST]; } winograd_lanes;
+typedef struct winograd_lanes {
+    double v[LANES_MOST];
+} winograd_lanes;
 
 /* u = G g: [1, p, p^2] over the product of the point's distances to the others, at `in` points; the
  * one at infinity is the last element. In all lanes. */
@@ -186,7 +191,9 @@ typedef struct winograd_job {
 
 /* Scratch: products of the input, [products][batch][channels]; those of the output,
  * [products][batch][panels * nr]; zeros for the padding. */
-typedef struct winograd_scratch { float *input, *output, *zeros; } winograd_scratch;
+typedef struct winograd_scratch {
+    float *input, *output, *zeros;
+} winograd_scratch;
 
 static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at, float *memory) {
     int64_t input = j->form->products * j->batch * j->channels,
@@ -245,7 +252,9 @@ static void winograd_cut(winograd_job *j) {
 
 /* Where the first result of a tile is, and how many of its rows and columns exist: none, where a
  * residue of places has fewer tiles than others. */
-typedef struct winograd_place { int64_t image, y, x, rows, columns; } winograd_place;
+typedef struct winograd_place {
+    int64_t image, y, x, rows, columns;
+} winograd_place;
 
 static int64_t winograd_first(const winograd_job *j, int64_t tile, int dim) {
     int64_t apart = j->s->dilation[dim];

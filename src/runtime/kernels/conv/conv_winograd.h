@@ -10,8 +10,10 @@
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/conv/conv_tail.h"
 
-/* The way that is fastest on this processor, CONV_WINOGRAD_4 or CONV_WINOGRAD_2; CONV_FORMS:
- * neither. Depends on the shape alone. */
+/* Can s be done this way? */
+bool conv_winograd_fits(const conv_shape *s);
+/* The way that a model says is fastest on this processor, CONV_WINOGRAD_4 or CONV_WINOGRAD_2;
+ * CONV_FORMS: neither. Depends on the shape alone. */
 conv_form conv_winograd_best(const conv_shape *s);
 /* Products that a tile is made of; 0: the form is none of these. */
 int conv_winograd_products(conv_form form);

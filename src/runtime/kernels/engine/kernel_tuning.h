@@ -171,6 +171,9 @@ enum {
 /* [nets] the part of the direct form's time that is worth its memory */
 #define CONV_WINOGRAD_GAIN 0.85
 
+/* A form that is tried (conv_tune.c): calls, and bytes of what passes the caches between them. */
+enum { CONV_TUNE_CALLS = 4, CONV_TUNE_OTHERS = 64 << 20 };
+
 /* Reductions and scans (reduce*.c, scan.c, order_statistics.c). */
 enum {
     REDUCE_CHUNK = 1 << 16, /* [reductions] values of one result folded in one go */
