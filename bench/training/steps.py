@@ -90,3 +90,17 @@ def gpt(x: torch.Tensor, y: torch.Tensor, mask: torch.Tensor, ps: List[torch.Ten
     loss = F.cross_entropy(logits.reshape(n * t, -1), y.reshape(-1))
     p2, m2, v2 = adam(ps, gradients(loss, ps), ms, vs, 1, 1e-3, 0.01)
     return loss.detach(), p2, m2, v2
+
+
+def potential(z: torch.Tensor, pos: torch.Tensor, ps: List[torch.Tensor]) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Energy and forces of atoms of kinds z at pos: pairs by their distances, a network for each atom. The parameters: of kinds, centres of distances, two layers."""
+    pos = pos.detach().requires_grad_()
+    d = pos.unsqueeze(0) - pos.unsqueeze(1)
+    r = ((d * d).sum(-1) + 1e-6).sqrt()
+    cut = 0.5 * (torch.cos(r.clamp(max=5.0) * 0.62831853) + 1) * (r < 5.0)
+    near = torch.exp(-2.0 * (r.unsqueeze(-1) - ps[1]) ** 2) * cut.unsqueeze(-1)
+    message = torch.einsum("ijk,jh->ihk", near, F.embedding(z, ps[0])).sum(1)
+    energy = F.linear(torch.tanh(F.linear(message, ps[2], ps[3])), ps[4], ps[5]).sum()
+    forces = torch.autograd.grad([energy], [pos])[0]
+    assert forces is not None
+    return energy.detach(), -forces

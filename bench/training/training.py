@@ -3,7 +3,8 @@
 
     python3 bench/training/training.py --ctsc build/ctsc --python /usr/bin/python3 [--python OTHER] [--only mlp,gpt] [--rounds 3]
 
-Each --python has torch. The steps stand in steps.py; PyTorch runs them eagerly, ctsc at its default level. Microseconds a step, the least of all rounds."""
+Each --python has torch. The steps stand in steps.py; PyTorch runs them eagerly and scripted, and the faster counts, ctsc at its default level. Microseconds a step, the least of all
+rounds, and MiB that each process had in memory at most."""
 import argparse
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-STEPS = ["mlp_small", "mlp", "cnn", "lstm", "gpt"]
+STEPS = ["mlp_small", "mlp", "cnn", "lstm", "gpt", "potential_5", "potential_100"]
 
 INPUTS = r"""
 import sys, torch
@@ -29,6 +30,9 @@ elif name == "cnn":
 elif name == "lstm":
     ps = [r(1024, 256), r(1024, 256), r(1024), r(1024)] * 2
     args = (torch.randn(16, 32, 256), torch.randn(16, 32, 256), torch.zeros(2, 16, 256), [p.clone() for p in ps])
+elif name.startswith("potential"):
+    n = int(name.split("_")[1])
+    args = (torch.randint(0, 4, (n,)), torch.rand(n, 3) * 3 * n ** (1 / 3), [r(4, 8), torch.linspace(0.5, 5, 16), r(16, 16), r(16), r(1, 16), r(1)])
 else:
     d = 128
     ps = [r(256, d), r(64, d)]
@@ -45,25 +49,40 @@ import sys, time, torch
 sys.path.insert(0, sys.argv[1])
 import steps
 torch.set_num_threads(1)
-f = getattr(steps, sys.argv[2].split("_")[0])
+eager = getattr(steps, sys.argv[2].split("_")[0])
 args = torch.load(sys.argv[3])
-best, end = 1e9, time.perf_counter() + float(sys.argv[4])
-for i in range(5): f(*args)
-while time.perf_counter() < end:
-    since = time.perf_counter()
-    f(*args)
-    best = min(best, time.perf_counter() - since)
+best = 1e9
+def scripted():
+    try: return torch.jit.script(eager)
+    except Exception: return eager
+for make in (lambda: eager, scripted):
+    f = make()
+    end = time.perf_counter() + float(sys.argv[4]) / 2
+    for i in range(5): f(*args)
+    while time.perf_counter() < end:
+        since = time.perf_counter()
+        f(*args)
+        best = min(best, time.perf_counter() - since)
 print(torch.__version__.split("+")[0].split("a")[0], best * 1e6)
 """
 
 
 def run(command):
+    """What it printed, and the MiB that it had in memory at most."""
     env = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
-    return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
+    child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    text = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    if status:
+        sys.exit("failed: " + " ".join(command))
+    return text, usage.ru_maxrss / 1024
 
 
 def time_ctsc(ctsc, name, path):
-    return json.loads(run([ctsc, "bench", os.path.join(HERE, "steps.py"), "--entry", name.split("_")[0], "--threads", "1", "--inputs", path, "--json"]))
+    """bench also measures the machine, which takes memory of its own: so profile's counts."""
+    step = [os.path.join(HERE, "steps.py"), "--entry", name.split("_")[0], "--threads", "1", "--inputs", path, "--json"]
+    text, _ = run([ctsc, "bench"] + step)
+    return json.loads(text)["fused"]["min_us"], run([ctsc, "profile", "--calls", "20"] + step)[1]
 
 
 def main():
@@ -79,16 +98,16 @@ def main():
         for name in a.only.split(","):
             path = os.path.join(work, name + ".pt")
             run([pythons[0], "-c", INPUTS, name, path])
-            best = {}
+            best, peaks = {}, {}
             for _ in range(a.rounds):
                 for python in pythons:
-                    version, us = run([python, "-c", EAGER, HERE, name, path, str(a.seconds)]).split()
-                    best[version] = min(best.get(version, 1e12), float(us))
-                report = time_ctsc(a.ctsc, name, path)
-                us = report["fused"]["min_us"]
+                    text, peak = run([python, "-c", EAGER, HERE, name, path, str(a.seconds)])
+                    version, us = text.split()
+                    best[version], peaks[version] = min(best.get(version, 1e12), float(us)), peak
+                us, peaks["ctsc"] = time_ctsc(a.ctsc, name, path)
                 best["ctsc"] = min(best.get("ctsc", 1e12), us)
             peer = min(v for k, v in best.items() if k != "ctsc")
-            print("%-10s %s  ratio %.2f" % (name, "  ".join("%s %.1f" % kv for kv in best.items()), peer / best["ctsc"]), flush=True)
+            print("%-13s %s  ratio %.2f" % (name, "  ".join("%s %.1f (%.0f MiB)" % (k, v, peaks[k]) for k, v in best.items()), peer / best["ctsc"]), flush=True)
 
 
 main()
