@@ -119,9 +119,30 @@ static void test_einsum(void **state) {
     opcase_run(einsum, sizeof einsum / sizeof einsum[0]);
 }
 
+/* Whichever operand the result's last dim comes from, there are no gaps along it. */
+static void test_gaps(void **state) {
+    (void)state;
+#define MATRIX "f32[2,2]{1 2 3 4}"
+#define BLOCK "f32[2,2,2]{1 2 3 4 5 6 7 8}"
+    static const char *const calls[] = {
+        "'ij,jk->ik' (" MATRIX " " MATRIX ") None",  "'ij,jk->ki' (" MATRIX " " MATRIX ") None",
+        "'bih,bhj->bji' (" BLOCK " " BLOCK ") None", "'ihk,jh->ijk' (" BLOCK " " MATRIX ") None",
+        "'ihk,jh->kij' (" BLOCK " " MATRIX ") None", "'jh,ihk->ijk' (" MATRIX " " BLOCK ") None"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        value args[3], r = value_none();
+        assert_int_equal(opcase_values(calls[i], args), 3);
+        op_ctx cx = {.op = op_find("aten::einsum")};
+        assert_int_equal(op_call(&cx, "aten::einsum", 3, args, &r), CTSC_OK);
+        assert_int_equal(r.u.tensor->strides[r.u.tensor->ndim - 1], 1);
+        value_unref(r);
+        for (int k = 0; k < 3; k++) value_unref(args[k]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_einsum),
+        cmocka_unit_test(test_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,6 +298,19 @@ static ctsc_status einsum_unfold(diag *d, const tensor *product, const tensor *a
     return tensor_view_raw(d, product, a->ndim, sizes, strides, product->offset, out);
 }
 
+/* The product's columns shall be the dims that come last in the result, which then has no gaps
+ * along its last one: what reads it next reads vectors. */
+static void einsum_turn(einsum_split *s, const tensor **a, const tensor **b) {
+    if (!s->nleft || !s->nright || s->left[s->nleft - 1] < s->right[s->nright - 1]) return;
+    einsum_split turned = *s;
+    turned.nleft = s->nright, turned.nright = s->nleft;
+    memcpy(turned.left, s->right, sizeof turned.left);
+    memcpy(turned.right, s->left, sizeof turned.right);
+    *s = turned;
+    const tensor *was = *a;
+    *a = *b, *b = was;
+}
+
 /* Multiplies a and b and sums over the dims whose `summed` is set; all dims stay, those with
  * size 1. */
 static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *summed,
@@ -322,6 +335,7 @@ static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *s
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[ta->dtype].ir_name, dtype_table[tb->dtype].ir_name);
     if (!gemm_supports((dtype)ta->dtype)) return op_refuse_dtype(cx, "bmm", (dtype)ta->dtype);
+    einsum_turn(&s, &ta, &tb);
     tensor *fa = NULL, *fb = NULL, *product = NULL;
     const int na3[3] = {s.nbatch, s.nleft, s.nsum}, nb3[3] = {s.nbatch, s.nsum, s.nright};
     const int64_t *const da[3] = {s.batch, s.left, s.sum}, *const db[3] = {s.batch, s.sum, s.right};
