@@ -51,8 +51,9 @@ static void code_open_annotate(code_printer *p, code_text *t, const char *form, 
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
+/* PyTorch's reader knows no \r, which comes out in digits. */
 static void code_put_quoted(code_printer *p, code_text *t, const char *s, size_t len) {
-    static const char codes[] = "\\'\"\n\t\a\b\f\r\v", names[] = "\\'\"ntabfrv";
+    static const char codes[] = "\\'\"\n\t\a\b\f\v", names[] = "\\'\"ntabfv";
     strbuf q = STRBUF_INIT;
     sb_putc(&q, '"');
     for (size_t i = 0; i < len; i++) {
