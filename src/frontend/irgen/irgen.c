@@ -436,7 +436,7 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient, bool *int_f
          *outer = diag_redirect(evaluator, d);
     ctsc_status s = irgen_body(&e, def, f->schema);
     diag_restore(evaluator, outer);
-    *int_for_float = e.int_for_float;
+    if (int_for_float) *int_for_float = e.int_for_float;
     if (s == CTSC_OK && !f->return_declared) f->schema->returns[0].type = e.merged_return;
     arena_free(&scratch);
     if (s == CTSC_OK && f->unit->simplify) s = f->unit->simplify(g, d);
@@ -454,11 +454,11 @@ static ctsc_status irgen_attempt(function *f, diag *d, bool lenient, bool *int_f
  * and the second went on to what is really wrong. */
 ctsc_status irgen_function(function *f, diag *d) {
     const func_def *def = f->def;
-    bool int_for_float = false, unused = false;
-    if (!f->scope) return irgen_attempt(f, d, false, &unused);
+    bool int_for_float = false;
+    if (!f->scope) return irgen_attempt(f, d, false, NULL);
     diag first = {0}, second = {0};
     ctsc_status s = irgen_attempt(f, &first, false, &int_for_float);
-    bool again = s == CTSC_FAILED && irgen_attempt(f, &second, true, &unused) == CTSC_OK;
+    bool again = s == CTSC_FAILED && irgen_attempt(f, &second, true, NULL) == CTSC_OK;
     if (again) s = CTSC_OK;
     bool further = int_for_float && diag_got_further(&second, &first, def->range);
     if (s != CTSC_OK) diag_append(d, further ? &second : &first);

@@ -71,10 +71,7 @@ static bool match_bind_parts(match_vars *vars, const type *formal, type *actual,
 }
 
 static bool match_bind(match_vars *vars, const type *formal, type *actual, strbuf *why) {
-    static const struct {
-        type_kind kind;
-        const char *name;
-    } kinds[] = {
+    static const struct { type_kind kind; const char *name; } kinds[] = {
         {T_DICT, "a dict"}, {T_TUPLE, "a tuple"}, {T_FUTURE, "a future"}, {T_RREF, "a rref"}};
     if (!formal->has_var) return true;
     if (formal->kind == T_VAR) return match_bind_variable(vars, formal, actual, why);

@@ -42,9 +42,9 @@ static bool list_example(onnx_out *o, out_value *x, const out_value *item) {
 }
 
 static bool list_learn(onnx_out *o, struct out_seq *s, const out_value *item) {
+    if (item->v[0].tag != V_TENSOR) return out_refuse(o, "a list of what are no tensors");
     const tensor *t = item->v[0].u.tensor;
     int type = onnx_from_dtype((dtype)t->dtype);
-    if (item->v[0].tag != V_TENSOR) return out_refuse(o, "a list of what are no tensors");
     if (type < 0 || dtype_is_quantised((dtype)t->dtype))
         return out_refuse(o, "ONNX has no sequences of %s", dtype_table[t->dtype].torch_name);
     if (s->dt >= 0 && (s->dt != t->dtype || s->ndim != t->ndim))

@@ -7,11 +7,11 @@
  *     conv_rows.c            direct: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
  *     conv_winograd.c        3x3 kernels of stride 1 on tiles, with fewer multiplications
  *     conv_last_depthwise.c  one input channel per output channel
- *     conv_tune.c            measures which of the last two is faster, where the program wants that
+ *     conv_tune.c            measures whether the direct way or Winograd's is faster, where the program wants that
  *     conv_packed.h          what is kept of the weights
  *
- * Each result is a sum in an order that depends on the convolution's shape alone, so that threads
- * do not change it.
+ * Each result is a sum in an order that depends on the convolution's shape alone (and on what was
+ * measured for it), so that threads do not change it.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_LAST_H

@@ -321,11 +321,11 @@ static void gemm_apart_rows(void *ctx, int64_t begin, int64_t end) {
 
 /* Memory for the copy that *a becomes, and its size; NULL: it stays. */
 static void *gemm_move_apart(const gemm_prepacked *b, int64_t m, gemm_matrix *a, size_t *size) {
-    const int64_t far = GEMM_LYING_FAR / (int64_t)sizeof(float),
-                  most = GEMM_LYING_COPY / (int64_t)sizeof(float);
+    const int64_t most = GEMM_LYING_COPY / (int64_t)sizeof(float);
     int64_t row = b->k + GEMM_LYING_GAP;
-    if (row % far == 0) row += GEMM_LYING_GAP;
-    if (!b->micro->rows[1] || m == 1 || a->cs != 1 || a->rs % far != 0 || m > most / row)
+    if (row * (int64_t)sizeof(float) % GEMM_LYING_FAR == 0) row += GEMM_LYING_GAP;
+    if (!b->micro->rows[1] || a->cs != 1 || m > most / row ||
+        gemm_block_plan_prepacked(b->micro, m, b->k, a).method != GEMM_PREPACKED)
         return NULL;
     *size = (size_t)(m * row) * sizeof(float);
     void *copy = recycle_alloc(*size);
