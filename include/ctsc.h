@@ -637,6 +637,13 @@ typedef struct ctsc_argument {
     ctsc_kind kind;
     bool optional;                   /* the type is Optional: None is possible */
     const ctsc_value *default_value; /* borrowed; NULL: the argument must be given */
+    /* What programs of torch.export and of ONNX say of a tensor; others say nothing. label: its
+     * name in that program ("input.1") where that is not `name`, else NULL. */
+    const char *label;
+    bool typed;           /* its dtype is known */
+    ctsc_dtype dtype;     /* where it is */
+    int ndim;             /* -1: not known */
+    const int64_t *sizes; /* ndim of them; -1: any size */
 } ctsc_argument;
 
 /* Free *out with ctsc_signature_free. Fails with CTSC_USAGE if there is no such method. */
@@ -650,6 +657,11 @@ CTSC_API const ctsc_argument *ctsc_signature_argument(const ctsc_signature *s, s
 /* Results: the items of a tuple, or the one value that is none. */
 CTSC_API size_t ctsc_signature_result_count(const ctsc_signature *s);
 CTSC_API const ctsc_argument *ctsc_signature_result(const ctsc_signature *s, size_t i);
+/* The values in the result, its tuples, lists and dicts taken apart, with the names that programs
+ * of torch.export and of ONNX give them: the key or field where there is one, no two the same. None
+ * for other programs. */
+CTSC_API size_t ctsc_signature_output_count(const ctsc_signature *s);
+CTSC_API const ctsc_argument *ctsc_signature_output(const ctsc_signature *s, size_t i);
 /* The qualified name of the NamedTuple that the method gives, or NULL. */
 CTSC_API const char *ctsc_signature_result_class(const ctsc_signature *s);
 

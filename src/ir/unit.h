@@ -33,6 +33,16 @@ enum {
 };
 enum { FUNCTION_TAKES_UNKNOWN, FUNCTION_TAKES_NONE, FUNCTION_TAKES_GRADIENTS };
 
+/* An argument or a part of the result, as a program that is a graph alone (torch.export, ONNX) says
+ * it is. */
+typedef struct port {
+    const char *name; /* in that program; "": it has none */
+    type *type;
+    int dt;               /* of a tensor; -1: not known */
+    int ndim;             /* -1: not known */
+    const int64_t *sizes; /* -1: any */
+} port;
+
 typedef struct function {
     const char *name;      /* "forward" */
     const char *qualified; /* "__torch__.Main.forward" */
@@ -43,6 +53,10 @@ typedef struct function {
      * only once compiled */
     schema *schema;
     bool return_declared;
+    /* One per argument behind self, and one per value in the result, its containers taken apart;
+     * NULL: the program says nothing */
+    const port *inputs, *outputs;
+    int noutputs;
     function_state state;
     graph *graph;                      /* NULL until compiled */
     const void *def;                   /* AST of the definition (frontend) */

@@ -246,11 +246,13 @@ static bool decode_plain(infer *q, const decode_tensor *t, const model_input *in
 
 /* ---- against the model ----------------------------------------------------------------------- */
 
-static bool decode_check(infer *q, const decode_tensor *t, const config_tensor *c) {
-    if (!c) return true;
-    if (c->type && c->type != t->type)
-        return decode_fail(q, "input '%.60s' must have datatype %s, not %s", t->name, c->type->name,
+static bool decode_check(infer *q, const decode_tensor *t, const model_input *in) {
+    const config_tensor *c = in->config;
+    const datatype *type = c && c->type ? c->type : model_input_type(in);
+    if (type && type != t->type)
+        return decode_fail(q, "input '%.60s' must have datatype %s, not %s", t->name, type->name,
                            t->type->name);
+    if (!c) return true;
     bool same = c->ndim < 0 || c->ndim == t->ndim;
     for (int i = 0; same && i < c->ndim; i++) same = c->dims[i] < 0 || c->dims[i] == t->sizes[i];
     if (same) return true;
@@ -273,7 +275,7 @@ static bool decode_input(infer *q, const json_t *v) {
     if (in->form == INPUT_NONE)
         return decode_fail(q, "input '%.60s' is a %.60s, which the protocol cannot carry", t.name,
                            in->arg->type);
-    if (!decode_check(q, &t, in->config)) return false;
+    if (!decode_check(q, &t, in)) return false;
     return in->form == INPUT_TENSOR ? decode_to_tensor(q, &t, &q->job.args[k])
                                     : decode_plain(q, &t, in, &q->job.args[k]);
 }

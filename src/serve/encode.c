@@ -148,9 +148,7 @@ static void encode_raw(const encode_row *r, buffer *out) {
 static bool encode_find(infer *q, const outputs *o, size_t i, int64_t first, int64_t total,
                         encode_row *r) {
     *r = (encode_row){0};
-    r->name = o->names[i] && i >= q->job.model->config.noutputs
-                  ? o->names[i]
-                  : model_output_name(q->job.model, i, r->room);
+    r->name = model_output_name(q->job.model, i, o->names[i], r->room);
     if (ctsc_value_kind(o->values[i]) == CTSC_KIND_TENSOR)
         return encode_tensor(q, o->values[i], first, total, r);
     return encode_plain(q, o->values[i], r);
@@ -203,9 +201,7 @@ static bool encode_check_wanted(infer *q, const outputs *o, int *status) {
         const char *n = json_string_value(json_object_get(v, "name"));
         bool known = false;
         for (size_t k = 0; n && k < o->n && !known; k++)
-            known = !strcmp(n, o->names[k] && k >= q->job.model->config.noutputs
-                                   ? o->names[k]
-                                   : model_output_name(q->job.model, k, room));
+            known = !strcmp(n, model_output_name(q->job.model, k, o->names[k], room));
         *status = 400;
         if (!known) return encode_fail(q, "the model has no output '%.60s'", n ? n : "");
         if (json_object_get(json_object_get(v, "parameters"), "classification"))

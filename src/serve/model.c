@@ -82,6 +82,7 @@ static int model_number(const char *name, const char *prefix) {
 int model_find_input(const model *m, const char *name) {
     for (size_t i = 0; i < m->ninputs; i++)
         if (!strcmp(m->inputs[i].name, name) ||
+            (m->inputs[i].arg->label && !strcmp(m->inputs[i].arg->label, name)) ||
             (m->inputs[i].config && !strcmp(m->inputs[i].config->name, name)))
             return (int)i;
     int k = model_number(name, "input__");
@@ -89,9 +90,16 @@ int model_find_input(const model *m, const char *name) {
     return k >= 0 && (size_t)k < m->ninputs ? k : -1;
 }
 
-const char *model_output_name(const model *m, size_t i, char room[32]) {
-    const ctsc_argument *r = ctsc_signature_result(m->signature, i);
+const datatype *model_input_type(const model_input *in) {
+    return in->arg->typed ? datatype_of(in->arg->dtype) : NULL;
+}
+
+const char *model_output_name(const model *m, size_t i, const char *key, char room[32]) {
+    const ctsc_argument *r = ctsc_signature_output(m->signature, i);
     if (i < m->config.noutputs) return m->config.outputs[i].name;
+    if (r && *r->name) return r->name;
+    if (key) return key;
+    r = ctsc_signature_result(m->signature, i);
     if (r && *r->name) return r->name;
     snprintf(room, 32, "output__%zu", i);
     return room;
@@ -99,12 +107,15 @@ const char *model_output_name(const model *m, size_t i, char room[32]) {
 
 /* ---- metadata -------------------------------------------------------------------------------- */
 
-static void model_shape_json(buffer *out, const config_tensor *c, bool tensor, bool list) {
+/* The datatype and shape of one input or output: config.json's, what the model says, or what its
+ * type is. c, a: NULL where there is none. */
+static void model_shape_json(buffer *out, const config_tensor *c, const ctsc_argument *a,
+                             bool scalar) {
+    int n = c && c->ndim >= 0 ? c->ndim : a ? a->ndim : -1;
+    const int64_t *sizes = c && c->ndim >= 0 ? c->dims : a ? a->sizes : NULL;
     buffer_puts(out, "\"shape\":[");
-    if (c && c->ndim >= 0)
-        for (int i = 0; i < c->ndim; i++)
-            buffer_printf(out, "%s%lld", i ? "," : "", (long long)c->dims[i]);
-    else buffer_puts(out, tensor || list ? "-1" : "1");
+    for (int i = 0; i < n; i++) buffer_printf(out, "%s%lld", i ? "," : "", (long long)sizes[i]);
+    if (n < 0) buffer_puts(out, scalar ? "1" : "-1");
     buffer_puts(out, "]}");
 }
 
@@ -118,13 +129,16 @@ static const char *model_kind_datatype(ctsc_kind k) {
     }
 }
 
-static void model_tensor_json(buffer *out, const char *name, const config_tensor *c, ctsc_kind kind,
-                              bool list) {
+static void model_tensor_json(buffer *out, const char *name, const config_tensor *c,
+                              const ctsc_argument *a, ctsc_kind kind, bool list) {
+    const datatype *own = a && a->typed ? datatype_of(a->dtype) : NULL;
     buffer_puts(out, "{\"name\":");
     buffer_json(out, name, strlen(name));
     buffer_printf(out, ",\"datatype\":\"%s\",",
-                  c && c->type ? c->type->name : model_kind_datatype(kind));
-    model_shape_json(out, c, kind == CTSC_KIND_TENSOR || kind == CTSC_KIND_OTHER, list);
+                  c && c->type ? c->type->name
+                  : own        ? own->name
+                               : model_kind_datatype(kind));
+    model_shape_json(out, c, a, kind != CTSC_KIND_TENSOR && kind != CTSC_KIND_OTHER && !list);
 }
 
 void model_metadata(const model *m, const char *versions, buffer *out) {
@@ -138,17 +152,25 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
         if (in->form == INPUT_NONE) continue;
         if (!first) buffer_putc(out, ',');
         first = false;
-        model_tensor_json(out, in->config ? in->config->name : in->name, in->config,
-                          in->form == INPUT_LIST ? in->item : in->arg->kind,
+        model_tensor_json(out,
+                          in->config       ? in->config->name
+                          : in->arg->label ? in->arg->label
+                                           : in->name,
+                          in->config, in->arg, in->form == INPUT_LIST ? in->item : in->arg->kind,
                           in->form == INPUT_LIST);
     }
     buffer_puts(out, "],\"outputs\":[");
-    size_t n = ctsc_signature_result_count(m->signature);
+    size_t named = ctsc_signature_output_count(m->signature),
+           n = named ? named : ctsc_signature_result_count(m->signature);
+    first = true;
     for (size_t i = 0; i < n || i < m->config.noutputs; i++) {
-        const ctsc_argument *r = ctsc_signature_result(m->signature, i);
-        if (i) buffer_putc(out, ',');
-        model_tensor_json(out, model_output_name(m, i, room),
-                          i < m->config.noutputs ? &m->config.outputs[i] : NULL,
+        const ctsc_argument *r = named ? ctsc_signature_output(m->signature, i)
+                                       : ctsc_signature_result(m->signature, i);
+        if (named && r && r->kind == CTSC_KIND_NONE) continue; /* answers have none of it */
+        if (!first) buffer_putc(out, ',');
+        first = false;
+        model_tensor_json(out, model_output_name(m, i, NULL, room),
+                          i < m->config.noutputs ? &m->config.outputs[i] : NULL, r,
                           r ? r->kind : CTSC_KIND_TENSOR, r && r->kind == CTSC_KIND_LIST);
     }
     buffer_puts(out, "]}");

@@ -73,11 +73,14 @@ static inline model *model_ref(model *m) {
 static inline void model_unref(model *m) {
     atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel);
 }
-/* By the argument's name, by config.json's name for it, or as "input__0". -1: none. */
+/* By the argument's name, the model's own or config.json's for it, or as "input__0". -1: none. */
 int model_find_input(const model *m, const char *name);
-/* Name of output i as answers call it: config.json's, the NamedTuple's field, or "output__<i>"
- * put into `room`. */
-const char *model_output_name(const model *m, size_t i, char room[32]);
+/* What the model says of an input beyond config.json; NULL: no such datatype in the protocol, or
+ * nothing. */
+const datatype *model_input_type(const model_input *in);
+/* Name of output i as answers call it: config.json's, the program's, the key it was found under
+ * (NULL: none), the NamedTuple's field, or "output__<i>" put into `room`. */
+const char *model_output_name(const model *m, size_t i, const char *key, char room[32]);
 /* The object of a metadata request. versions: the names of all, as JSON. */
 void model_metadata(const model *m, const char *versions, buffer *out);
 

@@ -465,10 +465,18 @@ def test_exported(s):
     put(s, archive, "even.pt2")
     put(s, archive, "deep", "3", "model.pt2")
     until(lambda: all(index(s).get(k, {}).get("state") == "READY" for k in (("even", "1"), ("deep", "3"))))
-    assert s.json("GET", "/v2/models/even")["inputs"][0]["name"] == "x"
+    said = s.json("GET", "/v2/models/even")
+    assert said["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 6]}], said
+    assert said["outputs"] == [{"name": "mean", "datatype": "FP32", "shape": [-1, 6]},
+                               {"name": "sym_size_int", "datatype": "INT64", "shape": [1]}], said
     for name in ("even", "deep"):
         outputs = s.infer(name, [tensor("x", [4, 6], list(range(24)))])["outputs"]
         assert outputs[-1]["data"] == [4] and outputs[-1]["datatype"] == "INT64"
+        assert [o["name"] for o in outputs] == ["mean", "sym_size_int"], outputs
+    asked = {"inputs": [tensor("x", [4, 6], list(range(24)))], "outputs": [{"name": "sym_size_int"}]}
+    assert [o["name"] for o in s.json("POST", "/v2/models/even/infer", asked)["outputs"]] == ["sym_size_int"]
+    refused = s.json("POST", "/v2/models/even/infer", {"inputs": [tensor("x", [4, 6], [0] * 24, "INT64")]}, 400)["error"]
+    assert refused == "input 'x' must have datatype FP32, not INT64", refused
     refused = s.json("POST", "/v2/models/even/infer", {"inputs": [tensor("x", [4, 5], [0] * 20)]}, 400)["error"]
     assert refused == "Expected input at *args[0].shape[1] to be equal to 6, but got 5"
     assert "aten::view" in s.ask("GET", "/v2/models/even/graph")[2].decode()

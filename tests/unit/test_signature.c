@@ -80,6 +80,76 @@ static void signature_named_tuple(void **state) {
     ctsc_module_free(m);
 }
 
+static void signature_check(const ctsc_argument *a, const char *name, const char *type, int ndim,
+                            const int64_t *sizes) {
+    assert_string_equal(a->label ? a->label : a->name, name);
+    assert_string_equal(a->type, type);
+    assert_int_equal(a->ndim, ndim);
+    assert_int_equal(a->typed, ndim >= 0);
+    for (int i = 0; i < ndim; i++) assert_int_equal(a->sizes[i], sizes[i]);
+}
+
+/* What a program of torch.export says of its arguments and of what is in its result; one of source
+ * says nothing. */
+static void signature_exported(void **state) {
+    static const char *const names[] = {"sum",  "d_b_0", "k",    "x",    "y",
+                                        "none", "n",     "left", "right"};
+    ctsc_module *m = NULL;
+    ctsc_signature *s = NULL;
+    (void)state;
+    assert_int_equal(ctsc_module_load("tests/pt2/archives/EvenDim/model.pt2", &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_signature(m, "forward", &s, NULL), CTSC_OK);
+    ctsc_module_free(m);
+    signature_check(ctsc_signature_argument(s, 0), "x", "Tensor", 2, (int64_t[]){-1, 6});
+    assert_int_equal(ctsc_signature_argument(s, 0)->dtype, CTSC_FLOAT32);
+    assert_int_equal(ctsc_signature_output_count(s), 2);
+    signature_check(ctsc_signature_output(s, 0), "mean", "Tensor", 2, (int64_t[]){-1, 6});
+    signature_check(ctsc_signature_output(s, 1), "sym_size_int", "int", -1, NULL);
+    assert_null(ctsc_signature_output(s, 2));
+    assert_string_equal(ctsc_signature_result(s, 0)->name, "");
+    ctsc_signature_free(s);
+
+    assert_int_equal(ctsc_module_load("tests/pt2/archives/Trees/model.pt2", &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_signature(m, "forward", &s, NULL), CTSC_OK);
+    assert_int_equal(ctsc_signature_result_count(s), 1);
+    assert_int_equal(ctsc_signature_output_count(s), sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(ctsc_signature_output(s, i)->name, names[i]);
+    assert_int_equal(ctsc_signature_output(s, 5)->kind, CTSC_KIND_NONE);
+    signature_check(ctsc_signature_argument(s, 4), "extra", "Tensor", 1, (int64_t[]){2});
+    assert_int_equal(ctsc_signature_argument(s, 0)->ndim, -1);
+    ctsc_signature_free(s);
+    ctsc_module_free(m);
+
+    m = signature_module();
+    assert_int_equal(ctsc_module_signature(m, "forward", &s, NULL), CTSC_OK);
+    assert_int_equal(ctsc_signature_output_count(s), 0);
+    assert_int_equal(ctsc_signature_argument(s, 0)->ndim, -1);
+    assert_false(ctsc_signature_argument(s, 0)->typed);
+    assert_null(ctsc_signature_argument(s, 0)->label);
+    ctsc_signature_free(s);
+    ctsc_module_free(m);
+}
+
+/* Each allocation fails in turn; nothing is left behind. */
+static void signature_faults(const ctsc_module *m) {
+    ctsc_signature *s = NULL;
+    counting c = {0};
+    bool reached = true;
+    mem_set_hook(counting_hook, &c);
+    for (long at = 1; at < 200 && reached; at++) {
+        c.fail_at = c.requests + at;
+        ctsc_status st = ctsc_module_signature(m, "forward", &s, NULL);
+        reached = c.requests >= c.fail_at;
+        c.fail_at = 0;
+        assert_int_equal(st, reached ? CTSC_LIMIT : CTSC_OK);
+        if (st == CTSC_OK) ctsc_signature_free(s);
+        assert_int_equal(c.live, 0);
+    }
+    assert_false(reached);
+    mem_set_hook(NULL, NULL);
+}
+
 static void signature_errors(void **state) {
     ctsc_module *m = signature_module();
     ctsc_signature *s = NULL;
@@ -89,19 +159,10 @@ static void signature_errors(void **state) {
     assert_non_null(strstr(ctsc_error_message(e), "no method 'no_such'"));
     assert_null(s);
     ctsc_signature_free(NULL);
-    counting c = {0};
-    mem_set_hook(counting_hook, &c);
-    for (long at = 1; at < 100; at++) {
-        c.fail_at = c.requests + at;
-        ctsc_status st = ctsc_module_signature(m, "forward", &s, NULL);
-        bool reached = c.requests >= c.fail_at;
-        c.fail_at = 0;
-        assert_int_equal(st, reached ? CTSC_LIMIT : CTSC_OK);
-        if (st == CTSC_OK) ctsc_signature_free(s);
-        assert_int_equal(c.live, 0);
-        if (!reached) break;
-    }
-    mem_set_hook(NULL, NULL);
+    signature_faults(m);
+    ctsc_module_free(m);
+    assert_int_equal(ctsc_module_load("tests/pt2/archives/Trees/model.pt2", &m, e), CTSC_OK);
+    signature_faults(m);
     ctsc_error_free(e);
     ctsc_module_free(m);
 }
@@ -110,6 +171,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signature_forward),
         cmocka_unit_test(signature_named_tuple),
+        cmocka_unit_test(signature_exported),
         cmocka_unit_test(signature_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

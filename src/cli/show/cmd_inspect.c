@@ -105,6 +105,38 @@ static void inspect_total(json_t *root, const json_t *attributes, const char *ro
     json_object_set_new(root, bytes, json_integer(size));
 }
 
+/* What the program says of its arguments, or of what it gives; NULL: nothing. */
+static json_t *inspect_ports(const ctsc_signature *s, size_t n,
+                             const ctsc_argument *(*get)(const ctsc_signature *, size_t)) {
+    json_t *list = json_array();
+    bool said = false;
+    for (size_t i = 0; i < n; i++) {
+        const ctsc_argument *a = get(s, i);
+        json_t *o = json_object(), *shape = a->ndim < 0 ? json_null() : json_array();
+        said |= a->typed || a->ndim >= 0;
+        for (int k = 0; k < a->ndim; k++) json_array_append_new(shape, json_integer(a->sizes[k]));
+        json_object_set_new(o, "name", json_string_nocheck(a->label ? a->label : a->name));
+        json_object_set_new(o, "type", json_string_nocheck(a->type));
+        json_object_set_new(o, "dtype",
+                            a->typed ? json_string(inspect_dtype(a->dtype)) : json_null());
+        json_object_set_new(o, "shape", shape);
+        json_array_append_new(list, o);
+    }
+    if (said) return list;
+    json_decref(list);
+    return NULL;
+}
+
+static void inspect_signature(const ctsc_module *m, json_t *root) {
+    ctsc_signature *s = NULL;
+    if (ctsc_module_signature(m, "forward", &s, NULL) != CTSC_OK) return;
+    json_t *in = inspect_ports(s, ctsc_signature_argument_count(s), ctsc_signature_argument),
+           *out = inspect_ports(s, ctsc_signature_output_count(s), ctsc_signature_output);
+    if (in) json_object_set_new(root, "inputs", in);
+    if (out) json_object_set_new(root, "outputs", out);
+    ctsc_signature_free(s);
+}
+
 static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc_error *e) {
     json_t *root = json_object(), *methods = json_array(), *attributes = json_array(),
            *ops = json_object();
@@ -117,6 +149,7 @@ static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc
     }
     ctsc_module_attributes(m, inspect_attribute, attributes);
     json_object_set_new(root, "methods", methods);
+    inspect_signature(m, root);
     inspect_total(root, attributes, "parameter", "parameters", "parameter_bytes");
     inspect_total(root, attributes, "buffer", "buffers", "buffer_bytes");
     json_t *layers = inspect_layers(m, &in->call, attributes, e);
@@ -145,6 +178,25 @@ static void inspect_print_attribute(const json_t *a, bool *any) {
                         : "");
 }
 
+static void inspect_print_ports(const char *title, const json_t *list) {
+    size_t i;
+    const json_t *o;
+    if (list) printf("\n%s\n", title);
+    json_array_foreach((json_t *)list, i, o) {
+        const json_t *shape = json_object_get(o, "shape"), *dtype = json_object_get(o, "dtype");
+        printf("  %-40s %s", json_string_value(json_object_get(o, "name")),
+               json_string_value(json_is_string(dtype) ? dtype : json_object_get(o, "type")));
+        if (json_is_array(shape)) printf("[");
+        for (size_t k = 0; k < json_array_size(shape); k++) {
+            json_int_t size = json_integer_value(json_array_get(shape, k));
+            if (k) printf(", ");
+            if (size < 0) printf("any");
+            else printf("%lld", (long long)size);
+        }
+        puts(json_is_array(shape) ? "]" : "");
+    }
+}
+
 static void inspect_print_total(const json_t *root, const char *title, const char *count,
                                 const char *bytes) {
     char number[32], size[32];
@@ -162,6 +214,8 @@ static int inspect_print(const json_t *root) {
            (long long)json_integer_value(json_object_get(root, "version")));
     list = json_object_get(root, "methods");
     json_array_foreach(list, i, item) printf("  %s\n", json_string_value(item));
+    inspect_print_ports("Inputs of forward", json_object_get(root, "inputs"));
+    inspect_print_ports("Outputs of forward", json_object_get(root, "outputs"));
     inspect_print_total(root, "\nParameters", "parameters", "parameter_bytes");
     inspect_print_total(root, "Buffers   ", "buffers", "buffer_bytes");
     list = json_object_get(root, "layers");

@@ -119,6 +119,8 @@ bool ep_layout(ep_program *p, const json_t *v, int64_t *out);
 bool ep_memory_format(ep_program *p, const json_t *v, int64_t *out);
 /* TensorMeta of a value; NULL: none */
 const json_t *ep_meta(ep_program *p, const json_t *graph, const char *name);
+/* What it says, as dtype and sizes of a port, which are left alone where there is none. */
+bool ep_port(ep_program *p, const json_t *graph, const char *value, port *out);
 
 /* ---- ep_pytree.c ----------------------------------------------------------------------------- */
 

@@ -42,6 +42,31 @@ const json_t *ep_meta(ep_program *p, const json_t *graph, const char *name) {
     return p->major == 1 && m ? json_object_get(m, "meta") : m;
 }
 
+bool ep_port(ep_program *p, const json_t *graph, const char *value, port *out) {
+    const json_t *meta = ep_meta(p, graph, value), *sizes;
+    int64_t dt, own[TENSOR_MAX_DIMS];
+    if (!meta) return true;
+    if (!(sizes = ep_array(p, meta, "sizes")) || !ep_dtype(p, json_object_get(meta, "dtype"), &dt))
+        return false;
+    size_t n = json_array_size(sizes);
+    if (n > TENSOR_MAX_DIMS) return ep_bad(p, "'%.200s' has %zu dims", value, n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v;
+        const char *kind = ep_union(p, json_array_get(sizes, i), &v);
+        if (!kind) return false;
+        own[i] = -1;
+        if (!strcmp(kind, "as_int") && !ep_int(p, v, &own[i])) return false;
+        if (own[i] < 0) own[i] = -1;
+    }
+    int64_t *kept = arena_array(&p->unit->arena, int64_t, (int)n + 1);
+    if (!kept) return ep_no_memory(p);
+    memcpy(kept, own, n * sizeof *own);
+    out->dt = dtype_valid(dt) ? (int)dt : -1;
+    out->ndim = (int)n;
+    out->sizes = kept;
+    return true;
+}
+
 /* ---- tensors of the state -------------------------------------------------------------------- */
 
 /* A size that is a number: {"as_int": 3}, or 3 itself in the oldest files. */

@@ -23,6 +23,7 @@ typedef struct signature {
     VEC(const char *) names; /* of the parameters */
     VEC(ep_tree *) params;
     VEC(ir_value *) results;
+    VEC(const json_t *) result_args; /* parallel: what the graph calls them, unions */
 } signature;
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -344,6 +345,10 @@ static bool signature_write_input(signature *s, const char *name, ir_value *v) {
     return ep_bad(p, "'%.200s' is written, but it is no input", name);
 }
 
+static bool signature_add_result(signature *s, ir_value *v, const json_t *arg) {
+    return (vec_push(&s->results, v) && vec_push(&s->result_args, arg)) || ep_no_memory(s->p);
+}
+
 static bool signature_output(signature *s, const char *kind, const json_t *spec,
                              const json_t *arg) {
     ep_program *p = s->p;
@@ -359,7 +364,7 @@ static bool signature_output(signature *s, const char *kind, const json_t *spec,
     if (strcmp(kind, "user_output") && strcmp(kind, "loss_output"))
         return ep_unsupported(
             p, "outputs of kind '%.100s', of graphs of training, are not supported", kind);
-    return vec_push(&s->results, v) || ep_no_memory(p);
+    return signature_add_result(s, v, arg);
 }
 
 /* Schema 1: outputs that are new values of buffers stand in a table. */
@@ -373,8 +378,7 @@ static bool signature_old_output(signature *s, const json_t *arg) {
                               : NULL;
     ir_value *made = ep_argument(&s->sc, arg, NULL);
     if (!made) return false;
-    return buffer ? signature_write_state(s, buffer, made)
-                  : vec_push(&s->results, made) || ep_no_memory(s->p);
+    return buffer ? signature_write_state(s, buffer, made) : signature_add_result(s, made, arg);
 }
 
 static bool signature_result(signature *s) {
@@ -409,6 +413,68 @@ static bool signature_outputs(signature *s) {
     return signature_result(s);
 }
 
+/* ---- what is said of arguments and results --------------------------------------------------- */
+
+static const port *signature_in_ports(signature *s) {
+    ep_program *p = s->p;
+    port *ports = arena_array(&p->unit->arena, port, (int)s->params.len + 1);
+    for (size_t i = 0; ports && i < s->params.len; i++) {
+        const ep_tree *t = s->params.data[i];
+        const ep_input *in = t->kind == EP_LEAF ? &p->inputs.data[t->leaf] : NULL;
+        ports[i] = (port){.name = s->names.data[i], .type = t->type, .dt = -1, .ndim = -1};
+        if (in && !strcmp(in->kind, "as_tensor") && !ep_port(p, s->graph, in->name, &ports[i]))
+            return NULL;
+    }
+    return ports ? ports : (ep_no_memory(p), NULL);
+}
+
+/* A name that none before has: "y", or "y_1", ... */
+static const char *signature_own_name(signature *s, strmap *taken, const char *name) {
+    ep_program *p = s->p;
+    const char *own = intern(&p->unit->names, name);
+    uintptr_t k = own ? (uintptr_t)strmap_get(taken, own) : 0;
+    if (k) {
+        const char *next = NULL;
+        do next = arena_printf(&p->scratch, "%s_%zu", name, (size_t)k++);
+        while (next && strmap_get(taken, next));
+        if (!strmap_put(taken, own, (void *)k)) return NULL;
+        own = next ? intern(&p->unit->names, next) : NULL;
+    }
+    return own && strmap_put(taken, own, (void *)1) ? own : NULL;
+}
+
+/* The leaves of a result. name: the key or field it stands under; NULL: none. */
+static bool signature_out_leaves(signature *s, const ep_tree *t, const char *name, port *ports,
+                                 strmap *taken) {
+    ep_program *p = s->p;
+    for (int i = 0; t->kind != EP_LEAF && i < t->n; i++) {
+        const char *key = t->kind == EP_DICT && t->keys[i].tag == V_STR ? t->keys[i].u.str->bytes
+                          : t->kind != EP_DICT && t->fields             ? t->fields[i]
+                                                                        : NULL;
+        if (!signature_out_leaves(s, t->items[i], key, ports, taken)) return false;
+    }
+    if (t->kind != EP_LEAF) return true;
+    port *out = &ports[t->leaf];
+    const json_t *v;
+    const char *kind = ep_union(p, s->result_args.data[t->leaf], &v), *value = NULL;
+    if (!kind) return false;
+    if (!strcmp(kind, "as_tensor")) value = json_string_value(json_object_get(v, "name"));
+    else if (!strncmp(kind, "as_sym_", 7)) value = json_string_value(json_object_get(v, "as_name"));
+    *out = (port){.name = name ? name : value, .type = t->type, .dt = -1, .ndim = -1};
+    if (value && t->type->kind == T_TENSOR && !ep_port(p, s->graph, value, out)) return false;
+    out->name = out->name && *out->name ? signature_own_name(s, taken, out->name) : "";
+    return out->name || ep_no_memory(p);
+}
+
+static const port *signature_out_ports(signature *s) {
+    ep_program *p = s->p;
+    port *ports = arena_array(&p->unit->arena, port, (int)s->results.len + 1);
+    strmap taken = {0};
+    bool ok = ports ? signature_out_leaves(s, s->out, NULL, ports, &taken) : ep_no_memory(p);
+    strmap_free(&taken);
+    return ok ? ports : NULL;
+}
+
 /* ---- the method ------------------------------------------------------------------------------ */
 
 /* Arguments that can only be None, and have no others behind them, may be left out. */
@@ -422,10 +488,15 @@ static void signature_defaults(schema *sc) {
 
 static bool signature_method(signature *s) {
     ep_program *p = s->p;
+    const port *in = signature_in_ports(s), *out = in ? signature_out_ports(s) : NULL;
+    if (!out) return false;
     function *f = ep_modules_forward(&p->modules, s->names.data);
     p->g = NULL;
     if (!f) return ep_no_memory(p);
     signature_defaults(f->schema);
+    f->inputs = in;
+    f->outputs = out;
+    f->noutputs = (int)s->results.len;
     return true;
 }
 
@@ -452,6 +523,7 @@ bool ep_import_program(ep_program *p) {
     vec_free(&s.names);
     vec_free(&s.params);
     vec_free(&s.results);
+    vec_free(&s.result_args);
     return ok && !ep_failed(p);
 }
 

@@ -258,10 +258,56 @@ static bool model_begin(onnx_program *p) {
     return !onnx_failed(p) || onnx_no_memory(p);
 }
 
-static bool model_method(onnx_program *p) {
+static bool model_port(onnx_program *p, const Onnx__ValueInfoProto *info, type *ty, port *out) {
+    const Onnx__TypeProto__Tensor *t = info->type ? info->type->tensor_type : NULL;
+    const char *name = intern(&p->unit->names, info->name ? info->name : "");
+    *out = (port){.name = name, .type = ty, .dt = t ? onnx_to_dtype(t->elem_type) : -1, .ndim = -1};
+    if (!name) return onnx_no_memory(p);
+    if (!t || !t->shape || t->shape->n_dim > TENSOR_MAX_DIMS) return true;
+    int64_t *sizes = arena_array(&p->unit->arena, int64_t, (int)t->shape->n_dim + 1);
+    if (!sizes) return onnx_no_memory(p);
+    for (size_t i = 0; i < t->shape->n_dim; i++) {
+        const Onnx__TensorShapeProto__Dimension *dim = t->shape->dim[i];
+        sizes[i] = dim->has_dim_value && dim->dim_value >= 0 ? dim->dim_value : -1;
+    }
+    out->ndim = (int)t->shape->n_dim;
+    out->sizes = sizes;
+    return true;
+}
+
+/* Several results are a tuple. A sequence among them may have any length, so that nobody can say
+ * which value of the result is which: then nothing is said. */
+static bool model_ports(onnx_scope *sc, onnx_program *p, port **in, port **out) {
+    const Onnx__GraphProto *g = p->model->graph;
+    const type *ret = p->g->root->returns.data[0]->type;
+    *in = arena_array(&p->unit->arena, port, (int)p->params.len + 1);
+    *out = arena_array(&p->unit->arena, port, (int)g->n_output + 1);
+    if (!*in || !*out) return onnx_no_memory(p);
+    for (size_t i = 0, k = 0; i < g->n_input; i++) {
+        const onnx_value *v = strmap_get(&sc->names, g->input[i]->name);
+        if (v->constant) continue;
+        if (!model_port(p, g->input[i], v->ir->type, &(*in)[k++])) return false;
+    }
+    bool sequence = false;
+    for (size_t i = 0; i < g->n_output; i++) {
+        type *ty = g->n_output > 1 ? ret->elems[i] : p->g->root->returns.data[0]->type;
+        if (!model_port(p, g->output[i], ty, &(*out)[i])) return false;
+        sequence |= ty->kind != T_TENSOR;
+    }
+    if (sequence) *out = NULL;
+    return true;
+}
+
+static bool model_method(onnx_scope *sc, onnx_program *p) {
+    port *in, *out;
+    if (!model_ports(sc, p, &in, &out)) return false;
     function *f = ep_modules_forward(&p->modules, p->params.data);
     p->g = NULL;
-    return f || onnx_no_memory(p);
+    if (!f) return onnx_no_memory(p);
+    f->inputs = in;
+    f->outputs = out;
+    f->noutputs = (int)p->model->graph->n_output;
+    return true;
 }
 
 static bool model_import(onnx_program *p) {
@@ -271,7 +317,7 @@ static bool model_import(onnx_program *p) {
               onnx_nodes(&sc, p, p->model->graph->n_node, p->model->graph->node);
     if (ok) p->at = NULL;
     ok = ok && model_outputs(&sc, p) && graph_verify(p->d, p->g) == CTSC_OK &&
-         (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK) && model_method(p);
+         (!p->unit->simplify || p->unit->simplify(p->g, p->d) == CTSC_OK) && model_method(&sc, p);
     strmap_free(&sc.names);
     return ok && !onnx_failed(p);
 }

@@ -12,17 +12,19 @@
 #include <string.h>
 
 struct ctsc_signature {
-    size_t nargs, nresults;
-    ctsc_argument *rows;  /* arguments, then results */
+    size_t nargs, nresults, noutputs;
+    ctsc_argument *rows;  /* arguments, results, outputs */
     ctsc_value *defaults; /* parallel to the arguments */
     char *result_name;    /* of a NamedTuple, or NULL */
 };
 
 void ctsc_signature_free(ctsc_signature *s) {
     if (!s) return;
-    for (size_t i = 0; s->rows && i < s->nargs + s->nresults; i++) {
+    for (size_t i = 0; s->rows && i < s->nargs + s->nresults + s->noutputs; i++) {
         mem_free((char *)s->rows[i].name);
         mem_free((char *)s->rows[i].type);
+        mem_free((char *)s->rows[i].label);
+        mem_free((int64_t *)s->rows[i].sizes);
     }
     for (size_t i = 0; s->defaults && i < s->nargs; i++) value_unref(s->defaults[i].v);
     mem_free(s->rows);
@@ -44,6 +46,7 @@ static bool signature_row(ctsc_argument *row, const char *name, const type *t) {
     row->name = signature_copy(name ? name : "");
     row->kind = CTSC_KIND_OTHER;
     row->optional = t->kind == T_OPTIONAL;
+    row->ndim = -1;
     static const struct { type_kind from; ctsc_kind to; } kinds[] = {
         {T_TENSOR, CTSC_KIND_TENSOR}, {T_INT, CTSC_KIND_INT},     {T_FLOAT, CTSC_KIND_FLOAT},
         {T_BOOL, CTSC_KIND_BOOL},     {T_STR, CTSC_KIND_STRING},  {T_COMPLEX, CTSC_KIND_COMPLEX},
@@ -55,20 +58,40 @@ static bool signature_row(ctsc_argument *row, const char *name, const type *t) {
     return row->type && row->name;
 }
 
+/* What the program says beyond that. */
+static bool signature_port(ctsc_argument *row, const port *from) {
+    row->typed = from->dt >= 0;
+    if (row->typed) row->dtype = (ctsc_dtype)from->dt;
+    if (*from->name && strcmp(from->name, row->name) && !(row->label = signature_copy(from->name)))
+        return false;
+    if (from->ndim < 0) return true;
+    size_t bytes = (size_t)from->ndim * sizeof *from->sizes;
+    int64_t *sizes = mem_alloc(bytes ? bytes : 1);
+    if (!sizes) return false;
+    if (bytes) memcpy(sizes, from->sizes, bytes);
+    row->ndim = from->ndim;
+    row->sizes = sizes;
+    return true;
+}
+
 /* A result that is a tuple counts as its items. */
-static bool signature_fill(ctsc_signature *s, const schema *sc) {
+static bool signature_fill(ctsc_signature *s, const function *f) {
+    const schema *sc = f->schema;
     const type *ret = sc->returns[0].type;
     bool tuple = ret->kind == T_TUPLE;
     s->nargs = (size_t)sc->nargs - 1;
     s->nresults = tuple ? (size_t)ret->nelems : 1;
-    s->rows = mem_zalloc((s->nargs + s->nresults + 1) * sizeof *s->rows);
+    s->noutputs = f->outputs ? (size_t)f->noutputs : 0;
+    s->rows = mem_zalloc((s->nargs + s->nresults + s->noutputs + 1) * sizeof *s->rows);
     s->defaults = mem_zalloc((s->nargs + 1) * sizeof *s->defaults);
     if (!s->rows || !s->defaults) return false;
     if (tuple && ret->name && !(s->result_name = signature_copy(ret->name))) return false;
     for (size_t i = 0; i < s->nargs; i++) s->defaults[i].v = value_none();
     for (size_t i = 0; i < s->nargs; i++) {
         const argument *a = &sc->args[i + 1];
-        if (!signature_row(&s->rows[i], a->name, a->type)) return false;
+        if (!signature_row(&s->rows[i], a->name, a->type) ||
+            (f->inputs && !signature_port(&s->rows[i], &f->inputs[i])))
+            return false;
         if (!a->has_default) continue;
         s->defaults[i].v = value_ref(a->default_value);
         s->rows[i].default_value = &s->defaults[i];
@@ -78,6 +101,11 @@ static bool signature_fill(ctsc_signature *s, const schema *sc) {
                            tuple && ret->field_names ? ret->field_names[i] : "",
                            tuple ? ret->elems[i] : ret))
             return false;
+    for (size_t i = 0; i < s->noutputs; i++) {
+        ctsc_argument *row = &s->rows[s->nargs + s->nresults + i];
+        const port *from = &f->outputs[i];
+        if (!signature_row(row, from->name, from->type) || !signature_port(row, from)) return false;
+    }
     return true;
 }
 
@@ -88,7 +116,7 @@ ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc
     ctsc_status st = api_method(m, d, method, &f);
     if (st == CTSC_OK) {
         ctsc_signature *s = mem_zalloc(sizeof *s);
-        if (s && signature_fill(s, f->schema)) {
+        if (s && signature_fill(s, f)) {
             *out = s;
         } else {
             ctsc_signature_free(s);
@@ -105,5 +133,9 @@ const ctsc_argument *ctsc_signature_argument(const ctsc_signature *s, size_t i) 
 size_t ctsc_signature_result_count(const ctsc_signature *s) { return s->nresults; }
 const ctsc_argument *ctsc_signature_result(const ctsc_signature *s, size_t i) {
     return i < s->nresults ? &s->rows[s->nargs + i] : NULL;
+}
+size_t ctsc_signature_output_count(const ctsc_signature *s) { return s->noutputs; }
+const ctsc_argument *ctsc_signature_output(const ctsc_signature *s, size_t i) {
+    return i < s->noutputs ? &s->rows[s->nargs + s->nresults + i] : NULL;
 }
 const char *ctsc_signature_result_class(const ctsc_signature *s) { return s->result_name; }
