@@ -551,10 +551,20 @@ static ctsc_status pickle_enum(pickle_vm *vm, const type *t, value arg, value *o
     return pickle_bad(vm, "no member of %s has this value", class_name(t));
 }
 
+/* What a call of an unknown function gives. Subclasses of Tensor are made by a function of torch's
+ * whose second argument is the class: that says more than the function. */
+static value pickle_opaque_call(value fn, value args) {
+    bool made = !strcmp(fn.u.capsule->ptr, "torch._tensor._rebuild_from_type_v2") &&
+                args.tag == V_TUPLE && args.u.tuple->len > 1 &&
+                pickle_capsule_of(args.u.tuple->items[1], capsule_opaque);
+    return made ? args.u.tuple->items[1] : fn;
+}
+
 ctsc_status pickle_reduce(pickle_vm *vm, value fn, value args, value *out, bool *fresh) {
     const type *cls = pickle_capsule_of(fn, pickle_kind_class);
     if (cls && cls->kind == T_ENUM) return pickle_enum(vm, cls, args, out);
-    if (pickle_capsule_of(fn, capsule_opaque)) return *out = value_ref(fn), CTSC_OK;
+    if (pickle_capsule_of(fn, capsule_opaque))
+        return *out = value_ref(pickle_opaque_call(fn, args)), CTSC_OK;
     const pickle_global *g = pickle_capsule_of(fn, pickle_kind_global);
     if (!g) return pickle_bad(vm, "a call of something that is not a constructor");
     if (args.tag != V_TUPLE) return pickle_bad_args(vm, g->name);

@@ -86,13 +86,28 @@ static ctsc_status exported_tensor(diag *d, storage *st, const ep_tensor *t, ten
     return s;
 }
 
+/* Weights that are Python objects, as torchao's before its program is decomposed. */
+static ctsc_status exported_object(diag *d, const char *name, value v) {
+    const void *cls = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque ? v.u.capsule->ptr
+                                                                                : NULL;
+    if (!cls)
+        return diag_fail(d, CTSC_UNSUPPORTED, "'%.300s' is an object: only tensors are supported",
+                         name);
+    return diag_fail(d, CTSC_UNSUPPORTED,
+                     "'%.300s' is an object of the class %.200s: only tensors are supported", name,
+                     (const char *)cls);
+}
+
 static ctsc_status exported_pickled(diag *d, storage *st, const char *name, value *out) {
     reader r;
     TRY(reader_open_storage(d, st, &r));
     TRY(load_checkpoint(d, r, out));
     if (out->tag == V_TENSOR) return CTSC_OK;
-    value_unref(*out);
-    return diag_fail(d, CTSC_UNSUPPORTED, "'%s' is an object: only tensors are supported", name);
+    value v = *out;
+    *out = value_none();
+    ctsc_status s = exported_object(d, name, v);
+    value_unref(v);
+    return s;
 }
 
 static ctsc_status exported_put(exported_part *x, diag *d, const char *name, value v_take) {
@@ -179,9 +194,7 @@ static ctsc_status exported_state(void *ctx, diag *d, ep_role role, const char *
                  exported_find(weight ? &x->constants : &x->weights, key, &v);
     value_unref(key);
     if (!found) return diag_fail(d, CTSC_BAD_FILE, "the archive has no content of '%.300s'", name);
-    if (v.tag != V_TENSOR)
-        return diag_fail(d, CTSC_UNSUPPORTED, "'%.300s' is an object: only tensors are supported",
-                         name);
+    if (v.tag != V_TENSOR) return exported_object(d, name, v);
     *out = value_ref(v);
     return CTSC_OK;
 }
