@@ -45,25 +45,27 @@ python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit
 BLAS_ARCHIVE := $(shell $(CC) -print-file-name=libopenblas.a)
 #
 # The tables of kernels name all of them, also those that only drivers call which are not linked (those of complex floats but products and LU, the 3M products, SYMM, HEMM, complex SYMV):
-# a fifth of the whole. These are the null pointer; tests/python/test_py_wheel.py calls what is left, with each set of kernels.
+# a fourth of the whole. So are what only BLAS functions of its own call: largest and smallest elements with their signs, sums, matrices copied or added, rotations of complex floats.
+# These are the null pointer; tests/python/test_py_wheel.py calls what is left, with each set of kernels.
 ifneq ($(and $(filter /%,$(BLAS_ARCHIVE)),$(findstring x86_64,$(shell uname -m))),)
 as = $(foreach core,$1,-Wl,--defsym=gotoblas_$(core)=gotoblas_$2)
 BLAS_CORES := $(call as,ATOM BARCELONA BOBCAT CORE2 DUNNINGTON NANO NEHALEM OPTERON OPTERON_SSE3 PENRYN SANDYBRIDGE BULLDOZER PILEDRIVER STEAMROLLER,PRESCOTT) \
     $(call as,EXCAVATOR ZEN,HASWELL) $(call as,COOPERLAKE,SKYLAKEX)
-BLAS_UNUSED := (c(trmm|hemv)|[cz](symv|hemm)|[cz](ge|he|sy)mm3m|[sdcz]symm)_\w+_(PRESCOTT|HASWELL|SKYLAKEX)
+BLAS_UNUSED := ((c(trmm|hemv)|[cz](symv|hemm)|[cz](ge|he|sy)mm3m|[sdcz](symm|[io]matcopy))_\w+|(i?[sd](max|min)|i?camin|csrot|[sdcz](geadd|sum)|[cz]ger[dv]|cger[cu])_k|cgemv_[dsu]|[sdcz]neg_tcopy)_(PRESCOTT|HASWELL|SKYLAKEX)
 # Complex drivers that are known to do without these.
 BLAS_LAPACK := geev|gels[dsy]?|geqrf|gesdd|heevd|(he|sy)tr[fs]|potr[fis]|ungqr|unmqr
 PY_BLAS := $(PY)/wheel/ctsc/libctsc-blas.so
-$(PY_BLAS): $(BUILD)/libctsc.a python/python.mk
+$(PY_BLAS): $(BUILD)/libctsc.a python/blas_support.c python/python.mk
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
+	$(Q)$(CC) $(CFLAGS) -c -o $(PY)/blas_support.o python/blas_support.c
 	$(Q)nm -u $(BUILD)/libctsc.a | awk '$$1 == "U" {print $$2}' | grep -xE 'cblas_\w+|openblas_\w+|[sdcz][a-z0-9]{3,}_' | sort -u > $(PY)/blas.txt
-	$(Q)! grep -E '^(cblas_[cz]|[cz][a-z0-9]+_$$)|symm' $(PY)/blas.txt | grep -vxE 'cblas_[cz]gem[mv]|[cz](getr[fs]|trsm)_|z($(BLAS_LAPACK))_' || { echo "these may need kernels of BLAS_UNUSED" >&2; exit 1; }
+	$(Q)! grep -E '^(cblas_[cz]|[cz][a-z0-9]+_$$)|symm|m(ax|in|atcopy)|geadd|sum' $(PY)/blas.txt | grep -vxE 'cblas_[cz]gem[mv]|[cz](getr[fs]|trsm)_|z($(BLAS_LAPACK))_' || { echo "these may need kernels of BLAS_UNUSED" >&2; exit 1; }
 	$(Q){ echo "{ global:"; sed 's/$$/;/' $(PY)/blas.txt; echo "local: *; };"; } > $(PY)/blas.map
 	$(Q)objcopy -R .eh_frame -R .rela.eh_frame $(BLAS_ARCHIVE) $(PY)/openblas.a
 	$(Q)nm --defined-only $(PY)/openblas.a 2>/dev/null | awk '$$2 == "T" {print $$3}' | grep -xE '$(BLAS_UNUSED)' | sort -u | sed 's/.*/-Wl,--defsym=&=0/' > $(PY)/blas.unused
 	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,-z,pack-relative-relocs -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
-	    $(BLAS_CORES) @$(PY)/blas.unused $(PY)/openblas.a -l:libgfortran.a -l:libquadmath.a -lm -pthread
+	    $(BLAS_CORES) @$(PY)/blas.unused $(PY)/blas_support.o $(PY)/openblas.a -l:libgfortran.a -l:libquadmath.a -lm -pthread
 	$(Q)rm $(PY)/openblas.a
 PY_BLAS_LINK := $(PY_BLAS) -Wl,-rpath,'$$ORIGIN'
 else
