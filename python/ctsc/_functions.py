@@ -11,9 +11,11 @@ _op = _C._operator
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of numbers, nested lists, arrays."""
-    if dtype is None and _C._intercepts() and not hasattr(data, "dtype") and not isinstance(data, Tensor):
-        from ._intercept import default_of
-        dtype = default_of(data)
+    if _C._intercepts():
+        from ._intercept import default_device, default_of
+        device = default_device() if device is None else device
+        if dtype is None and not hasattr(data, "dtype") and not isinstance(data, Tensor):
+            dtype = default_of(data)
     t = _C._tensor(data, -1 if dtype is None else dtype._ctsc_value_)
     if device is not None:
         t = t.to(device)
@@ -34,6 +36,9 @@ def as_tensor(data, dtype=None, device=None):
             data = _from_array(data)
         else:
             return tensor(data, dtype=dtype, device=device)
+    if device is None and _C._intercepts() and not isinstance(data, Tensor):
+        from ._intercept import default_device
+        device = default_device()
     return data.to(dtype=dtype, device=device)
 
 
@@ -56,11 +61,12 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     raw = _C._from_buffer(memoryview(buffer).cast("B"))[offset:]
     if count >= 0:
         raw = raw[:count * dtype.itemsize]
-    return raw.view(dtype) if raw.numel() else raw.to(dtype)
+    t = raw.view(dtype) if raw.numel() else raw.to(dtype)
+    return t.requires_grad_() if requires_grad else t
 
 
 def empty_of_bytes(dtype, sizes, data):
-    t = _op("empty")(list(sizes), dtype=dtype)
+    t = _op("empty")(list(sizes), dtype=dtype, device="cpu")
     if data:
         raw = t.view(_C.uint8) if t.ndim else t.reshape([1]).view(_C.uint8)
         memoryview(raw).cast("B")[:] = data
@@ -76,7 +82,8 @@ def from_dlpack(x, *, device=None, copy=None):
     except TypeError:
         capsule = x.__dlpack__()
     t = _C._from_dlpack(capsule)
-    return t.clone() if copy else t
+    t = t.clone() if copy else t
+    return t if device is None else t.to(device)
 
 
 def is_tensor(x):
@@ -123,12 +130,32 @@ def set_rng_state(new_state):
     default_generator.set_state(new_state)
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **unused):
+def _located(map_location):
+    """Where load's tensors go, which are on the CPU first: what a function or a dict says of these."""
+    if isinstance(map_location, dict):
+        map_location = map_location.get("cpu")
+    elif callable(map_location):
+        given = _op("empty")([0], device="cpu").untyped_storage()
+        found = map_location(given, "cpu")
+        map_location = None if found is None or found is given else found.device
+    return map_location if map_location is None or isinstance(map_location, (str, _device)) else _device(map_location)
+
+
+def _check_pickle(pickle_module, options=()):
+    """What load and save are told of pickles: it is Python's, of version 2; texts in it are of Python 3."""
+    if pickle_module is not None and getattr(pickle_module, "__name__", "").lstrip("_") not in ("pickle", "cPickle"):
+        raise NotImplementedError("pickle_module: files are read and written by Python's pickle, not by %s" % getattr(pickle_module, "__name__", pickle_module))
+    for name in options:
+        if name not in ("encoding", "errors", "fix_imports", "buffers"):
+            raise TypeError("load() got an unexpected keyword argument '%s'" % name)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """A module of torch.jit.save or ctsc (path, bytes or an open file), or what torch.save and NumPy wrote. Objects of other classes than PyTorch's tensors and
     Python's containers (save(net, path)) are read with weights_only=False, by Python's pickle: only of files that can be trusted."""
     from ._module import from_bytes, load as load_module
-    if map_location is not None and not isinstance(map_location, (str, _device)):
-        map_location = None if callable(map_location) or isinstance(map_location, dict) else _device(map_location)
+    _check_pickle(pickle_module, pickle_load_args)
+    map_location = _located(map_location)
     if weights_only is False or weights_only is None:
         from ._objects import is_pickled, unpickle
         if is_pickled(f):
@@ -165,7 +192,9 @@ def _moved(value, device):
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=None, _use_new_zipfile_serialization=True):
-    """As torch.save; a module as torch.jit.save. What no PyTorch could read (objects of a program's own classes) is pickled by Python."""
+    """As torch.save; a module as torch.jit.save. What no PyTorch could read (objects of a program's own classes) is pickled by Python. Files are
+    archives, which PyTorch reads since 1.6, whatever _use_new_zipfile_serialization asks for."""
+    _check_pickle(pickle_module)
     if isinstance(obj, _C.ScriptModule):
         return obj.save(f)
     from . import _pickled
@@ -274,11 +303,12 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    given = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
     if p == "nuc":
-        return _op("aten::linalg_matrix_norm")(input, "nuc", dim if dim is not None else (-2, -1), keepdim, dtype=dtype)
+        return _op("aten::linalg_matrix_norm")(input, "nuc", dim if dim is not None else (-2, -1), keepdim, **given)
     p = 2 if p in ("fro", None) else p
     dim = (dim,) if isinstance(dim, int) else dim
-    return _op("aten::linalg_vector_norm")(input, p, dim, keepdim, dtype=dtype)
+    return _op("aten::linalg_vector_norm")(input, p, dim, keepdim, **given)
 
 
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_intercept.py - what changes the meaning of all operators while it holds: autocast (the thread's) and another default dtype (the process's).
+"""_intercept.py - what changes the meaning of all operators while it holds: autocast (the thread's), another default dtype or default device (the process's).
 
 While one of them holds, the extension gives each call of an operator to intercept() (hook "intercept"), which calls it by _C._plain with other arguments, or again.
 """
 import threading
 
 from . import _C
+from ._types import NO_META
 
 Tensor = _C.Tensor
 _state = threading.local()
 overrides = [None] # _subclass.dispatch, once there are classes or modes that are to be asked
-_held, _default, _lock, _watcher = [0], [_C.float32], threading.Lock(), [None]
+_held, _default, _device, _lock, _watcher = [0], [_C.float32], [None], threading.Lock(), [None]
 
 # PyTorch's lists for CPUs (aten/src/ATen/autocast_mode.h).
 _LOWER = frozenset("conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
@@ -29,6 +30,7 @@ _WIDEST = frozenset("stack cat index_copy".split())
 _FACTORIES = frozenset("zeros ones empty rand randn eye linspace logspace hann_window hamming_window blackman_window bartlett_window kaiser_window "
                        "fft_fftfreq fft_rfftfreq empty_strided".split())
 _BY_NUMBER = frozenset("full arange range scalar_tensor normal".split())
+_ON_DEVICE = _FACTORIES | _BY_NUMBER | frozenset("randint randperm tril_indices triu_indices".split())
 _AS_GIVEN = frozenset("to _to_copy float type_as view_as_real result_type multinomial bernoulli".split())
 
 
@@ -39,7 +41,7 @@ def autocast_state():
 def changed(by):
     with _lock:
         _held[0] += by
-        _C._set_intercept(_held[0] > 0 or _default[0] is not _C.float32)
+        _C._set_intercept(_held[0] > 0 or _default[0] is not _C.float32 or _device[0] is not None)
 
 
 def watch(watcher):
@@ -56,6 +58,18 @@ def set_default_dtype(d):
     if not isinstance(d, _C.dtype) or not d.is_floating_point or d.is_complex:
         raise TypeError("only floating-point types are supported as the default type")
     _default[0] = d
+    changed(0)
+
+
+def default_device():
+    """None: the CPU."""
+    return _device[0]
+
+
+def set_default_device(d):
+    if d is not None and d.type == "meta":
+        raise NotImplementedError(NO_META)
+    _device[0] = None if d is None or d.type == "cpu" else d
     changed(0)
 
 
@@ -123,6 +137,8 @@ def _changed_call(op, args, kwargs):
                 found = {t.dtype for t in _tensors(args)}
                 if _C.float32 in found and dtype in found:
                     args = [_cast(a, _C.float32, device) for a in args]
+    if _device[0] is not None and name in _ON_DEVICE and kwargs.get("device") is None and kwargs.get("out") is None and not any(True for _ in _tensors(args)):
+        kwargs = dict(kwargs, device=_device[0])
     default = _default[0]
     if default is _C.float32:
         return _C._plain(op, args, kwargs)

@@ -104,7 +104,7 @@ def _check_value(cond, message=None):
 
 
 def _check_is_size(i, message=None, *, max=None):
-    _check(i >= 0, message)
+    _check(i >= 0 and (max is None or i <= max), message)
 
 
 def cond(pred, true_fn, false_fn, operands=()):
@@ -175,6 +175,8 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 def lu(A, *, pivot=True, get_infos=False, out=None):
     """(LU, pivots), with get_infos also what failed, for each matrix."""
     LU, pivots, info = _C._operator("linalg_lu_factor_ex")(A, pivot=pivot)
+    if out is not None:
+        LU, pivots, info = (o.resize_(v.shape).copy_(v) for o, v in zip(tuple(out) + (info,) * (3 - len(out)), (LU, pivots, info)))
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 

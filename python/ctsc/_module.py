@@ -4,6 +4,7 @@ import functools
 import os
 
 from . import _C, _module_part
+from ._tensor import parse_to
 
 ScriptModule = _C.ScriptModule
 
@@ -134,8 +135,13 @@ def parameters(self, recurse=True):
 
 @_method
 def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    seen = set()
     for name, v, _, is_buffer in self._attributes():
         if is_buffer and isinstance(v, _C.Tensor) and (recurse or "." not in name):
+            key = v.data_ptr(), v.shape, v.stride()
+            if remove_duplicate and v.numel() and key in seen:
+                continue
+            seen.add(key)
             yield prefix + ("." if prefix else "") + name, v
 
 
@@ -173,15 +179,11 @@ def eval(self):
 
 
 @_method
-def to(self, *args, device=None, dtype=None, non_blocking=False):
-    """Moves the module ("cpu", "cuda", "cuda:1"), makes its floating-point tensors others of a dtype, or both."""
-    for a in args:
-        if isinstance(a, _C.dtype):
-            dtype = a
-        elif isinstance(a, _C.Tensor):
-            device, dtype = a.device, a.dtype
-        elif not isinstance(a, bool) and a is not None:
-            device = a
+def to(self, *args, **kwargs):
+    """Moves the module ("cpu", "cuda", "cuda:1"), makes its floating-point tensors others of a dtype, or both. How weights lie in memory is up to the kernels."""
+    device, dtype, _, copy, _ = parse_to(args, **kwargs)
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
     if dtype is not None:
         _cast(self, dtype)
     if device is not None:

@@ -32,7 +32,8 @@ def _named_modules(self, prefix="", seen=None):
 
 
 def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-    return iter(self._named_modules(prefix))
+    """Parts of programs are new objects each time that they are asked for: what is one module at two places is not seen as that."""
+    return iter(self._named_modules(prefix, memo))
 
 
 def state_dict(self, *, destination=None, prefix="", keep_vars=False):
@@ -58,7 +59,7 @@ def _load_all(self, state, prefix, missing, unexpected, errors):
         self._load_state(dict(own, **given))
 
 
-def _apply(self, fn, done=None):
+def _apply(self, fn, recurse=True):
     """fn of each parameter and buffer in its place. What was shared stays shared."""
     made = {}
     for path, v, is_parameter, is_buffer in self._attributes():

@@ -3,6 +3,7 @@
 import types
 
 from . import _C, _VF
+from ._tensor import parse_to
 
 
 class _Namespace(types.ModuleType):
@@ -10,7 +11,15 @@ class _Namespace(types.ModuleType):
         return getattr(_VF, name)
 
 
+def _parse_to(*args, **kwargs):
+    device, dtype, non_blocking, copy, memory_format = parse_to(args, **kwargs)
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
+    return device, dtype, non_blocking, memory_format
+
+
 _C._nn = _Namespace("ctsc._C._nn")
+_C._nn._parse_to = _parse_to
 _C._skips_init = lambda: False
 _C._draws_anew = lambda: True
 _C._records = _C.is_grad_enabled

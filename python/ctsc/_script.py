@@ -305,7 +305,7 @@ def _warn_of_hooks(obj):
             warnings.warn("ctsc.script: hooks of %s are not a part of the program" % (name or type(m).__name__), stacklevel=3)
 
 
-def script(obj, *unused, **also_unused):
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """Compiles a function, a class of modules (of which calls give ScriptModules), or an instance of one. As torch.jit.script, with ctsc as torch."""
     if isinstance(obj, (_C.ScriptModule, ScriptFunction, ScriptClass)):
         return obj
@@ -323,18 +323,24 @@ def script(obj, *unused, **also_unused):
     return _compile_instance(obj)
 
 
-def compile(path_or_text=None, entry=None, *, training=False, seed=0, model=None, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **unused):
+def compile(path_or_text=None, entry=None, *, training=False, seed=0, model=None, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, name=None,
+            disable=False, recompile_limit=None, isolate_recompiles=False, dynamic_shapes=None):
     """Compiles a Python file (or its text) as the command `ctsc compile` does. A function or a module: as ctsc.jit, for programs that call torch.compile; without one it is a
-    decorator. What torch.compile is told of how to compile changes nothing, but that disable leaves the function as it is."""
+    decorator. What torch.compile is told of how to compile changes nothing, but that disable leaves the function as it is, and that with fullgraph a function that cannot be
+    traced is an error."""
     import os
     path_or_text = model if path_or_text is None else path_or_text
     if path_or_text is None:
-        return lambda f: compile(f, disable=disable)
+        return lambda f: compile(f, fullgraph=fullgraph, backend=backend, mode=mode, disable=disable)
+    if callable(backend):
+        raise NotImplementedError("compile: functions as backends are given graphs of torch.fx, of which ctsc makes none")
+    if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
+        raise RuntimeError("Unrecognized mode=%s, should be one of: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs" % mode)
     if callable(path_or_text):
         if disable:
             return path_or_text
         from ._trace import jit
-        return jit(path_or_text)
+        return jit(path_or_text, fullgraph)
     if isinstance(path_or_text, os.PathLike) or "\n" not in path_or_text:
         return _C._compile(os.fspath(path_or_text), None, None, entry, None, training, seed)
     return _C._compile(None, "<text>", path_or_text, entry, None, training, seed)

@@ -2,7 +2,7 @@
 """_settings.py - functions of torch that set or tell how PyTorch runs: what they ask for is obeyed, holds anyway, or is refused."""
 import os
 
-from . import _C
+from . import _C, _intercept
 from ._intercept import autocast_state, get_default_dtype, set_default_dtype
 
 _chosen = {} # dtypes of autocast by set_autocast_dtype
@@ -42,14 +42,14 @@ def set_default_tensor_type(t):
 
 
 def set_default_device(device):
+    """Where functions that make tensors make them, where no device is given."""
     from ._types import device as device_type
-    if device is not None and device_type(device).type != "cpu":
-        raise NotImplementedError("the default device is the CPU; give device= where another one is meant")
+    _intercept.set_default_device(None if device is None else device_type(device))
 
 
 def get_default_device():
     from ._types import device
-    return device("cpu")
+    return _intercept.default_device() or device("cpu")
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
@@ -99,7 +99,8 @@ def is_warn_always_enabled():
 
 
 def set_anomaly_enabled(enabled, check_nan=True):
-    _flags["anomaly"] = bool(enabled)
+    from .autograd import _checks_nan
+    _flags["anomaly"], _checks_nan[0] = bool(enabled), bool(enabled and check_nan)
 
 
 def is_anomaly_enabled():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
-from ._types import channels_last, channels_last_3d, contiguous_format, device, preserve_format, strided
+from ._types import NO_META, channels_last, channels_last_3d, contiguous_format, device as device_type, preserve_format, strided
 
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
@@ -20,26 +20,40 @@ def _method(name):
 # ---- dtypes and devices
 
 
-@_method("to")
-def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
-    """to(dtype), to(device), to(device, dtype), to(other)."""
-    from ._types import device as device_type
+def parse_to(args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """(device, dtype, non_blocking, copy, memory_format) of to(dtype), to(device), to(device, dtype), to(other), each followed by non_blocking and copy."""
+    given, flags = args, []
     for a in args:
-        if isinstance(a, _C.dtype):
+        if flags and not isinstance(a, bool):
+            break
+        if isinstance(a, bool):
+            flags.append(a)
+        elif isinstance(a, _C.dtype):
             dtype = a
-        elif isinstance(a, (str, device_type)):
+        elif isinstance(a, (str, int, device_type)):
             device = a
         elif isinstance(a, Tensor):
             dtype, device = a.dtype, a.device
-        elif isinstance(a, bool):
-            non_blocking = a
         elif a is not None:
-            raise TypeError("to() received an invalid combination of arguments - got (%s)" % ", ".join(type(x).__name__ for x in args))
+            break
+    else:
+        if len(flags) < 3:
+            non_blocking, copy = (flags + [non_blocking, copy][len(flags):])
+            device = device if device is None or isinstance(device, device_type) else device_type(device)
+            return device, dtype, non_blocking, copy, memory_format
+    raise TypeError("to() received an invalid combination of arguments - got (%s)" % ", ".join(type(x).__name__ for x in given))
+
+
+@_method("to")
+def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """to(dtype), to(device), to(device, dtype), to(other). non_blocking changes nothing: copies are done when it returns."""
+    device, dtype, non_blocking, copy, memory_format = parse_to(args, dtype, device, non_blocking, copy, memory_format)
     result = self
     if device is not None and not _C.Trace.is_tracing():
-        where = device if isinstance(device, device_type) else device_type(device)
-        if where.type != self.device.type or (where.index or 0) != (self.device.index or 0):
-            result = _C._value_to(result, str(where))
+        if device.type == "meta":
+            raise NotImplementedError(NO_META)
+        if device.type != self.device.type or (device.index or 0) != (self.device.index or 0):
+            result = _C._value_to(result, str(device))
             copy = False
     last = memory_format is channels_last or memory_format is channels_last_3d
     if copy or (dtype is not None and dtype is not result.dtype) or (memory_format is not None and not last):
@@ -51,7 +65,7 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
 
 def _caster(number):
     def cast(self, memory_format=preserve_format):
-        return self.to(number)
+        return self.to(number) if memory_format is preserve_format else self.to(number, memory_format=memory_format)
     return cast
 
 
@@ -74,12 +88,12 @@ def type_(self, dtype=None):
 
 @_method("cpu")
 def cpu(self, memory_format=preserve_format):
-    return self.to("cpu")
+    return self.to("cpu", memory_format=None if memory_format is preserve_format else memory_format)
 
 
 @_method("cuda")
 def cuda(self, device=None, non_blocking=False, memory_format=preserve_format):
-    return self.to("cuda" if device is None else device)
+    return self.to("cuda" if device is None else device, memory_format=None if memory_format is preserve_format else memory_format)
 
 
 @_method("requires_grad_")
@@ -176,7 +190,7 @@ def _property(name, get):
     setattr(Tensor, name, property(get))
 
 
-_property("device", lambda self: device("cpu") if self._device_index < 0 else device("cuda", self._device_index))
+_property("device", lambda self: device_type("cpu") if self._device_index < 0 else device_type("cuda", self._device_index))
 _property("is_cuda", lambda self: self._device_index >= 0)
 _property("is_cpu", lambda self: self._device_index < 0)
 _property("retains_grad", lambda self: not self.is_leaf and _retains_grad(self))

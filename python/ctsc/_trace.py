@@ -85,12 +85,15 @@ def record(func, args, kwargs):
     return traced
 
 
-def trace(func, example_inputs=None, *, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, **unused):
+def trace(func, example_inputs=None, optimize=None, check_trace=True, check_inputs=None, check_tolerance=1e-5, strict=True, _force_outplace=False, _module_class=None,
+          _compilation_unit=None, example_kwarg_inputs=None, _store_inputs=True):
     """Runs func, a function or an nn.Module, once with the example inputs, and makes a ScriptModule of the operators it called. What the recording
     does not see (values that Python reads) is warned of; the result is compared with another run, and with runs for check_inputs. trace(matrix) is the sum of
     its diagonal."""
     if isinstance(func, Tensor) and example_inputs is None:
         return func.trace()
+    if example_kwarg_inputs is not None:
+        example_inputs = dict(example_kwarg_inputs)
     args, kwargs = _inputs(example_inputs)
     traced = record(func, args, kwargs)
     if check_trace:
@@ -123,8 +126,8 @@ class _Jitted:
     where gradients are enabled the function itself is called.
     """
 
-    def __init__(self, func):
-        self._func, self._traces, self.reasons = func, {}, {}
+    def __init__(self, func, must=False):
+        self._func, self._must, self._traces, self.reasons = func, must, {}, {}
         functools.update_wrapper(self, func, updated=())
         if not hasattr(self, "__name__"): # a module
             self.__name__ = type(func).__name__
@@ -156,6 +159,8 @@ class _Jitted:
             try:
                 traced, outside = self._trace(args)
             except Exception as e: # raised again below, if it is the function's
+                if self._must:
+                    raise
                 self.reasons[key] = str(e).strip() or type(e).__name__
                 return self._func(*args)
             self._traces[key] = traced, outside, [t._version for t in outside]
@@ -185,7 +190,7 @@ class _Jitted:
         return [traced for traced, _, _ in self._traces.values()]
 
 
-def _jitted_module(module):
+def _jitted_module(module, must):
     """A module that is called as _Jitted calls it: its parts, parameters and modes are the module's, which it is a module of, too."""
     from .nn import Module
 
@@ -193,7 +198,7 @@ def _jitted_module(module):
         def __init__(self, module):
             super().__init__()
             self._orig_mod = module
-            object.__setattr__(self, "_jitted", _Jitted(module))
+            object.__setattr__(self, "_jitted", _Jitted(module, must))
 
         def forward(self, *args, **kwargs):
             return self._jitted(*args, **kwargs)
@@ -209,11 +214,12 @@ def _jitted_module(module):
     return made
 
 
-def jit(func):
-    """Decorator: the function runs as a ScriptModule that is traced at the first call with arguments of a kind. What is made of a module is a module."""
+def jit(func, must=False):
+    """Decorator: the function runs as a ScriptModule that is traced at the first call with arguments of a kind. What is made of a module is a module. must: what cannot be
+    traced is an error."""
     if "ctsc.nn.modules.module" in sys.modules and isinstance(func, sys.modules["ctsc.nn.modules.module"].Module) and not isinstance(func, _C.ScriptModule):
-        return _jitted_module(func)
-    return _Jitted(func)
+        return _jitted_module(func, must)
+    return _Jitted(func, must)
 
 
 class Explanation:

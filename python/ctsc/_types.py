@@ -23,6 +23,10 @@ class Size(tuple):
         return n
 
 
+NO_META = "device meta: ctsc's tensors have memory; nn.utils.skip_init makes modules without initial values"
+_entered = [] # default devices before each block of a device
+
+
 class device:
     """Where a tensor is: device("cpu"), device("cuda", 1), device("cuda:1")."""
 
@@ -53,12 +57,16 @@ class device:
     _ctsc_value_ = property(__str__)
 
     def __enter__(self):
-        from ._settings import set_default_device
+        """Tensors that are made within the block are there."""
+        from ._intercept import default_device, set_default_device
+        before = default_device()
         set_default_device(self)
+        _entered.append(before)
         return self
 
     def __exit__(self, *exception):
-        pass
+        from ._intercept import set_default_device
+        set_default_device(_entered.pop())
 
     def __call__(self, f):
         import functools

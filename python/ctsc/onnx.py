@@ -17,12 +17,20 @@ def _axes(dynamic_axes, inputs):
             yield inputs[name], int(dim), dims[dim] if isinstance(dims, dict) else "%s_dynamic_axes_%d" % (name, dim)
 
 
-def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_names=None, opset_version=None, dynamic_axes=None, **unused):
+# Of PyTorch's exporters: what they tell, how they keep the model, what they do to a graph that ctsc does not make.
+_OTHERWISE = frozenset("verbose dynamo export_params do_constant_folding keep_initializers_as_inputs training operator_export_type report optimize verify profile fallback "
+                       "dump_exported_program artifacts_dir autograd_inlining external_data".split())
+
+
+def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_names=None, opset_version=None, dynamic_axes=None, **others):
     """Writes model, a program or what ctsc.trace takes (a function, an nn.Module in its present mode), as a model of ONNX: f is a path or an open file. args: the example
     arguments, whose dtypes and sizes are the model's, but for dynamic_axes. What ONNX cannot say is refused with its place (docs/onnx.md)."""
     from ._module import ScriptModule, through_file
     from ._tensor import Tensor
     from ._trace import record
+    for name, value in others.items():
+        if name not in _OTHERWISE and value:
+            raise NotImplementedError("onnx.export: %s is not supported%s" % (name, "; dynamic_axes names sizes that vary" if name == "dynamic_shapes" else ""))
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     if args and isinstance(args[-1], dict) and not kwargs:
         args, kwargs = args[:-1], args[-1]
@@ -47,7 +55,7 @@ def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_name
 
 
 def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
-    """For PyTorch's exporter, which is not here."""
+    raise NotImplementedError("onnx.register_custom_op_symbolic: %s is written by PyTorch's exporter only" % symbolic_name)
 
 
 def parse_args(*descriptors):

@@ -38,6 +38,10 @@ def assert_close(actual, expected, *, allow_subclasses=True, rtol=None, atol=Non
             fail("The values for attribute 'shape' do not match: %s != %s." % (a.shape, b.shape), where)
         if check_dtype and not numbers and a.dtype is not b.dtype:
             fail("The values for attribute 'dtype' do not match: %s != %s." % (a.dtype, b.dtype), where)
+        if a.device != b.device:
+            if check_device and not numbers:
+                fail("The values for attribute 'device' do not match: %s != %s." % (a.device, b.device), where)
+            a, b = a.cpu(), b.cpu()
         dtype = promote_types(a.dtype, b.dtype)
         r, t = _TOLERANCE.get(dtype.name, (0.0, 0.0))
         r, t = r if rtol is None else rtol, t if atol is None else atol
@@ -91,5 +95,5 @@ def make_tensor(*shape, dtype, device=None, low=None, high=None, requires_grad=F
     if exclude_zero:
         made = made.masked_fill(made == 0, 1)
     made = made[..., ::2] if noncontiguous and shape else made
-    made = made if device is None else made.to(device)
+    made = made if device is None and memory_format is None else made.to(device, memory_format=memory_format)
     return made.requires_grad_() if requires_grad else made

@@ -306,8 +306,10 @@ class GradcheckError(RuntimeError):
     """What gradcheck found."""
 
 
-def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **unused):
-    """Compares gradients with quotients of differences, for inputs of float64 that require a gradient."""
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
+              check_batched_forward_grad=False, check_forward_ad=False, check_backward_ad=True, fast_mode=False, masked=None):
+    """Compares gradients with quotients of differences, for inputs of float64 that require a gradient. All that PyTorch compares beside is made of these gradients here, or
+    cannot differ (a second run, rows of gradients)."""
     xs = _tuple(inputs)
     outs = _tuple(func(*xs))
     for i, x in enumerate(xs):
@@ -334,8 +336,7 @@ class set_detect_anomaly:
     def __init__(self, mode, check_nan=True):
         from .._settings import is_anomaly_enabled, set_anomaly_enabled
         self._before = is_anomaly_enabled(), _checks_nan[0]
-        set_anomaly_enabled(mode)
-        _checks_nan[0] = bool(mode and check_nan)
+        set_anomaly_enabled(mode, check_nan)
 
     def __enter__(self):
         return self

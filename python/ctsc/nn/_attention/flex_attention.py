@@ -5,16 +5,16 @@ import math
 import ctsc
 
 
-def _indices(B, H, Q, KV):
-    return [ctsc.arange(n).reshape([n if i == at else 1 for i in range(4)]) for at, n in enumerate((B, H, Q, KV))]
+def _indices(B, H, Q, KV, device=None):
+    return [ctsc.arange(n, device=device).reshape([n if i == at else 1 for i in range(4)]) for at, n in enumerate((B, H, Q, KV))]
 
 
 def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device="cpu"):
     """The matrix of mask_mod(b, h, q, kv), of bools; of a score_mod the numbers that it makes of zeros."""
     import inspect
-    where = _indices(B or 1, H or 1, Q_LEN, KV_LEN)
+    where = _indices(B or 1, H or 1, Q_LEN, KV_LEN, device)
     scores = len(inspect.signature(mod_fn).parameters) == 5
-    made = mod_fn(ctsc.zeros(B or 1, H or 1, Q_LEN, KV_LEN), *where) if scores else mod_fn(*where)
+    made = mod_fn(ctsc.zeros(B or 1, H or 1, Q_LEN, KV_LEN, device=device), *where) if scores else mod_fn(*where)
     return made.expand(B or 1, H or 1, Q_LEN, KV_LEN)
 
 
@@ -42,7 +42,7 @@ class BlockMask:
 
 
 def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device="cpu", BLOCK_SIZE=128, _compile=False):
-    return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN), mask_mod, BLOCK_SIZE)
+    return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), mask_mod, BLOCK_SIZE)
 
 
 def and_masks(*mask_mods):
@@ -67,8 +67,10 @@ def noop_mask(batch, head, token_q, token_kv):
     return batch.new_ones((), dtype=ctsc.bool)
 
 
-def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False, kernel_options=None, **unused):
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False, kernel_options=None, *, return_aux=None):
     """softmax(score_mod(query key^T scale, batch, head, q, kv)) value"""
+    if return_aux is not None:
+        raise NotImplementedError("flex_attention: return_aux is not supported; return_lse is")
     if query.ndim != 4 or key.ndim != 4 or value.ndim != 4:
         raise ValueError("flex_attention: query, key and value have 4 dimensions: batch, heads, positions, features")
     if enable_gqa:
@@ -77,7 +79,7 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
         raise ValueError("Expect query and key/value to have the same number of heads but got Hq=%d and Hkv=%d. Try setting enable_gqa=True for GQA." % (query.size(1), key.size(1)))
     scores = (query @ key.transpose(-2, -1)) * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
     if score_mod is not None:
-        scores = score_mod(scores, *_indices(*scores.shape))
+        scores = score_mod(scores, *_indices(*scores.shape, device=scores.device))
     if block_mask is not None:
         mask = block_mask.mask[..., :scores.size(-2), :scores.size(-1)]
         scores = scores.masked_fill(~mask, float("-inf"))

@@ -93,6 +93,9 @@ class Buffer:
         return getattr(self.data, name)
 
 
+_applied = [] # what the conversion that goes on has converted
+
+
 class Module:
     # These annotations type the attributes of a scripted module whose own class and bases annotate nothing.
     dump_patches: bool = False
@@ -386,25 +389,32 @@ class Module:
 
     # ---- conversion
 
-    def _apply(self, fn, done=None):
-        # done: id of a converted tensor -> (the tensor, which keeps the id its own; its replacement), so that what was
-        # shared stays shared
-        if done is None:
-            done = {}
-        for module in self.children():
-            module._apply(fn, done)
-        for name, param in list(self._parameters.items()):
-            if param is not None:
-                if id(param) not in done:
-                    with torch.no_grad():
-                        applied = fn(param)
-                    done[id(param)] = (param, param if applied is param else Parameter(applied, param.requires_grad))
-                self._parameters[name] = done[id(param)][1]
-        for name, buf in list(self._buffers.items()):
-            if buf is not None:
-                if id(buf) not in done:
-                    done[id(buf)] = (buf, fn(buf))
-                self._buffers[name] = done[id(buf)][1]
+    def _apply(self, fn, recurse=True):
+        # _applied: id of a converted tensor -> (the tensor, which keeps the id its own; its replacement), so that what was
+        # shared stays shared. Modules that programs write have _apply(self, fn), hence no argument.
+        outermost = len(_applied) == 0
+        if outermost:
+            _applied.append({})
+        done = _applied[0]
+        try:
+            if recurse:
+                for module in self.children():
+                    module._apply(fn)
+            for name, param in list(self._parameters.items()):
+                if param is not None:
+                    if id(param) not in done:
+                        with torch.no_grad():
+                            applied = fn(param)
+                        done[id(param)] = (param, param if applied is param else Parameter(applied, param.requires_grad))
+                    self._parameters[name] = done[id(param)][1]
+            for name, buf in list(self._buffers.items()):
+                if buf is not None:
+                    if id(buf) not in done:
+                        done[id(buf)] = (buf, fn(buf))
+                    self._buffers[name] = done[id(buf)][1]
+        finally:
+            if outermost:
+                _applied.pop()
         return self
 
     def _cast(self, dtype):

@@ -105,8 +105,8 @@ class RNNBase(Module):
     def flatten_parameters(self) -> None:
         pass
 
-    def _apply(self, fn, done=None):
-        result = super()._apply(fn) if done is None else super()._apply(fn, done)
+    def _apply(self, fn, recurse=True):
+        result = super()._apply(fn, recurse)
         self._collect_weights()
         return result
 
