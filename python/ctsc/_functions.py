@@ -134,7 +134,7 @@ def _located(map_location):
     """Where load's tensors go, which are on the CPU first: what a function or a dict says of these."""
     if isinstance(map_location, dict):
         map_location = map_location.get("cpu")
-    elif callable(map_location):
+    elif callable(map_location) and not isinstance(map_location, _device):
         given = _op("empty")([0], device="cpu").untyped_storage()
         found = map_location(given, "cpu")
         map_location = None if found is None or found is given else found.device

@@ -6,7 +6,6 @@ While one of them holds, the extension gives each call of an operator to interce
 import threading
 
 from . import _C
-from ._types import NO_META
 
 Tensor = _C.Tensor
 _state = threading.local()
@@ -67,8 +66,6 @@ def default_device():
 
 
 def set_default_device(d):
-    if d is not None and d.type == "meta":
-        raise NotImplementedError(NO_META)
     _device[0] = None if d is None or d.type == "cpu" else d
     changed(0)
 

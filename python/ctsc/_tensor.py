@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
-from ._types import NO_META, channels_last, channels_last_3d, contiguous_format, device as device_type, preserve_format, strided
+from ._types import channels_last, channels_last_3d, contiguous_format, device as device_type, preserve_format, strided
 
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
@@ -51,7 +51,8 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
     result = self
     if device is not None and not _C.Trace.is_tracing():
         if device.type == "meta":
-            raise NotImplementedError(NO_META)
+            from ._meta import make
+            return make(self.shape, dtype or self.dtype)
         if device.type != self.device.type or (device.index or 0) != (self.device.index or 0):
             result = _C._value_to(result, str(device))
             copy = False
@@ -325,6 +326,12 @@ class Storage:
 
     size = __len__ = nbytes
     device, dtype = property(lambda self: self._t.device), _C.uint8
+
+    def cpu(self):
+        return Storage(self._t.cpu())
+
+    def cuda(self, device=None):
+        return Storage(self._t.cuda(device))
 
     def is_shared(self):
         return self._t.is_shared()

@@ -23,7 +23,6 @@ class Size(tuple):
         return n
 
 
-NO_META = "device meta: ctsc's tensors have memory; nn.utils.skip_init makes modules without initial values"
 _entered = [] # default devices before each block of a device
 
 

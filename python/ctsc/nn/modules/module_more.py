@@ -14,11 +14,15 @@ def _apply_in_place(self, fn, recurse=True):
     if recurse:
         for module in self.children():
             module._apply(fn)
-    for param in self._parameters.values():
+    for name, param in self._parameters.items():
         if param is not None:
             grad = param.grad
             with torch.no_grad():
-                param.data = fn(param.data)
+                data = fn(param.data)
+                if data.is_meta or param.is_meta:
+                    self._parameters[name] = Parameter(data, requires_grad=param.requires_grad)
+                    continue
+                param.data = data
                 param.grad = None if grad is None else fn(grad)
     for name, buf in list(self._buffers.items()):
         if buf is not None:
