@@ -161,7 +161,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         if is_pickled(f):
             if weights_only is None:
                 raise _C.FileError("the file has objects of classes of its own: load(..., weights_only=False) reads it, where it can be trusted")
-            return _moved(unpickle(f), map_location)
+            return unpickle(f, map_location)
     if isinstance(f, (str, os.PathLike)):
         if os.fspath(f).endswith((".npy", ".npz")):
             return _moved(_C._value_load(os.fspath(f)), map_location)
@@ -175,16 +175,17 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         return load_module(source, map_location)
     except _C.FileError as e:
         from . import _pickled
+        if _pickled.is_saved(source):
+            try:
+                return _pickled.load(source, None if map_location is None else str(map_location), weights_only is False)
+            except _pickled._Refused as refused:
+                raise _C.FileError("the file has objects of %s, a class of its own: load(..., weights_only=False) reads it, where it can be trusted, or "
+                                   "serialization.add_safe_globals takes the class" % refused) from None
         try:
-            if _pickled.is_saved(source):
-                try:
-                    return _pickled.load(source, None if map_location is None else str(map_location), weights_only is False)
-                except _pickled._Refused as refused:
-                    e = _C.FileError("the file has objects of %s, a class of its own: load(..., weights_only=False) reads it, where it can be trusted, or "
-                                     "serialization.add_safe_globals takes the class" % refused)
-            return _moved(value(), map_location)
+            found = value()
         except _C.Error:
             raise e from None
+    return _moved(found, map_location)
 
 
 def _moved(value, device):

@@ -8,6 +8,7 @@ import zipfile
 from collections import OrderedDict, defaultdict
 
 from . import _C
+from ._tensor import _rebuild
 from ._types import Size, device, layout, memory_format
 
 _RECORD = "ctsc/objects.pkl"
@@ -58,6 +59,26 @@ def is_pickled(f):
     return start[:4] == head and start[30:30 + len(_RECORD)] == _RECORD.encode()
 
 
-def unpickle(f):
+class _Unpickler(pickle.Unpickler):
+    """Tensors come to a place."""
+
+    def __init__(self, file, place):
+        super().__init__(file)
+        self.place = place
+
+    def find_class(self, module, name):
+        found = super().find_class(module, name)
+        if found is not _rebuild or self.place is None:
+            return found
+
+        def placed(*args):
+            t = found(*args)
+            if t.device.type != self.place.type:
+                t.data = t.detach().to(self.place)
+            return t
+        return placed
+
+
+def unpickle(f, place):
     with zipfile.ZipFile(_opened(f)) as z:
-        return pickle.loads(z.read(_RECORD))
+        return _Unpickler(io.BytesIO(z.read(_RECORD)), place if place is None else device(place)).load()

@@ -37,6 +37,20 @@ torch.save(net.state_dict(), data)
 for where in ("cuda", {"cpu": "cuda:0"}, lambda storage, location: storage.cuda()):
     data.seek(0)
     assert torch.load(data, map_location=where)["0.weight"].is_cuda
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.more = nn.Linear(2, 2), {"t": [torch.ones(2)]}
+
+
+data = io.BytesIO()
+torch.save(Net(), data)
+for where in (None, "cpu", "cuda"):
+    data.seek(0)
+    loaded = torch.load(data, map_location=where, weights_only=False)
+    assert loaded.layer.weight.is_cuda == loaded.more["t"][0].is_cuda == (where == "cuda")
 print("done")
 """
 
