@@ -377,7 +377,7 @@ def list_written(x: Tensor, n: Tensor):
     return torch.stack(out)
 
 
-@case(A, torch.tensor(4), refused="stack it")
+@case(A, torch.tensor(4), others=[(A, torch.tensor(1)), (A, torch.tensor(0))])
 def list_given(x: Tensor, n: Tensor):
     out: List[Tensor] = []
     for i in range(int(n)):
@@ -393,12 +393,73 @@ def list_mixed(x: Tensor, n: Tensor):
     return len(out)
 
 
-@case(A, torch.tensor(4), refused="outside")
+@case(A, torch.tensor(4), others=[(A, torch.tensor(1)), (A, torch.tensor(0))])
 def list_numbers(x: Tensor, n: Tensor):
     ks: List[int] = []
     for i in range(int(n)):
         ks.append(i * 2)
     return torch.tensor(ks) + 1
+
+
+@case(A, torch.tensor(4), others=[(-A, torch.tensor(1)), (A.abs(), torch.tensor(2))])
+def list_numbers_given(x: Tensor, n: Tensor):
+    ks: List[int] = [3]
+    fs: List[float] = []
+    bs: List[bool] = [True]
+    for i in range(int(n)):
+        ks.append(i * 2)
+        fs += [float(x[0, 0]), 0.25]
+        if bool(x[1, 1] > 0):
+            bs.append(i > 1)
+            ks[0] += ks[-1]
+    return ks, fs, bs, x[:, :len(bs)], sum(ks), max(fs), min(ks), ks.count(4), 2 in ks
+
+
+@case(A, others=[-A, A.abs(), -A.abs()])
+def list_lengths(x: Tensor):
+    if bool(x.sum() > 0):
+        sizes = [1, 2, 3]
+        parts = [x, x + 1]
+    else:
+        sizes = [4]
+        parts = [x * 2]
+    if bool(x[0, 0] > 0):
+        sizes.append(9)
+        parts.append(x)
+    total = 0
+    for s in sizes:
+        total += s
+    return torch.tensor(sizes), torch.cat(parts), len(parts), total, parts
+
+
+@case(A, torch.tensor(4), others=[(A, torch.tensor(2)), (-A, torch.tensor(6))])
+def list_queue(x: Tensor, n: Tensor):
+    todo: List[int] = [1]
+    done: List[int] = []
+    while len(todo) > 0 and len(done) < int(n):
+        k = todo.pop()
+        done.append(k)
+        if k < 20:
+            todo.append(k * 2)
+            todo.append(k * 3)
+    done.reverse()
+    return torch.tensor(done), torch.tensor(done[1:]), len(todo), x * done[0]
+
+
+@case(A, torch.tensor(4), refused="not at an end of it")
+def list_middle(x: Tensor, n: Tensor):
+    ks: List[int] = []
+    for i in range(int(n)):
+        ks.append(i)
+    return ks.pop(1), torch.tensor(ks)
+
+
+@case(A, torch.tensor(4), refused="of a list whose length the model computes")
+def list_shape(x: Tensor, n: Tensor):
+    ks: List[int] = []
+    for i in range(int(n)):
+        ks.append(1)
+    return torch.zeros(ks)
 
 
 # Floats of eight bits: PyTorch bounds one of the types only.

@@ -421,8 +421,8 @@ static bool call_walk_into(out_call *c, const op *op) {
     out_value *r = ok ? out_get(o, g->root->returns.data[0]) : NULL;
     for (int i = 0; r && i < c->nres; i++) {
         out_value *item = c->nres == 1 ? r : out_item(o, r, (size_t)i);
-        if (!item) return false;
-        c->res[i] = item;
+        if (item) c->res[i] = item;
+        else r = NULL;
     }
     ptrmap_free(&o->env);
     o->env = outer;
@@ -513,7 +513,7 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     if (!sized_after(c, base, tainted)) return false;
     if (call_is_settled(o, c, tainted)) return true;
     if (!row && !quantised) return out_refuse(o, "the operator has no form in ONNX");
-    return (quantised ? out_quantised(c) : out_call_row(c, row)) && !out_failed(o) &&
+    return (quantised ? out_quantised(c) : out_by_row(c, row)) && !out_failed(o) &&
            call_written(o, op, c);
 }
 
@@ -893,8 +893,7 @@ static bool end_result(onnx_out *o, out_value *x, const char *name, int depth) {
     uint8_t tag = x->v[0].tag;
     size_t n = out_len(x);
     if (depth > OUT_MAX_DEPTH) return out_refuse(o, "results nest too deeply");
-    if (x->seq)
-        return out_refuse(o, "a result is a list whose length the model computes: stack it");
+    if (x->seq) return lists_result(o, x, name);
     if (tag == V_NONE) return true;
     if (tag == V_DICT) {
         const dict *d = x->v[0].u.dict;

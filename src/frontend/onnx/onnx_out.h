@@ -17,7 +17,7 @@
  *
  *     onnx_out.c         the walk: values, containers, control flow, operators, writes in place
  *     onnx_out_flow.c    If and Loop
- *     onnx_out_lists.c   lists that these fill
+ *     onnx_out_lists.c   lists that these fill: sequences; onnx_out_numbers.c: of numbers
  *     onnx_out_sized.c   sizes that elements say
  *     onnx_out_float8.c  floats of eight bits
  *     onnx_out_quant.c   quantised tensors

@@ -16,7 +16,8 @@ static bool wide_is_float8(const out_value *x) {
     return x->v[0].tag == V_TENSOR && dtype_is_float8((dtype)x->v[0].u.tensor->dtype);
 }
 
-static bool wide_valuen(onnx_out *o, out_value *x, wide_value *all, int *n) {
+/* An argument of the type is called by its cast meanwhile. */
+static bool wide_note(onnx_out *o, out_value *x, wide_value *all, int *n) {
     for (int i = 0; i < *n; i++)
         if (all[i].x == x) return true;
     if (!wide_is_float8(x)) return true;
@@ -27,16 +28,16 @@ static bool wide_valuen(onnx_out *o, out_value *x, wide_value *all, int *n) {
     return now != NULL;
 }
 
-bool out_call_row(out_call *c, const out_row *row) {
+bool out_by_row(out_call *c, const out_row *row) {
     onnx_out *o = c->o;
     int room = c->nargs, n = 0;
     for (int i = 0; i < c->nargs; i++) room += c->args[i]->nitems;
     wide_value *all = arena_array(&o->scratch, wide_value, room + 1);
     bool ok = all != NULL, native = row->fn == out_op_same;
     for (int i = 0; ok && !native && i < c->nargs; i++) {
-        ok = wide_valuen(o, c->args[i], all, &n);
+        ok = wide_note(o, c->args[i], all, &n);
         for (int k = 0; ok && k < c->args[i]->nitems; k++)
-            ok = wide_valuen(o, c->args[i]->items[k], all, &n);
+            ok = wide_note(o, c->args[i]->items[k], all, &n);
     }
     ok = ok && row->fn(c, row->text);
     while (n--)

@@ -38,8 +38,8 @@ typedef struct flow_bytes {
 
 typedef struct out_frame {
     struct out_frame *outer;
-    size_t count; /* of values that were there before */
-    flow_names *before, *after;
+    size_t count;               /* of values that were there before */
+    flow_names *before, *after; /* from mem_alloc: there may be many frames, one after the other */
     VEC(Onnx__NodeProto *) nodes; /* open: those around; ended: its own */
     VEC(flow_bytes) written;
 } out_frame;
@@ -53,7 +53,7 @@ typedef struct out_frame {
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static void flow_exchange(onnx_out *o, out_frame *f) {
+void flow_exchange(onnx_out *o, out_frame *f) {
     FLOW_SWAP(Onnx__NodeProto **, o->nodes.data, f->nodes.data);
     FLOW_SWAP(size_t, o->nodes.len, f->nodes.len);
     FLOW_SWAP(size_t, o->nodes.cap, f->nodes.cap);
@@ -72,8 +72,7 @@ static bool flow_is_written(const out_frame *f, const storage *s) {
 static out_frame *flow_begin(onnx_out *o) {
     out_frame *f = arena_new(&o->scratch, out_frame);
     size_t n = o->values.len;
-    if (!f || !(f->before = arena_array(&o->scratch, flow_names, n + 1)))
-        return out_no_memory(o), NULL;
+    if (!f || !(f->before = mem_alloc((n + 1) * sizeof *f->before))) return out_no_memory(o), NULL;
     for (size_t i = 0; i < n; i++) {
         const out_value *x = o->values.data[i];
         f->before[i] = (flow_names){x->name, x->init, x->stale};
@@ -86,7 +85,7 @@ static out_frame *flow_begin(onnx_out *o) {
 }
 
 static bool flow_end(onnx_out *o, out_frame *f) {
-    if (!(f->after = arena_array(&o->scratch, flow_names, f->count + 1))) return out_no_memory(o);
+    if (!(f->after = mem_alloc((f->count + 1) * sizeof *f->after))) return out_no_memory(o);
     for (size_t i = 0; i < o->values.len; i++) {
         out_value *x = o->values.data[i];
         if (i >= f->count) {
@@ -113,6 +112,9 @@ void flow_drop(onnx_out *o, out_frame *f) {
         flow_exchange(o, f);
     }
     for (size_t i = 0; i < f->written.len; i++) mem_free(f->written.data[i].bytes);
+    mem_free(f->before);
+    mem_free(f->after);
+    f->before = f->after = NULL;
     vec_free(&f->written);
     vec_free(&f->nodes);
 }
@@ -181,6 +183,7 @@ bool flow_writes(onnx_out *o, const out_value *x, bool *dynamic) {
 
 /* Outputs of a node If. */
 typedef struct flow_outputs {
+    out_frame *first, *second; /* the branches' */
     const char **yes, **no, **out;
     int n, cap;
 } flow_outputs;
@@ -323,15 +326,22 @@ static bool flow_fits(onnx_out *o, const out_value *a, const out_value *b, const
 static out_value *if_merge(onnx_out *o, flow_outputs *m, const out_value *cond, out_value *a,
                            out_value *b, type *t, int depth);
 
+/* Lists whose lengths differ, or that grow. */
+static out_value *if_merge_lists(onnx_out *o, flow_outputs *m, out_value *a, out_value *b) {
+    const char *p, *q;
+    if (!flow_again(o, "lists whose lengths differ from branch to branch")) return NULL;
+    out_value *r = lists_merge(o, m->first, a, m->second, b, &p, &q);
+    if (r) r->name = flow_output(o, m, p, q);
+    return r && r->name ? r : NULL;
+}
+
 static out_value *if_merge_items(onnx_out *o, flow_outputs *m, const out_value *cond, out_value *a,
                                  out_value *b, type *t, int depth) {
     size_t n = out_len(a);
     bool tuple = a->v[0].tag == V_TUPLE;
-    if (n != out_len(b))
-        return out_refuse(o, "lists of %zu and of %zu elements in the two branches", n, out_len(b)),
-               NULL;
     if (!tuple && (!a->from->gone || !b->from->gone))
         return out_refuse(o, "a list from outside in one of the branches only"), NULL;
+    if (a->seq || b->seq || n != out_len(b)) return if_merge_lists(o, m, a, b);
     out_value **items = arena_array(&o->scratch, out_value *, n + 1);
     if (!items) return out_no_memory(o), NULL;
     for (size_t i = 0; i < n; i++) {
@@ -353,9 +363,9 @@ static out_value *if_merge(onnx_out *o, flow_outputs *m, const out_value *cond, 
     if (tag == V_UNINIT) a = flow_zeros(o, b);
     else if (b->v[0].tag == V_UNINIT) b = flow_zeros(o, a);
     if (!a || !b || !flow_fits(o, a, b, "the two branches")) return NULL;
-    if (a->seq || b->seq) return out_refuse(o, "one of two lists that grow, by the branch"), NULL;
     tag = a->v[0].tag;
-    if ((tag == V_TUPLE || tag == V_LIST) && (a->items || b->items || !flow_is_same(o, a, b)))
+    if ((tag == V_TUPLE || tag == V_LIST) &&
+        (a->items || b->items || a->seq || b->seq || !flow_is_same(o, a, b)))
         return if_merge_items(o, m, cond, a, b, t, depth);
     out_value *r = out_new(o);
     bool tensors = tag == V_TENSOR, constant = !tensors && !a->name && !b->name && !a->items;
@@ -464,6 +474,8 @@ bool flow_if(onnx_out *o, const node *n, out_value *cond) {
     bool ok = (yes = if_branch(o, n, n->blocks.data[0], a)) != NULL &&
               (no = if_branch(o, n, n->blocks.data[1], b)) != NULL;
     o->at = n;
+    m.first = yes;
+    m.second = no;
     for (size_t i = 0; ok && i < count; i++)
         ok = out_put(o, n->outputs.data[i],
                      if_merge(o, &m, cond, a[i], b[i], n->outputs.data[i]->type, 0));
@@ -571,7 +583,7 @@ static bool loop_inputs(onnx_out *o, flow_body *l) {
     }
     for (size_t i = 0; i < l->lists.len; i++) {
         out_value *x = l->lists.data[i];
-        if (!(x->name = loop_input(o, l, OUT_SEQUENCE + lists_type(x), "list"))) return false;
+        if (!(x->name = loop_input(o, l, lists_type(x), "list"))) return false;
     }
     return true;
 }

@@ -21,7 +21,7 @@ typedef struct out_value {
     bool tainted;        /* a number that follows from elements */
     bool fixed;          /* one that follows from sizes that may change, but was the same in both */
     bool stale;          /* written through another view since: to be read again */
-    struct out_seq *seq; /* of a list whose length the model computes (onnx_out_lists.c) */
+    struct out_seq *seq; /* of a list whose length the model computes */
     bool gone;           /* of a branch or a loop's body that has been written: not to be named */
     struct out_frame *frame;      /* where it was made; NULL: not within a branch or body */
     const struct out_value *from; /* of a copy that a branch gives: what it gives */
@@ -106,24 +106,47 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
 /* x will be written; *dynamic is set where a node has to do it, whatever x is. */
 bool flow_writes(onnx_out *o, const out_value *x, bool *dynamic);
 void flow_drop(onnx_out *o, struct out_frame *f);
+void flow_exchange(onnx_out *o, struct out_frame *f); /* nodes of o: those of f, and back */
 
-/* ---- onnx_out_lists.c ------------------------------------------------------------------------ */
+/* ---- onnx_out_lists.c, onnx_out_numbers.c ---------------------------------------------------- */
+
+/* A list whose length the model computes: a sequence of tensors, or a tensor of numbers. */
+typedef struct out_seq {
+    int dt;   /* of the elements; -1: not known yet */
+    int ndim; /* likewise */
+    bool numbers;
+    Onnx__AttributeProto *empty; /* of SequenceEmpty: its dtype; NULL: another node made it */
+} out_seq;
 
 bool lists_open(onnx_out *o, const block *b);
 bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done);
-int lists_type(const out_value *x);               /* of the elements */
+int lists_type(const out_value *x); /* as out_graph takes it */
+/* What is given where one branch gives a, of frame f, and the other b, of g; its name is to be the
+ * node's output for *from_a and *from_b. */
+out_value *lists_merge(onnx_out *o, struct out_frame *f, out_value *a, struct out_frame *g,
+                       out_value *b, const char **from_a, const char **from_b);
+bool lists_result(onnx_out *o, out_value *x, const char *name);
 bool lists_mark(onnx_out *o, const out_value *x); /* x is an element of one */
 const char *lists_join(onnx_out *o, out_value *x, int64_t dim, bool stack);
+bool numbers_is(value v); /* a list of numbers? */
+bool numbers_open(onnx_out *o, out_value *x);
+bool numbers_example(onnx_out *o, const out_value *from, out_value *to);
+const char *numbers_name(onnx_out *o, out_value *x); /* of any list of numbers, as a tensor */
+dtype numbers_dtype(const list *l);                  /* of that */
+bool numbers_output(onnx_out *o, const char *name, dtype dt);
+bool numbers_call(onnx_out *o, const node *n, out_value **args, bool *done);
 
 /* ---- onnx_out_sized.c ------------------------------------------------------------------------ */
 
 /* Of an operator whose arguments are no constants, before and after it is run. */
 bool sized_before(const out_call *c, const op *base);
 bool sized_after(const out_call *c, const op *base, bool tainted);
+void sized_read(const onnx_out *o, out_value *x); /* a number that was read from elements */
 
 /* ---- onnx_out_float8.c ----------------------------------------------------------------------- */
 
-bool out_call_row(out_call *c, const out_row *row);
+/* Writes the call as its row says. */
+bool out_by_row(out_call *c, const out_row *row);
 
 /* ---- onnx_out_quant.c ------------------------------------------------------------------------ */
 
@@ -162,6 +185,7 @@ const char *out_name(onnx_out *o, out_value *x);
 const char *out_cast(onnx_out *o, const char *name, dtype from, dtype to);
 bool out_input(onnx_out *o, out_value *x, const char *name, int index);
 bool out_output(onnx_out *o, const char *name, const tensor *t, const tensor *second);
+bool out_output_sequence(onnx_out *o, const char *name, int type);
 ctsc_status out_finish(onnx_out *o);
 
 /* ---- onnx_out_args.c: for the functions of rows ---------------------------------------------- */

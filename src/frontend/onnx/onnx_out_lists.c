@@ -10,6 +10,8 @@
  *          aten::append(%l, %y)                               l2 = SequenceInsert(l0, y)
  *     %s = aten::stack(%l, %0)                           s = ConcatFromSequence(l1)
  *
+ * Lists of numbers are onnx_out_numbers.c's.
+ *
  * Method. Before a branch or a body is walked, the lists from outside that it changes become values
  * of the model, carried like tensors that are written (onnx_out_flow.c). Their example has some
  * element once in the first world and twice in the second, so that what is made of all of them has
@@ -19,12 +21,6 @@
  * So what is in one may not be written any more.
  */
 #include "frontend/onnx/onnx_out_internal.h"
-
-struct out_seq {
-    int dt; /* -1: not known yet */
-    int ndim;
-    Onnx__AttributeProto *empty; /* of SequenceEmpty: its dtype */
-};
 
 bool lists_mark(onnx_out *o, const out_value *x) {
     for (int w = 0; w < o->worlds; w++)
@@ -41,7 +37,20 @@ static bool list_example(onnx_out *o, out_value *x, const out_value *item) {
     return true;
 }
 
-static bool list_learn(onnx_out *o, struct out_seq *s, const out_value *item) {
+/* The examples of r: an element of like's, once and twice. */
+static bool list_like(onnx_out *o, const out_value *like, out_value *r) {
+    for (int w = 0; w < o->worlds; w++) {
+        list *l = list_new(LIST_TENSOR, TYPE_TENSOR, 2);
+        if (!l) return out_no_memory(o);
+        r->v[w] = value_list_take(l);
+        for (int i = 0; i <= w && like->v[w].u.list->len; i++)
+            if (!list_append_take(l, list_get(like->v[w].u.list, like->v[w].u.list->len - 1)))
+                return out_no_memory(o);
+    }
+    return true;
+}
+
+static bool list_learn(onnx_out *o, out_seq *s, const out_value *item) {
     if (item->v[0].tag != V_TENSOR) return out_refuse(o, "a list of what are no tensors");
     const tensor *t = item->v[0].u.tensor;
     int type = onnx_from_dtype((dtype)t->dtype);
@@ -55,38 +64,56 @@ static bool list_learn(onnx_out *o, struct out_seq *s, const out_value *item) {
     return true;
 }
 
+/* The names of the elements of a list that is no sequence; s learns of them. */
+static const char **list_names(onnx_out *o, out_seq *s, const out_value *x) {
+    size_t n = out_len(x);
+    const char **names = arena_array(&o->scratch, const char *, n + 1);
+    if (!names) return out_no_memory(o), NULL;
+    for (size_t i = 0; i < n; i++) {
+        out_value *item = out_item(o, x, i);
+        if (!item || (item->stale && !out_refresh(o, item))) return NULL;
+        if (!list_learn(o, s, item) || !lists_mark(o, item) || !(names[i] = out_name(o, item)))
+            return NULL;
+    }
+    return names;
+}
+
+static const char *list_construct(onnx_out *o, out_seq *s, size_t n, const char *const *names) {
+    if (n) return out_node(o, "SequenceConstruct", (int)n, names);
+    const char *name = out_node(o, "SequenceEmpty", 0, NULL);
+    if (!name) return NULL;
+    out_int(o, "dtype", onnx_from_dtype(s->dt < 0 ? DT_FLOAT32 : (dtype)s->dt));
+    const Onnx__NodeProto *made = vec_last(&o->nodes);
+    s->empty = made->n_attribute ? made->attribute[0] : NULL;
+    return name;
+}
+
 /* From now on x is a value of the model. */
 static bool list_open(onnx_out *o, out_value *x) {
     size_t n = out_len(x);
-    const char **names = arena_array(&o->scratch, const char *, n + 1);
-    struct out_seq *s = arena_new(&o->scratch, struct out_seq);
-    out_value *last = NULL;
-    if (x->seq || x->v[0].u.list->kind != LIST_TENSOR) return true;
-    if (!names || !s) return out_no_memory(o);
+    if (x->seq) return true;
+    if (numbers_is(x->v[0])) return numbers_open(o, x);
+    out_seq *s = arena_new(&o->scratch, out_seq);
+    if (!s) return out_no_memory(o);
     s->dt = -1;
-    for (size_t i = 0; i < n; i++) {
-        if (!(last = out_item(o, x, i))) return false;
-        if (last->stale && !out_refresh(o, last)) return false;
-        if (!list_learn(o, s, last) || !lists_mark(o, last) || !(names[i] = out_name(o, last)))
-            return false;
-    }
+    const char **names = list_names(o, s, x);
+    out_value *last = names && n ? out_item(o, x, n - 1) : NULL;
+    if (!names || (n && !last)) return false;
     for (int w = 0; w < o->worlds; w++) {
         list *l = list_new(LIST_TENSOR, TYPE_TENSOR, 2);
         if (!l) return out_no_memory(o);
         value_set(&x->v[w], value_list_take(l));
     }
     if (n && !list_example(o, x, last)) return false;
-    x->name = n ? out_node(o, "SequenceConstruct", (int)n, names)
-                : out_node(o, "SequenceEmpty", 0, NULL);
-    if (x->name && !n) {
-        out_int(o, "dtype", onnx_from_dtype(DT_FLOAT32));
-        const Onnx__NodeProto *made = vec_last(&o->nodes);
-        s->empty = made->n_attribute ? made->attribute[0] : NULL;
-    }
+    x->name = list_construct(o, s, n, names);
     x->seq = s;
     x->items = NULL;
     x->nitems = x->cap = 0;
     return x->name != NULL;
+}
+
+static bool list_may_open(const out_value *x) {
+    return x->v[0].tag == V_LIST && (x->v[0].u.list->kind == LIST_TENSOR || numbers_is(x->v[0]));
 }
 
 /* Lists from outside that b changes, as far as it names them. */
@@ -98,8 +125,7 @@ bool lists_open(onnx_out *o, const block *b) {
             n->inputs.data[0]->type->kind != T_LIST)
             continue;
         out_value *x = ptrmap_get(&o->env, n->inputs.data[0]);
-        if (!x || x->gone || x->seq || x->v[0].tag != V_LIST || x->v[0].u.list->kind != LIST_TENSOR)
-            continue;
+        if (!x || x->gone || x->seq || !list_may_open(x)) continue;
         if (o->worlds == 1) {
             o->two = true;
             return out_refuse(o, "a list that grows in a branch or loop");
@@ -110,7 +136,8 @@ bool lists_open(onnx_out *o, const block *b) {
 }
 
 int lists_type(const out_value *x) {
-    return x->seq->dt < 0 ? onnx_from_dtype(DT_FLOAT32) : onnx_from_dtype((dtype)x->seq->dt);
+    int type = onnx_from_dtype(x->seq->dt < 0 ? DT_FLOAT32 : (dtype)x->seq->dt);
+    return x->seq->numbers ? type : OUT_SEQUENCE + type;
 }
 
 static bool list_append(onnx_out *o, out_value *x, out_value *item) {
@@ -152,6 +179,7 @@ static out_value *list_length(onnx_out *o, out_value *x) {
 bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
     out_value *x = args[0], *r;
     *done = true;
+    if (x->seq->numbers) return numbers_call(o, n, args, done);
     switch (n->op->name_symbol) {
     case SYM_APPEND:
         if (!list_append(o, x, args[1])) return false;
@@ -159,7 +187,7 @@ bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
         break;
     case SYM_ADD_:
     case SYM_EXTEND:
-        if (args[1]->v[0].tag != V_LIST || args[1]->seq) return out_refuse(o, "of such a list");
+        if (args[1]->seq) return out_refuse(o, "of two lists whose lengths the model computes");
         for (size_t i = 0; i < out_len(args[1]); i++) {
             out_value *item = out_item(o, args[1], i);
             if (!item || !list_append(o, x, item)) return false;
@@ -173,6 +201,73 @@ bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
     default: return out_refuse(o, "of a list whose length the model computes");
     }
     return r && (!n->outputs.len || out_put(o, n->outputs.data[0], r));
+}
+
+/* What a is called as a sequence or a tensor, in the branch whose frame is f. */
+static const char *list_within(onnx_out *o, struct out_frame *f, out_value *a, out_seq *s) {
+    if (s->numbers) {
+        flow_exchange(o, f);
+        const char *name = numbers_name(o, a);
+        flow_exchange(o, f);
+        return name;
+    }
+    if (a->seq) return out_name(o, a);
+    flow_exchange(o, f);
+    const char **names = list_names(o, s, a),
+               *name = names ? list_construct(o, s, out_len(a), names) : NULL;
+    flow_exchange(o, f);
+    return name;
+}
+
+/* What is known of the elements of a and b, as far as these are sequences. */
+static bool list_common(onnx_out *o, const out_value *a, const out_value *b, out_seq *s) {
+    const out_value *both[] = {a, b};
+    s->dt = -1;
+    s->numbers = numbers_is(a->v[0]);
+    if (s->numbers) s->dt = (int)numbers_dtype(a->v[0].u.list);
+    for (int i = 0; i < 2 && !s->numbers; i++) {
+        const out_seq *t = both[i]->seq;
+        if (!t || t->dt < 0) continue;
+        if (s->dt >= 0 && (s->dt != t->dt || s->ndim != t->ndim))
+            return out_refuse(o, "a list of tensors of several dtypes or numbers of dims");
+        s->dt = t->dt;
+        s->ndim = t->ndim;
+    }
+    return true;
+}
+
+/* The one with elements goes first: an empty one has to know their dtype. */
+out_value *lists_merge(onnx_out *o, struct out_frame *f, out_value *a, struct out_frame *g,
+                       out_value *b, const char **from_a, const char **from_b) {
+    out_seq *s = arena_new(&o->scratch, out_seq);
+    out_value *r = out_new(o);
+    if (!s || !r) return out_no_memory(o), NULL;
+    if (!list_may_open(a) || !list_may_open(b) || a->v[0].u.list->kind != b->v[0].u.list->kind)
+        return out_refuse(o, "lists of other lengths in the two branches"), NULL;
+    if (!list_common(o, a, b, s)) return NULL;
+    bool swap = !out_len(a);
+    const char *p = list_within(o, swap ? g : f, swap ? b : a, s),
+               *q = p ? list_within(o, swap ? f : g, swap ? a : b, s) : NULL;
+    const out_value *like = swap ? b : a;
+    if (!q) return NULL;
+    *from_a = swap ? q : p;
+    *from_b = swap ? p : q;
+    if (s->numbers ? !numbers_example(o, like, r) : !list_like(o, like, r)) return NULL;
+    r->seq = s;
+    return r;
+}
+
+/* A result of the model: a sequence, or a tensor of numbers. */
+bool lists_result(onnx_out *o, out_value *x, const char *name) {
+    if (o->opset < 14 && !x->seq->numbers)
+        return out_refuse(o, "a result is a list whose length the model computes, which needs "
+                             "operator set 14");
+    if (o->outputs.len < o->opt->noutputs) name = o->opt->outputs[o->outputs.len];
+    const char *from = out_name(o, x), *own = out_fresh(o, name), *to = OUT(o, "Identity", from);
+    if (!from || !own || !to) return false;
+    *vec_last(&o->nodes)->output = (char *)(uintptr_t)own;
+    return x->seq->numbers ? numbers_output(o, own, (dtype)x->seq->dt)
+                           : out_output_sequence(o, own, lists_type(x));
 }
 
 /* cat and stack. */

@@ -340,6 +340,11 @@ bool out_output(onnx_out *o, const char *name, const tensor *t, const tensor *se
     return info && (vec_push(&o->outputs, info) || out_no_memory(o));
 }
 
+bool out_output_sequence(onnx_out *o, const char *name, int type) {
+    Onnx__ValueInfoProto **info = graph_infos(o, 1, &name, &type, 0);
+    return (info && vec_push(&o->outputs, info[0])) || out_no_memory(o);
+}
+
 /* ---- the model ------------------------------------------------------------------------------- */
 
 static bool finish_graph(strmap *used, size_t *n, Onnx__NodeProto **nodes);

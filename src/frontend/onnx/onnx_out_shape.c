@@ -413,9 +413,10 @@ bool out_op_number(out_call *c, const char *text) {
     value r = c->res[0]->v[0];
     (void)text;
     if (c->args[0]->v[0].tag == V_LIST) {
-        const char *x = out_list_1d(o, c->args[0]);
-        return r.u.tensor->ndim == 1 &&
-               out_done(c, out_cast(o, x, DT_INT64, (dtype)r.u.tensor->dtype));
+        if (!numbers_is(c->args[0]->v[0])) return out_refuse(o, "of lists in a list");
+        const char *x = numbers_name(o, c->args[0]);
+        return out_done(
+            c, out_cast(o, x, numbers_dtype(c->args[0]->v[0].u.list), (dtype)r.u.tensor->dtype));
     }
     dtype dt = r.tag == V_TENSOR ? (dtype)r.u.tensor->dtype
                : r.tag == V_INT  ? DT_INT64

@@ -94,8 +94,8 @@ static bool sized_resize(onnx_out *o, value *v, int dim) {
     if (v->tag != V_TENSOR || dim >= t->ndim) return true;
     for (int i = 0; i < t->ndim; i++) {
         sizes[i] = t->sizes[i];
-        if (i < dim) outer *= sizes[i];
-        if (i > dim) inner *= sizes[i];
+        if (i < dim && t->numel) outer *= sizes[i];
+        if (i > dim && t->numel) inner *= sizes[i];
     }
     int64_t n = sizes[dim], m = sizes[dim] = sized_other(o, n);
     if (m < 0 || m == n)
@@ -103,6 +103,8 @@ static bool sized_resize(onnx_out *o, value *v, int dim) {
                              "made up");
     if (tensor_contiguous(o->d, t, &from) != CTSC_OK) return false;
     if (tensor_zeros(o->d, (dtype)t->dtype, t->ndim, sizes, &to) == CTSC_OK) {
+        /* of a tensor without elements the other sizes may be of any number */
+        if (!t->numel || !to->numel) outer = 0;
         const char *src = tensor_data(from);
         char *dst = tensor_data(to);
         for (int64_t i = 0; i < outer; i++)
@@ -124,6 +126,11 @@ static bool sized_coincides(const out_call *c) {
     return true;
 }
 
+void sized_read(const onnx_out *o, out_value *x) {
+    if (o->shift && x->v[0].tag == V_INT && x->v[0].u.i == x->v[1].u.i)
+        x->v[1] = value_int(sized_other(o, x->v[1].u.i));
+}
+
 bool sized_after(const out_call *c, const op *base, bool tainted) {
     onnx_out *o = c->o;
     int dim = sized_dim(c, base);
@@ -135,10 +142,9 @@ bool sized_after(const out_call *c, const op *base, bool tainted) {
         return out_refuse(o, "sizes follow from elements, and no other example of them can be "
                              "made up");
     value *v = c->nres == 1 ? c->res[0]->v : NULL;
-    if (!tainted || !v || v[0].tag != V_INT || v[1].tag != V_INT || v[0].u.i != v[1].u.i)
-        return true;
+    if (!tainted || !v || v[0].tag != V_INT || v[1].tag != V_INT) return true;
     for (int i = 0; i < c->nargs; i++)
         if (c->args[i]->v[0].tag == V_INT && sized_is_settled(o, c->args[i])) return true;
-    v[1] = value_int(sized_other(o, v[1].u.i));
+    sized_read(o, c->res[0]);
     return true;
 }
