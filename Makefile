@@ -42,6 +42,7 @@
 #   make test-all       make test, and in full what it takes samples of (.ci/nightly)
 #   make bench-threads  calls per second of one thread and of two
 #   make test-triton    the inference server and tritonclient from PyPI
+#   make test-python    the Python package alone; with SAN=1 under AddressSanitizer, leaks included
 #   make test-dask      the Python package and dask.distributed from PyPI
 #   make test-jax       the Python package and JAX (CPU) from PyPI; make test-ray: and Ray
 #   make test-array-api the Python package and data-apis' tests of the array API standard
@@ -445,6 +446,11 @@ test-triton: deps-test
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
 
+# The Python package alone. In make test SAN=1 it is not built: its tests take longer there than all others.
+test-python: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python $(CUDASIM)
+	@python3 tests/run.py --build $(BUILD) --python $(PYTHON) --only python $(if $(SAN),--sanitizer $(SAN))
+
 # The package under dask.distributed, from PyPI, in an environment of its own in the build folder.
 test-dask: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
@@ -636,6 +642,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: bench-pt2 test-all test-tensorboard test-onnx-nodes test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: bench-pt2 test-all test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -255,6 +255,8 @@ CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, n
 CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
 /* element (0, ..., 0); NULL where it is not on the CPU */
 CTSC_API void *ctsc_tensor_data(const ctsc_value *t);
+/* How many bytes the memory has that t lies in, and all views of it; 0 for what is no tensor. */
+CTSC_API size_t ctsc_tensor_storage_bytes(const ctsc_value *t);
 CTSC_API bool ctsc_tensor_is_contiguous(const ctsc_value *t);
 /* Whether a program may write through ctsc_tensor_data: false for memory of a mapped file and for
  * what was borrowed read-only. */
@@ -1116,6 +1118,40 @@ CTSC_API ctsc_status ctsc_value_add_hook(ctsc_value *t, unsigned flags, ctsc_hoo
                                          void (*free_ctx)(void *), ctsc_hook **out, ctsc_error *e);
 CTSC_API void ctsc_hook_remove(ctsc_hook *h); /* not called again */
 CTSC_API void ctsc_hook_free(ctsc_hook *h);   /* the handle; the hook stays unless it was removed */
+
+/* How what is saved for backward passes is kept: pack makes something of each tensor that an
+ * operator saves (a reduced copy, a name of a file, a place to compute it from again), unpack makes
+ * the tensor of it that a pass uses, as often as passes need it. Called by the threads of calls and
+ * passes; what they compute is not recorded. Not for what programs save that run as one node. */
+typedef struct ctsc_saved_hooks {
+    size_t size; /* sizeof(ctsc_saved_hooks) */
+    void *ctx;
+    ctsc_status (*pack)(void *ctx, const ctsc_value *t, void **packed, ctsc_error *e);
+    ctsc_status (*unpack)(void *ctx, void *packed, ctsc_value **out, ctsc_error *e);
+    void (*drop)(void *ctx, void *packed); /* it is needed no more; in any thread; may be NULL */
+    void (*free)(void *ctx); /* nothing is kept by them any more; in any thread; may be NULL */
+} ctsc_saved_hooks;
+/* This thread's from now on, until they are popped; only the last ones are called. ctx is the
+ * library's from here on, also on failure. */
+CTSC_API ctsc_status ctsc_saved_hooks_push(const ctsc_saved_hooks *h, ctsc_error *e);
+CTSC_API void ctsc_saved_hooks_pop(void);
+
+/* What a tensor was computed by, a node of the graph that backward passes walk; or the end of the
+ * graph at a leaf ("AccumulateGrad"). A handle keeps the node, and what leads to it. */
+typedef struct ctsc_grad_node ctsc_grad_node;
+/* t.grad_fn; NULL: there is none, or no memory. */
+CTSC_API ctsc_grad_node *ctsc_grad_node_of(const ctsc_value *t);
+CTSC_API void ctsc_grad_node_free(ctsc_grad_node *n);
+/* The same for all handles of a node while there is one. */
+CTSC_API const void *ctsc_grad_node_id(const ctsc_grad_node *n);
+/* "AddBackward0"; free with ctsc_string_free. NULL: no memory. */
+CTSC_API char *ctsc_grad_node_name(const ctsc_grad_node *n);
+/* How many tensors gradients may go to. */
+CTSC_API size_t ctsc_grad_node_edges(const ctsc_grad_node *n);
+/* Where the gradient of the i-th goes: which output of which node. NULL: nowhere, or no memory. */
+CTSC_API ctsc_grad_node *ctsc_grad_node_next(const ctsc_grad_node *n, size_t i, size_t *output);
+/* The leaf, as a new handle; NULL: n is no leaf's. */
+CTSC_API ctsc_value *ctsc_grad_node_leaf(const ctsc_grad_node *n);
 
 /* m.parameters(): a list of the tensors themselves, shared ones once. named: a dict by name
  * ("layer1.weight"). */

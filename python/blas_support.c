@@ -11,8 +11,7 @@ void _gfortran_concat_string(size_t size, char *result, size_t first_size, const
                              size_t second_size, const char *second);
 
 void _gfortran_concat_string(size_t size, char *result, size_t first_size, const char *first,
-                             size_t second_size, const char *second)
-{
+                             size_t second_size, const char *second) {
     size_t n = first_size < size ? first_size : size;
     memcpy(result, first, n);
     size_t m = second_size < size - n ? second_size : size - n;

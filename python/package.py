@@ -118,7 +118,7 @@ def main():
                         put(os.path.join(out, path), as_ctsc(f.read()) + more(path))
     for path in ("_jit_internal.py", os.path.join("utils", "checkpoint.py")):
         with open(os.path.join(TORCH, path), encoding="utf-8") as f:
-            put(os.path.join(out, path), as_ctsc(f.read()))
+            put(os.path.join(out, path), as_ctsc(f.read()) + more(path))
     write_stubs(out)
 
 

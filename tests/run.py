@@ -27,7 +27,7 @@ Groups:
   view    what `ctsc view` draws against what `ctsc graph` prints, and its layout where there is node (tests/view)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
-  python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; not with sanitizers
+  python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; with AddressSanitizer where the package has been built with it
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
   levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
@@ -721,14 +721,24 @@ def group_install(tally, args, env):
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
 
 
-def group_python(tally, args, env):
+def python_environment(args, env):
+    """With AddressSanitizer the interpreter, which knows nothing of it, has it loaded first; its own allocator would hide most."""
+    made = dict(env, PYTHONPATH=os.path.join(args.build, "python"), PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build)
     if args.sanitizer:
-        return
+        library = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+        made.update(LD_PRELOAD=os.path.realpath(library), PYTHONMALLOC="malloc", ASAN_OPTIONS=env["ASAN_OPTIONS"] + ":detect_odr_violation=0",
+                    LSAN_OPTIONS="print_suppressions=0:suppressions=%s" % os.path.join(HERE, "python", "lsan.supp"))
+    return made
+
+
+def group_python(tally, args, env):
     package = os.path.join(args.build, "python")
     if not os.path.exists(os.path.join(package, "ctsc", "_C.abi3.so")):
-        return tally.skip("python", "the package has not been built (make python)")
+        return None if args.sanitizer else tally.skip("python", "the package has not been built (make python)")
+    if args.sanitizer == "thread":
+        return tally.skip("python", "ThreadSanitizer is not loaded into an interpreter")
     command = [args.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "python")]
-    code, out, err = run(command, dict(env, PYTHONPATH=package, PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build))
+    code, out, err = run(command, python_environment(args, env), 3600)
     count = lambda word: sum(int(n) for n in re.findall(r"(\d+) %s" % word, out.rstrip().rpartition("\n")[2]))
     good, bad, skipped = count("passed"), count("failed") + count("error"), count("skipped")
     tally.passed += good

@@ -49,6 +49,9 @@ _LAZY.update(dict.fromkeys(
     "sym_float sym_not sym_max sym_min sym_sqrt sym_sum sym_ite _assert _check _check_value _check_is_size cond while_loop typename is_storage real imag "
     "to_dlpack unravel_index svd_lowrank pca_lowrank lu eig lstsq solve matrix_rank lobpcg "
     "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor".split(), "_legacy"))
+_LAZY.update(dict.fromkeys(
+    "FloatStorage DoubleStorage HalfStorage BFloat16Storage ByteStorage CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage "
+    "ComplexDoubleStorage".split(), "storage"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
             "accelerator", "sparse", "nested", "export", "masked", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")

@@ -54,8 +54,17 @@ def named_tuple(name, fields, values):
     return _tuples[key]._make(values)
 
 
+_results = {}
+
+
 def result_class(name, fields):
     """What an operator of several results returns: a tuple with names, printed as PyTorch's."""
+    if (name, fields) not in _results:
+        _results[name, fields] = _result_class(name, fields)
+    return _results[name, fields]
+
+
+def _result_class(name, fields):
     import collections
     fields = fields.split()
     base = collections.namedtuple(name, fields)
@@ -73,6 +82,7 @@ def result_class(name, fields):
             return result, (name, " ".join(fields), tuple(self))
 
     Result.__name__ = Result.__qualname__ = name
+    Result.__module__ = "ctsc.return_types"
     return Result
 
 

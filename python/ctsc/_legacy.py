@@ -126,8 +126,8 @@ def typename(obj):
 
 
 def is_storage(obj):
-    from ._tensor import Storage
-    return isinstance(obj, Storage)
+    from .storage import TypedStorage, UntypedStorage
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def real(input):

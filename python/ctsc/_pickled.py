@@ -196,15 +196,13 @@ class _Pickler(pickle._Pickler):
         here = here.cpu()
         if here.dtype.name not in _STORAGES:
             raise NotImplementedError("tensors of %s are not saved" % here.dtype)
-        storage = here.untyped_storage()
-        address = storage.data_ptr() if here.numel() else id(here)
+        address = here.data_ptr() - here.storage_offset() * here.dtype.itemsize if here.numel() else id(here)
         if address not in self.storages:
             self.storages[address] = str(len(self.storages)), [here]
         number, users = self.storages[address]
         users.append(here)
         self.kept.append(t)
-        elements = max((storage.nbytes() // here.dtype.itemsize) if here.numel() else 0, 0)
-        stored = _Stored(("storage", _StorageName(_STORAGES[here.dtype.name] + "Storage"), number, where, elements))
+        stored = _Stored(("storage", _StorageName(_STORAGES[here.dtype.name] + "Storage"), number, where, _reach(here)))
         args = (stored, here.storage_offset(), tuple(here.shape), tuple(here.stride()), False if parameter else bool(t.requires_grad and t.is_leaf), OrderedDict())
         if not parameter:
             return self.call("torch._utils", "_rebuild_tensor_v2", args, t)
@@ -230,12 +228,17 @@ class _StorageName:
 _Pickler.dispatch[_StorageName] = lambda self, x: self.name("torch", x.name)
 
 
+def _reach(t):
+    """How many elements its storage has up to its last one."""
+    return t.storage_offset() + 1 + sum((int(n) - 1) * s for n, s in zip(t.shape, t.stride())) if t.numel() else 0
+
+
 def _bytes_of(users):
     """Of a storage, as far as any of its tensors reaches."""
-    last = max(users, key=lambda t: t.untyped_storage().nbytes())
-    if not last.numel():
+    last = max(users, key=lambda t: _reach(t) * t.dtype.itemsize)
+    n = _reach(last)
+    if not n:
         return b""
-    n = last.untyped_storage().nbytes() // last.dtype.itemsize
     return bytes(memoryview(last.as_strided((n,), (1,), 0).view(_C.uint8)).cast("B"))
 
 

@@ -47,6 +47,38 @@ class ScriptFunction:
         return "<ctsc.ScriptFunction %s>" % self.__name__
 
 
+class CompilationUnit:
+    """torch.jit.CompilationUnit: functions of a text, which may call each other."""
+
+    def __init__(self, lang=None, _frames_up=0):
+        self._text, self._functions = "import torch; from torch import Tensor, device, dtype; from typing import *\n", {}
+        if lang is not None:
+            self.define(lang)
+
+    def define(self, lang, rcb=None, _frames_up=0):
+        text = textwrap.dedent(lang)
+        names = [n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
+        again = [n for n in names if n in self._functions]
+        if again:
+            raise RuntimeError("method '%s' already defined." % again[0])
+        self._text += text + "\n"
+        for name in names:
+            self._functions[name] = made = ScriptFunction.__new__(ScriptFunction)
+            made._module, made.__name__, made.__qualname__ = _C._compile(None, "<text>", self._text, name, None, False, 0, None), name, name
+
+    def get_functions(self):
+        return list(self._functions.values())
+
+    def find_function(self, name):
+        return self._functions.get(name)
+
+    def __getattr__(self, name):
+        found = self.__dict__.get("_functions", {}).get(name)
+        if found is None:
+            raise AttributeError("'CompilationUnit' has no attribute '%s'" % name)
+        return found
+
+
 class ScriptClass:
     """A decorated class of modules: called with constructor arguments, it gives a ScriptModule."""
 

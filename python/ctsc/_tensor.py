@@ -125,11 +125,11 @@ def register_post_accumulate_grad_hook(self, hook):
 
 
 def _grad_fn(self):
-    name = self._grad_fn
-    if name is None:
+    known = self._grad_fn
+    if known is None:
         return None
     from .autograd import node
-    return node(name)
+    return node(known)
 
 
 @_method("contiguous")
@@ -306,40 +306,24 @@ def __copy__(self):
     return t
 
 
-class Storage:
-    """The bytes that a tensor, and what views it, lies on."""
-
-    def __init__(self, t):
-        self._t = t.detach()
-
-    def data_ptr(self):
-        return self._t.data_ptr() - self._t.storage_offset() * self._t.dtype.itemsize
-
-    def _elements(self):
-        t, last = self._t, 0
-        if t.numel():
-            last = 1 + sum((int(n) - 1) * s for n, s in zip(t.shape, t.stride()))
-        return t.storage_offset() + last
-
-    def nbytes(self):
-        return self._elements() * self._t.dtype.itemsize
-
-    size = __len__ = nbytes
-    device, dtype = property(lambda self: self._t.device), _C.uint8
-
-    def cpu(self):
-        return Storage(self._t.cpu())
-
-    def cuda(self, device=None):
-        return Storage(self._t.cuda(device))
-
-    def is_shared(self):
-        return self._t.is_shared()
-
-
 @_method("untyped_storage")
 def untyped_storage(self):
-    return Storage(self)
+    from .storage import of
+    return of(self)
+
+
+@_method("storage")
+def storage(self):
+    from .storage import typed_of
+    return typed_of(self)
+
+
+@_method("set_")
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """The memory of another tensor, or of a storage, becomes this tensor's."""
+    from .storage import placed
+    self.data = placed(self, source, storage_offset, size, stride)
+    return self
 
 
 @_method("__array_wrap__")

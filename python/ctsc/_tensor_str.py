@@ -150,9 +150,9 @@ def tensor_str(t):
         else:
             f = _Formatter(values, t.dtype.is_floating_point)
         body = _body(here, indent, edge, f)
-    made_by = given._grad_fn
+    made_by = given.grad_fn
     if made_by is not None:
-        notes.append("grad_fn=<%s>" % ("ViewBackward0" if made_by in ("ReshapeBackward0", "FlattenBackward0") else made_by))
+        notes.append("grad_fn=<%s>" % made_by.name())
     elif given.requires_grad:
         notes.append("requires_grad=True")
     text, last = prefix + body, len(body) - body.rfind("\n") - 1 + (0 if "\n" in body else indent)

@@ -221,9 +221,9 @@ class _Callable(types.ModuleType):
     def __getattr__(self, name):
         if name in ("ScriptModule", "RecursiveScriptModule"):
             self.ScriptModule = self.RecursiveScriptModule = _script_module()
-        elif name == "ScriptFunction":
-            from ._script import ScriptFunction
-            self.ScriptFunction = ScriptFunction
+        elif name in ("ScriptFunction", "CompilationUnit"):
+            from . import _script
+            setattr(self, name, getattr(_script, name))
         elif name in ("TracerWarning", "TracingCheckError"):
             from . import _trace
             setattr(self, name, getattr(_trace, name))

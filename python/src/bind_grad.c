@@ -77,15 +77,6 @@ PyObject *bind_get_is_leaf(PyObject *self, void *unused) {
     return PyBool_FromLong(ctsc_value_is_leaf(((Tensor *)self)->v));
 }
 
-/* "AddBackward0", or None. */
-PyObject *bind_get_grad_fn(PyObject *self, void *unused) {
-    (void)unused;
-    char *name = ctsc_value_grad_fn(((Tensor *)self)->v);
-    PyObject *o = name ? PyUnicode_FromString(name) : bind_ref(Py_None);
-    ctsc_string_free(name);
-    return o;
-}
-
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 /* _backward(tensor, gradient or None, flags) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind_hook.c - Python's functions in backward passes: gradients of autograd.Function, and hooks.
+ * bind_hook.c - Python's functions in backward passes: gradients of autograd.Function, hooks on
+ * gradients and on what is saved; and the graph that passes walk.
  *
  * Passes run without the interpreter's lock, which is taken again for each function. What a
  * function raises ends the pass, and is raised again by it. Graphs are freed wherever their last
@@ -171,9 +172,114 @@ static PyObject *remove_hook(PyObject *self, PyObject *capsule) {
     return bind_ref(Py_None);
 }
 
+/* ---- hooks of saved tensors: ctx is (pack, unpack) ------------------------------------------- */
+
+static ctsc_status pack(void *ctx, const ctsc_value *v, void **packed, ctsc_error *e) {
+    PyGILState_STATE s = PyGILState_Ensure();
+    PyObject *t = bind_tensor_take(ctsc_value_copy(v)), *args = t ? PyTuple_Pack(1, t) : NULL,
+             *o = call_in_pass(PyTuple_GetItem(ctx, 0), args, false);
+    if (o) *packed = o;
+    else bind_stash_exception(e, "a hook in Python failed");
+    Py_XDECREF(t);
+    PyGILState_Release(s);
+    return o ? CTSC_OK : CTSC_FAILED;
+}
+
+static ctsc_status unpack(void *ctx, void *packed, ctsc_value **out, ctsc_error *e) {
+    PyGILState_STATE s = PyGILState_Ensure();
+    PyObject *o = call_in_pass(PyTuple_GetItem(ctx, 1), PyTuple_Pack(1, packed), false);
+    bool ok = o && TensorCheck(o) && (*out = ctsc_value_copy(((Tensor *)o)->v));
+    if (o && !TensorCheck(o))
+        PyErr_Format(PyExc_TypeError,
+                     "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                     "type %S",
+                     (PyObject *)Py_TYPE(o));
+    else if (o && !ok) PyErr_NoMemory();
+    if (!ok) bind_stash_exception(e, "a hook in Python failed");
+    Py_XDECREF(o);
+    PyGILState_Release(s);
+    return ok ? CTSC_OK : CTSC_FAILED;
+}
+
+static void drop(void *ctx, void *packed) {
+    (void)ctx;
+    release(packed);
+}
+
+/* _push_saved_hooks(pack, unpack): of this thread */
+static PyObject *push_saved_hooks(PyObject *self, PyObject *args) {
+    PyObject *pack_hook, *unpack_hook;
+    (void)self;
+    ctsc_error *e = bind_error();
+    if (!e || !PyArg_ParseTuple(args, "OO", &pack_hook, &unpack_hook)) return NULL;
+    ctsc_saved_hooks h = {.size = sizeof h,
+                          .ctx = bind_ref(args),
+                          .pack = pack,
+                          .unpack = unpack,
+                          .drop = drop,
+                          .free = release};
+    if (ctsc_saved_hooks_push(&h, e) != CTSC_OK) return bind_raise(e, "saved_tensors_hooks");
+    return bind_ref(Py_None);
+}
+
+static PyObject *pop_saved_hooks(PyObject *self, PyObject *unused) {
+    (void)self;
+    (void)unused;
+    ctsc_saved_hooks_pop();
+    return bind_ref(Py_None);
+}
+
+/* ---- the graph: nodes are capsules ----------------------------------------------------------- */
+
+static void forget_node(PyObject *capsule) {
+    ctsc_grad_node_free(PyCapsule_GetPointer(capsule, "ctsc_grad_node"));
+}
+
+/* (capsule, what tells nodes apart, name, number of edges), or None */
+static PyObject *node_take(ctsc_grad_node *n) {
+    if (!n) return bind_ref(Py_None);
+    char *name = ctsc_grad_node_name(n);
+    PyObject *c = PyCapsule_New(n, "ctsc_grad_node", forget_node);
+    if (!c) ctsc_grad_node_free(n);
+    PyObject *o = c ? Py_BuildValue("NNsn", c, PyLong_FromVoidPtr((void *)ctsc_grad_node_id(n)),
+                                    name ? name : "", (Py_ssize_t)ctsc_grad_node_edges(n))
+                    : NULL;
+    ctsc_string_free(name);
+    return o;
+}
+
+/* _node_next(capsule, i) -> (node as above, output) */
+static PyObject *node_next(PyObject *self, PyObject *args) {
+    PyObject *capsule;
+    Py_ssize_t i;
+    size_t output = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "On", &capsule, &i)) return NULL;
+    ctsc_grad_node *n = PyCapsule_GetPointer(capsule, "ctsc_grad_node");
+    PyObject *next = n ? node_take(ctsc_grad_node_next(n, (size_t)i, &output)) : NULL;
+    return next ? Py_BuildValue("Nn", next, (Py_ssize_t)output) : NULL;
+}
+
+static PyObject *node_leaf(PyObject *self, PyObject *capsule) {
+    (void)self;
+    ctsc_grad_node *n = PyCapsule_GetPointer(capsule, "ctsc_grad_node");
+    if (!n) return NULL;
+    ctsc_value *v = ctsc_grad_node_leaf(n);
+    return v ? bind_tensor_take(v) : bind_ref(Py_None);
+}
+
+PyObject *bind_get_grad_fn(PyObject *self, void *unused) {
+    (void)unused;
+    return node_take(ctsc_grad_node_of(((Tensor *)self)->v));
+}
+
 PyMethodDef bind_hook_methods[] = {
     {"_record", record, METH_VARARGS, NULL},
     {"_add_hook", add_hook, METH_VARARGS, NULL},
     {"_remove_hook", remove_hook, METH_O, NULL},
+    {"_push_saved_hooks", push_saved_hooks, METH_VARARGS, NULL},
+    {"_pop_saved_hooks", pop_saved_hooks, METH_NOARGS, NULL},
+    {"_node_next", node_next, METH_VARARGS, NULL},
+    {"_node_leaf", node_leaf, METH_O, NULL},
     {0},
 };

@@ -359,6 +359,10 @@ static PyObject *method_element_size(PyObject *self, PyObject *unused) {
     return PyLong_FromLong(bind_dtype_row((int)ctsc_tensor_dtype(((Tensor *)self)->v))->size);
 }
 
+static PyObject *get_storage_bytes(PyObject *self, void *unused) {
+    (void)unused;
+    return PyLong_FromSize_t(ctsc_tensor_storage_bytes(((Tensor *)self)->v));
+}
 static PyObject *get_dtype(PyObject *self, void *unused) {
     (void)unused;
     return bind_ref(bind_dtype_object((int)ctsc_tensor_dtype(((Tensor *)self)->v)));
@@ -567,6 +571,7 @@ static PyGetSetDef tensor_properties[] = {
     {"dtype", get_dtype, NULL, NULL, NULL},
     {"ndim", get_ndim, NULL, NULL, NULL},
     {"_device_index", get_device_index, NULL, NULL, NULL},
+    {"_storage_bytes", get_storage_bytes, NULL, NULL, NULL},
     {"_writable", get_writable, NULL, NULL, NULL},
     {"requires_grad", bind_get_requires_grad, bind_set_requires_grad, NULL, NULL},
     {"grad", bind_get_grad, bind_set_grad, NULL, NULL},

@@ -452,6 +452,127 @@ static void test_hooks(void **state) {
     end(&w);
 }
 
+/* ---- hooks of saved tensors, and the graph --------------------------------------------------- */
+
+/* Keeps copies, and counts. */
+typedef struct keeper {
+    int packed, unpacked, dropped, freed;
+    bool fails, gives_nothing;
+} keeper;
+
+static ctsc_status keep(void *ctx, const ctsc_value *t, void **packed, ctsc_error *e) {
+    keeper *k = ctx;
+    if (k->fails) return ctsc_error_set(e, CTSC_FAILED, "nothing is kept today"), CTSC_FAILED;
+    k->packed++;
+    *packed = ctsc_value_copy(t);
+    return CTSC_OK;
+}
+
+static ctsc_status fetch(void *ctx, void *packed, ctsc_value **out, ctsc_error *e) {
+    keeper *k = ctx;
+    (void)e;
+    k->unpacked++;
+    *out = k->gives_nothing ? NULL : ctsc_value_copy(packed);
+    return CTSC_OK;
+}
+
+static void forget(void *ctx, void *packed) {
+    ((keeper *)ctx)->dropped++;
+    ctsc_value_free(packed);
+}
+
+static void keeper_free(void *ctx) { ((keeper *)ctx)->freed++; }
+
+static void push(world *w, keeper *k) {
+    ctsc_saved_hooks h = {.size = sizeof h,
+                          .ctx = k,
+                          .pack = keep,
+                          .unpack = fetch,
+                          .drop = forget,
+                          .free = keeper_free};
+    assert_int_equal(ctsc_saved_hooks_push(&h, w->e), CTSC_OK);
+}
+
+static void test_saved_hooks(void **state) {
+    (void)state;
+    world w = begin();
+    keeper k = {0}, inner = {0};
+    ctsc_value *first = NULL;
+    assert_int_equal(ctsc_value_set_requires_grad(w.x, true, w.e), CTSC_OK);
+    ctsc_scope_set_gradients(w.s, true);
+    ctsc_saved_hooks without = {.size = sizeof without, .ctx = &k, .free = keeper_free};
+    assert_int_equal(ctsc_saved_hooks_push(&without, w.e), CTSC_USAGE);
+    assert_int_equal(k.freed, 1);
+    push(&w, &k);
+    push(&w, &inner);
+    ctsc_saved_hooks_pop();
+    assert_int_equal(inner.freed, 1);
+    ctsc_value *y = ctsc_exp(w.s, ctsc_mul(w.s, w.x, w.x)), *sum = ctsc_sum(w.s, y);
+    ctsc_saved_hooks_pop();
+    ctsc_saved_hooks_pop(); /* nothing is left */
+    assert_true(k.packed >= 2 && k.freed == 1);
+    /* a leaf's place is kept beside it: gradients of gradients come back to it */
+    assert_int_equal(ctsc_grad(1, &sum, NULL, 1, &w.x, CTSC_CREATE_GRAPH, NULL, &first, w.e),
+                     CTSC_OK);
+    assert_float_equal(at(first, 0), 2 * at(w.x, 0) * exp(at(w.x, 0) * at(w.x, 0)), 1e-5);
+    ctsc_value *again = ctsc_sum(w.s, first), *second = NULL;
+    assert_int_equal(ctsc_grad(1, &again, NULL, 1, &w.x, 0, NULL, &second, w.e), CTSC_OK);
+    double x = at(w.x, 0);
+    assert_float_equal(at(second, 0), (2 + 4 * x * x) * exp(x * x), 1e-4);
+    ctsc_value_free(first);
+    ctsc_value_free(second);
+    assert_true(k.unpacked >= 2);
+    ctsc_scope_clear(w.s);
+    assert_int_equal(k.dropped, k.packed);
+    assert_int_equal(k.freed, 2); /* nodes held the hooks */
+    push(&w, &k);
+    k.gives_nothing = true;
+    sum = ctsc_sum(w.s, ctsc_mul(w.s, w.x, w.x));
+    assert_int_equal(ctsc_backward(sum, NULL, 0, NULL, w.e), CTSC_USAGE);
+    k.fails = true;
+    assert_null(ctsc_mul(w.s, w.x, w.x));
+    assert_non_null(strstr(ctsc_error_message(ctsc_scope_error(w.s)), "nothing is kept today"));
+    ctsc_saved_hooks_pop();
+    ctsc_scope_clear(w.s);
+    assert_int_equal(k.dropped, k.packed);
+    end(&w);
+}
+
+static void test_graph(void **state) {
+    (void)state;
+    world w = begin();
+    assert_int_equal(ctsc_value_set_requires_grad(w.x, true, w.e), CTSC_OK);
+    ctsc_scope_set_gradients(w.s, true);
+    ctsc_value *y = ctsc_exp(w.s, ctsc_mul(w.s, w.x, w.x));
+    ctsc_grad_node *n = ctsc_grad_node_of(y), *same = ctsc_grad_node_of(y);
+    assert_null(ctsc_grad_node_of(w.x));
+    assert_ptr_equal(ctsc_grad_node_id(n), ctsc_grad_node_id(same));
+    ctsc_grad_node_free(same);
+    ctsc_scope_clear(w.s); /* the handle keeps the graph */
+    assert_null(ctsc_grad_node_leaf(n));
+    assert_int_equal(ctsc_grad_node_edges(n), 1);
+    size_t output = 9;
+    ctsc_grad_node *mul = ctsc_grad_node_next(n, 0, &output);
+    assert_int_equal(output, 0);
+    assert_null(ctsc_grad_node_next(n, 1, &output));
+    char *name = ctsc_grad_node_name(mul);
+    assert_string_equal(name, "MulBackward0");
+    ctsc_string_free(name);
+    ctsc_grad_node_free(n);
+    assert_int_equal(ctsc_grad_node_edges(mul), 2);
+    ctsc_grad_node *leaf = ctsc_grad_node_next(mul, 1, &output);
+    name = ctsc_grad_node_name(leaf);
+    assert_string_equal(name, "AccumulateGrad");
+    ctsc_string_free(name);
+    ctsc_value *v = ctsc_grad_node_leaf(leaf);
+    assert_float_equal(at(v, 2), at(w.x, 2), 0);
+    assert_int_equal(ctsc_grad_node_edges(leaf), 0);
+    ctsc_value_free(v);
+    ctsc_grad_node_free(leaf);
+    ctsc_grad_node_free(mul);
+    end(&w);
+}
+
 int main(void) {
     /* first: it sets the allocator */
     const struct CMUnitTest tests[] = {
@@ -460,6 +581,7 @@ int main(void) {
         cmocka_unit_test(test_modes),         cmocka_unit_test(test_state),
         cmocka_unit_test(test_operators),     cmocka_unit_test(test_history),
         cmocka_unit_test(test_set_data),      cmocka_unit_test(test_random_of_a_scope),
-        cmocka_unit_test(test_own_gradients), cmocka_unit_test(test_hooks)};
+        cmocka_unit_test(test_own_gradients), cmocka_unit_test(test_hooks),
+        cmocka_unit_test(test_saved_hooks),   cmocka_unit_test(test_graph)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@ Operators and recorded programs leave a graph behind where gradients are enabled
 is the thread's.
 """
 import functools
+import weakref
 
 from .. import _C
 
@@ -188,25 +189,51 @@ def _grad_of_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, all
 
 
 class Node:
-    """What made a tensor: its name, as PyTorch has it, is that of its class."""
+    """What made a tensor, or (AccumulateGrad) the end of the graph at a leaf: its name, as PyTorch has it, is that of its class. The graph is the library's own: an operator
+    that PyTorch composes of others (linear) may be one node, and a node of several operators' parts (a program) has no parts."""
 
-    __slots__ = ()
+    __slots__ = ("_handle", "_edges", "metadata", "__weakref__")
 
     def name(self):
         return type(self).__name__
+
+    @property
+    def next_functions(self):
+        """((node or None, which of its outputs), ...) by input"""
+        return tuple((made if made is None else node(made), output) for made, output in (_C._node_next(self._handle, i) for i in range(self._edges)))
+
+    def register_hook(self, hook):
+        raise NotImplementedError("hooks of nodes: Tensor.register_hook sees the gradient of a tensor that the node made")
+
+    register_prehook = register_hook
 
     def __repr__(self):
         return "<%s object at 0x%x>" % (type(self).__name__, id(self))
 
 
-_nodes = {}
+class AccumulateGrad(Node):
+    __slots__ = ()
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    variable = property(lambda self: _C._node_leaf(self._handle))
 
 
-def node(name):
-    name = "ViewBackward0" if name in ("ReshapeBackward0", "FlattenBackward0") else name # a view where that is possible
-    if name not in _nodes:
-        _nodes[name] = type(name, (Node,), {"__slots__": (), "__module__": __name__})
-    return _nodes[name]()
+_kinds, _nodes = {"AccumulateGrad": AccumulateGrad}, weakref.WeakValueDictionary()
+
+
+def node(known):
+    """The object of what the extension tells of a node; the same one as long as somebody has it."""
+    handle, key, name, edges = known
+    found = _nodes.get(key)
+    if found is None:
+        name = "ViewBackward0" if name in ("ReshapeBackward0", "FlattenBackward0") else name # a view where that is possible
+        if name not in _kinds:
+            _kinds[name] = type(name, (Node,), {"__slots__": (), "__module__": __name__})
+        found = _nodes[key] = _kinds[name]()
+        found._handle, found._edges, found.metadata = handle, edges, {}
+    return found
 
 
 class _Functional:

@@ -1,24 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""graph.py - torch.autograd.graph: what is saved for backward passes is in memory that stays."""
+"""graph.py - torch.autograd.graph: the graph that backward passes walk, and how what is saved for them is kept."""
 import contextlib
+import threading
 
+from .. import _C
 from . import Node, no_grad
 
-
-@contextlib.contextmanager
-def save_on_cpu(pin_memory=False, device_type="cuda"):
-    """On the CPU it is already."""
-    yield
+_off = threading.local() # why hooks of saved tensors are refused
 
 
 class saved_tensors_hooks:
+    """Within the block pack_hook makes something of each tensor that is saved for a backward pass, and unpack_hook the tensor of it when a pass uses it. What programs
+    (ctsc.load, ctsc.script) save is theirs."""
+
     def __init__(self, pack_hook, unpack_hook):
-        raise NotImplementedError("hooks of saved tensors: the library saves them where Python does not see it")
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        why = getattr(_off, "why", None)
+        if why is not None:
+            raise RuntimeError(why)
+        _C._push_saved_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exception):
+        _C._pop_saved_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """What is on a device is kept on the CPU until a pass uses it."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))
 
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message):
-    yield
+    """Who sets hooks of saved tensors within the block gets the message."""
+    before = getattr(_off, "why", None)
+    _off.why = error_message
+    try:
+        yield
+    finally:
+        _off.why = before
 
 
 @contextlib.contextmanager
@@ -67,7 +90,6 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 def increment_version(tensor):
     """As if the tensor had been written."""
-    from .. import _C
     for t in (tensor,) if isinstance(tensor, _C.Tensor) else tensor:
         with no_grad():
             t.detach().zero_() if not t.numel() else t.detach().view(-1)[:0].zero_()

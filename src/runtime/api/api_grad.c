@@ -78,15 +78,10 @@ bool ctsc_value_is_leaf(const ctsc_value *t) {
 }
 
 char *ctsc_value_grad_fn(const ctsc_value *t) {
-    grad_edge e;
-    diag d = {0};
-    if (ctsc_value_is_leaf(t) || autograd_edge(&d, t->v.u.tensor, &e) != CTSC_OK || !e.fn)
-        return diag_clear(&d), NULL;
-    char name[128], *out;
-    grad_node_name(e.fn, name, sizeof name);
-    size_t n = strlen(name) + 1;
-    if ((out = mem_alloc(n))) memcpy(out, name, n);
-    return out;
+    ctsc_grad_node *n = ctsc_grad_node_of(t);
+    char *name = n ? ctsc_grad_node_name(n) : NULL;
+    ctsc_grad_node_free(n);
+    return name;
 }
 
 ctsc_value *ctsc_value_grad(const ctsc_value *t) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * api_gradient.c - the part of ctsc.h about gradients that are the user's own: functions that the
- * library records with their gradients, and hooks.
+ * library records with their gradients, hooks on gradients and on what is saved, and the graph.
  *
  * A function that was recorded is a node like any other (GRAD_CALL): its inputs' edges, the shapes
  * of its results, and what it saved, which the node keeps as it does for operators: with versions,
@@ -31,9 +31,9 @@ struct ctsc_hook {
 enum { OWN_MAX = 4096 }; /* inputs, outputs and saved tensors of a function */
 
 /* What the user's function said, as the failure of the pass. */
-static ctsc_status own_fail(op_ctx *cx, ctsc_status s, const char *name, ctsc_error *said) {
+static ctsc_status own_fail(diag *d, ctsc_status s, const char *name, ctsc_error *said) {
     const char *text = diag_message(&said->d);
-    diag_fail(cx->diag, s, "%s: %s", name, *text ? text : ctsc_status_text(s));
+    diag_fail(d, s, "%s: %s", name, *text ? text : ctsc_status_text(s));
     diag_clear(&said->d);
     return s;
 }
@@ -82,7 +82,7 @@ static ctsc_status own_backward(op_ctx *cx, grad_node *n, tensor *const *grads, 
                                .ninputs = nout,
                                .create_graph = create_graph};
     if (s == CTSC_OK && (s = c->g.fn(c->g.ctx, &call, made, &said)) != CTSC_OK)
-        own_fail(cx, s, c->name, &said);
+        own_fail(cx->diag, s, c->name, &said);
     for (size_t i = 0; i < nout && made; i++) out[i] = own_tensor(cx, c->name, made[i], &s);
     for (size_t i = 0; i < given && room; i++) value_unref(room[i].v);
     mem_free(room);
@@ -210,7 +210,7 @@ static ctsc_status hook_run(grad_hook *h, op_ctx *cx, tensor *g, bool create_gra
     ctsc_value *made = NULL;
     ctsc_error said = {{0}};
     ctsc_status s = own->fn(own->ctx, &given, create_graph ? CTSC_CREATE_GRAPH : 0, &made, &said);
-    if (s != CTSC_OK) return own_fail(cx, s, "a hook failed", &said);
+    if (s != CTSC_OK) return own_fail(cx->diag, s, "a hook failed", &said);
     *out = own_tensor(cx, "a hook", made, &s);
     return s;
 }
@@ -241,3 +241,125 @@ void ctsc_hook_remove(ctsc_hook *h) {
 }
 
 void ctsc_hook_free(ctsc_hook *h) { grad_hook_unref(h ? &h->h : NULL); }
+
+/* ---- hooks of saved tensors ------------------------------------------------------------------ */
+
+typedef struct own_packer {
+    grad_packer p; /* what nodes see */
+    ctsc_saved_hooks h;
+} own_packer;
+
+static ctsc_status packer_pack(grad_packer *p, diag *d, tensor *t, void **out) {
+    const ctsc_saved_hooks *h = &((own_packer *)p)->h;
+    struct ctsc_value given = {.v = {.tag = V_TENSOR, .u.tensor = t}};
+    ctsc_error said = {{0}};
+    ctsc_status s = h->pack(h->ctx, &given, out, &said);
+    return s == CTSC_OK ? s : own_fail(d, s, "a hook of a saved tensor failed", &said);
+}
+
+static ctsc_status packer_unpack(grad_packer *p, diag *d, void *packed, tensor **out) {
+    const ctsc_saved_hooks *h = &((own_packer *)p)->h;
+    ctsc_value *made = NULL;
+    ctsc_error said = {{0}};
+    ctsc_status s = h->unpack(h->ctx, packed, &made, &said);
+    if (s != CTSC_OK) return own_fail(d, s, "a hook of a saved tensor failed", &said);
+    if (made && made->v.tag == V_TENSOR) *out = tensor_ref(made->v.u.tensor);
+    else s = diag_fail(d, CTSC_USAGE, "a hook of a saved tensor gave no tensor back");
+    ctsc_value_free(made);
+    return s;
+}
+
+static void packer_drop(grad_packer *p, void *packed) {
+    const ctsc_saved_hooks *h = &((own_packer *)p)->h;
+    if (h->drop) h->drop(h->ctx, packed);
+}
+
+static void packer_free(grad_packer *p) {
+    const ctsc_saved_hooks *h = &((own_packer *)p)->h;
+    if (h->free) h->free(h->ctx);
+    mem_free(p);
+}
+
+ctsc_status ctsc_saved_hooks_push(const ctsc_saved_hooks *given, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_saved_hooks h = {0};
+    ctsc_status s = api_given(d, given, "the hooks");
+    if (s != CTSC_OK) return api_leave(e, &own, s);
+    memcpy(&h, given, given->size < sizeof h ? given->size : sizeof h);
+    own_packer *p = h.pack && h.unpack ? mem_zalloc(sizeof *p) : NULL;
+    if (!p) {
+        s = h.pack && h.unpack ? diag_no_memory(d)
+                               : diag_fail(d, CTSC_USAGE, "hooks need pack and unpack");
+        if (h.free) h.free(h.ctx);
+        return api_leave(e, &own, s);
+    }
+    *p = (own_packer){.p = {.pack = packer_pack,
+                            .unpack = packer_unpack,
+                            .drop = packer_drop,
+                            .free = packer_free,
+                            .outer = grad_packer_current},
+                      .h = h};
+    atomic_init(&p->p.refs, 1);
+    grad_packer_current = &p->p;
+    return api_leave(e, &own, CTSC_OK);
+}
+
+void ctsc_saved_hooks_pop(void) {
+    grad_packer *p = grad_packer_current;
+    if (!p) return;
+    grad_packer_current = p->outer;
+    grad_packer_unref(p);
+}
+
+/* ---- the graph ------------------------------------------------------------------------------- */
+
+struct ctsc_grad_node {
+    grad_edge e; /* its fn, or its leaf */
+};
+
+static ctsc_grad_node *node_of_edge(grad_edge e) {
+    ctsc_grad_node *n = e.fn || e.leaf ? mem_alloc(sizeof *n) : NULL;
+    if (n) n->e = grad_edge_ref(e);
+    return n;
+}
+
+ctsc_grad_node *ctsc_grad_node_of(const ctsc_value *t) {
+    grad_edge e = {0};
+    diag d = {0};
+    if (ctsc_value_is_leaf(t) || autograd_edge(&d, t->v.u.tensor, &e) != CTSC_OK)
+        e = (grad_edge){0};
+    diag_clear(&d);
+    return node_of_edge(e);
+}
+
+void ctsc_grad_node_free(ctsc_grad_node *n) {
+    if (n) grad_edge_unref(&n->e);
+    mem_free(n);
+}
+
+const void *ctsc_grad_node_id(const ctsc_grad_node *n) {
+    return n->e.fn ? (const void *)n->e.fn : n->e.leaf;
+}
+
+char *ctsc_grad_node_name(const ctsc_grad_node *n) {
+    char name[128] = "AccumulateGrad";
+    if (n->e.fn) grad_node_name(n->e.fn, name, sizeof name);
+    char *out = mem_alloc(strlen(name) + 1);
+    return out ? strcpy(out, name) : NULL;
+}
+
+size_t ctsc_grad_node_edges(const ctsc_grad_node *n) {
+    return n->e.fn ? (size_t)n->e.fn->ninputs : 0;
+}
+
+ctsc_grad_node *ctsc_grad_node_next(const ctsc_grad_node *n, size_t i, size_t *output) {
+    if (i >= ctsc_grad_node_edges(n)) return NULL;
+    grad_edge e = n->e.fn->edges[i];
+    *output = e.fn ? (size_t)e.output : 0;
+    return node_of_edge(e);
+}
+
+ctsc_value *ctsc_grad_node_leaf(const ctsc_grad_node *n) {
+    tensor *t = n->e.leaf;
+    return t ? api_wrap_take(value_tensor_take(tensor_ref(t))) : NULL;
+}

@@ -305,6 +305,10 @@ void *ctsc_tensor_data(const ctsc_value *t) {
     return api_tensor(t) && tensor_device(api_tensor(t)) == DEVICE_HOST ? tensor_data(api_tensor(t))
                                                                         : NULL;
 }
+
+size_t ctsc_tensor_storage_bytes(const ctsc_value *t) {
+    return api_tensor(t) ? api_tensor(t)->storage->nbytes : 0;
+}
 bool ctsc_tensor_is_contiguous(const ctsc_value *t) {
     return api_tensor(t) && tensor_is_contiguous(api_tensor(t));
 }

@@ -46,6 +46,17 @@ typedef struct grad_shape {
     const int64_t *sizes;
 } grad_shape;
 
+/* How tensors that are saved are kept while a thread has hooks for that. Counted: by the thread,
+ * and by each tensor that is kept so. */
+typedef struct grad_packer {
+    atomic_int refs;
+    struct grad_packer *outer; /* of the thread, before this one came */
+    ctsc_status (*pack)(struct grad_packer *p, diag *d, tensor *t, void **out);
+    ctsc_status (*unpack)(struct grad_packer *p, diag *d, void *packed, tensor **out);
+    void (*drop)(struct grad_packer *p, void *packed);
+    void (*free)(struct grad_packer *p);
+} grad_packer;
+
 /* Something a derivative needs. Of a tensor: its elements as they were at `version`, and its
  * place in the graph. */
 typedef struct grad_saved {
@@ -60,6 +71,8 @@ typedef struct grad_saved {
     bool is_tensor, is_list;
     bool of_result; /* output `output` of the node itself, which it must not hold */
     int output;
+    grad_packer *packer; /* v is what it makes of `packed`; NULL: v is v */
+    void *packed;
 } grad_saved;
 
 typedef enum grad_kind {
@@ -203,6 +216,10 @@ ctsc_status grad_node_set_input(diag *d, grad_node *n, int i, tensor *t);
 /* Saves a value; a tensor with its version and where its gradient goes. */
 ctsc_status grad_save(diag *d, grad_saved *s, value v);
 void grad_saved_clear(grad_saved *s);
+/* The thread's hooks of saved tensors, if it has any, keep what s has saved, x. */
+ctsc_status grad_pack(diag *d, grad_saved *s, tensor *x);
+extern _Thread_local grad_packer *grad_packer_current;
+void grad_packer_unref(grad_packer *p);
 /* What was saved, for use: a reference. Fails where it has been written since. taped: with its
  * place in the graph, else without. */
 ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out);

@@ -236,9 +236,8 @@ static ctsc_status backward_saved_list(const backward *b, grad_node *n, grad_sav
     *out = value_list_take(l);
     for (int i = 1; i <= s->count; i++) {
         value v = value_none();
-        ctsc_status st = s[i].v.tag == V_TENSOR
-                             ? grad_unsave(b->cx->diag, n, &s[i], b->r->create_graph, &v)
-                             : CTSC_OK;
+        ctsc_status st = s[i].is_tensor ? grad_unsave(b->cx->diag, n, &s[i], b->r->create_graph, &v)
+                                        : CTSC_OK;
         if (st == CTSC_OK && !list_append_take(l, v)) st = diag_no_memory(b->cx->diag);
         if (st == CTSC_OK) continue;
         value_set(out, value_none());

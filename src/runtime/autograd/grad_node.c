@@ -91,10 +91,20 @@ void grad_edge_unref(grad_edge *e) {
     tensor_unref(gone.leaf);
 }
 
+_Thread_local grad_packer *grad_packer_current;
+
+void grad_packer_unref(grad_packer *p) {
+    if (p && atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) == 1) p->free(p);
+}
+
 void grad_saved_clear(grad_saved *s) {
     value v = s->v;
+    grad_packer *p = s->packer;
     s->v = value_none();
+    s->packer = NULL;
     value_unref(v);
+    if (p) p->drop(p, s->packed);
+    grad_packer_unref(p);
     grad_edge_unref(&s->edge);
 }
 
@@ -159,6 +169,23 @@ ctsc_status grad_save(diag *d, grad_saved *s, value v) {
     return CTSC_OK;
 }
 
+/* A leaf's gradient goes to the leaf, whatever its elements are kept as. What is captured is a
+ * program's, whose tensors nobody sees. */
+ctsc_status grad_pack(diag *d, grad_saved *s, tensor *x) {
+    grad_packer *p = grad_packer_current;
+    grad_edge e = {0};
+    void *packed = NULL;
+    if (!p || capture_current) return CTSC_OK;
+    if (!s->of_result && !s->edge.fn) TRY(autograd_edge(d, x, &e));
+    TRY(p->pack(p, d, x, &packed));
+    if (e.leaf) s->edge = grad_edge_ref(e);
+    value_set(&s->v, value_none());
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    s->packer = p;
+    s->packed = packed;
+    return CTSC_OK;
+}
+
 /* "torch.FloatTensor [2, 3]" */
 static void grad_describe(const tensor *t, strbuf *out) {
     sb_printf(out, "[torch.%sTensor ", dtype_table[t->dtype].ir_name);
@@ -188,31 +215,51 @@ static ctsc_status grad_refuse_changed(diag *d, const grad_node *n, const grad_s
     return st;
 }
 
+/* t's elements, as output `output` of fn. */
+static ctsc_status grad_place(diag *d, tensor *t, grad_node *fn, int output, value *out) {
+    tensor *placed;
+    TRY(tensor_alias(d, t, &placed));
+    capture_alias(t, placed);
+    placed->requires_grad = false;
+    autograd_meta *m = fn ? autograd_meta_of(d, placed) : NULL;
+    if (fn && !m) {
+        tensor_unref(placed);
+        return d->status;
+    }
+    if (fn) {
+        m->made_by = (grad_edge){.fn = grad_node_ref(fn), .output = output};
+        placed->requires_grad = true;
+    }
+    *out = value_tensor_take(placed);
+    return CTSC_OK;
+}
+
+static ctsc_status grad_unpack(diag *d, grad_node *n, const grad_saved *s, bool taped, value *out) {
+    tensor *t;
+    TRY(s->packer->unpack(s->packer, d, s->packed, &t));
+    ctsc_status st = CTSC_OK;
+    if (taped && s->edge.leaf) *out = value_tensor_take(tensor_ref(s->edge.leaf));
+    else if (s->of_result) st = grad_place(d, t, taped ? n : NULL, s->output, out);
+    else st = grad_place(d, t, taped ? s->edge.fn : NULL, s->edge.output, out);
+    tensor_unref(t);
+    return st;
+}
+
 ctsc_status grad_unsave(diag *d, grad_node *n, grad_saved *s, bool taped, value *out) {
     *out = value_none();
+    if (s->packer) return grad_unpack(d, n, s, taped, out);
     if (!s->is_tensor || s->v.tag != V_TENSOR) {
         *out = value_ref(s->v);
         return CTSC_OK;
     }
-    tensor *t = s->v.u.tensor, *placed;
+    tensor *t = s->v.u.tensor;
     if (t->storage->version != s->version) return grad_refuse_changed(d, n, s);
     grad_node *fn = s->of_result ? n : s->edge.fn;
     if (!taped || !fn) {
         *out = value_ref(s->v);
         return CTSC_OK;
     }
-    TRY(tensor_alias(d, t, &placed));
-    capture_alias(t, placed);
-    autograd_meta *m = autograd_meta_of(d, placed);
-    if (!m) {
-        tensor_unref(placed);
-        return d->status;
-    }
-    m->made_by = (grad_edge){.fn = grad_node_ref(fn),
-                             .output = s->of_result ? s->output : s->edge.output};
-    placed->requires_grad = true;
-    *out = value_tensor_take(placed);
-    return CTSC_OK;
+    return grad_place(d, t, fn, s->of_result ? s->output : s->edge.output, out);
 }
 
 void grad_node_release_saved(grad_node *n) {
@@ -244,7 +291,10 @@ static ctsc_status record_save(diag *d, grad_node *n, const grad_record *r, int 
     tensor *t = r->saved[i], *elements;
     int output = 0;
     while (output < r->noutputs && r->outputs[output] != t) output++;
-    if (output == r->noutputs) return grad_save(d, &n->saved[i], (value){V_TENSOR, {.tensor = t}});
+    if (output == r->noutputs) {
+        TRY(grad_save(d, &n->saved[i], (value){V_TENSOR, {.tensor = t}}));
+        return grad_pack(d, &n->saved[i], t);
+    }
     TRY(tensor_alias(d, t, &elements));
     elements->requires_grad = false;
     n->saved[i] = (grad_saved){.v = value_tensor_take(elements),
@@ -252,7 +302,7 @@ static ctsc_status record_save(diag *d, grad_node *n, const grad_record *r, int 
                                .of_result = record_has_history(r, output),
                                .output = output,
                                .version = t->storage->version};
-    return CTSC_OK;
+    return grad_pack(d, &n->saved[i], elements);
 }
 
 static ctsc_status record_fill(diag *d, grad_node *n, const grad_record *r) {

@@ -233,7 +233,7 @@ static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, gra
         s->is_tensor = s->of_result = true;
         s->output = output;
         s->version = x->storage->version;
-        return CTSC_OK;
+        return grad_pack(d, s, elements);
     }
     if (p.need == NEED_ARG && t->rule->in_place && !p.index) {
         value given[2] = {{.tag = V_TENSOR, .u.tensor = x}, value_none()}, copied;
@@ -249,9 +249,10 @@ static ctsc_status tape_save_tensor(const tape *t, grad_saved *s, tensor *x, gra
         s->version = copy->storage->version;
         TRY(autograd_edge(d, x, &e));
         if (e.fn) s->edge = grad_edge_ref(e);
-        return CTSC_OK;
+        return grad_pack(d, s, copy);
     }
-    return grad_save(d, s, (value){.tag = V_TENSOR, .u.tensor = x});
+    TRY(grad_save(d, s, (value){.tag = V_TENSOR, .u.tensor = x}));
+    return grad_pack(d, s, x);
 }
 
 static ctsc_status tape_save(const tape *t, grad_node *n, int *at, grad_param p) {
