@@ -193,7 +193,8 @@ typedef enum ctsc_dtype {
     CTSC_FLOAT8_E4M3FNUZ = 26,
     CTSC_UINT16 = 27,
     CTSC_UINT32 = 28,
-    CTSC_UINT64 = 29
+    CTSC_UINT64 = 29,
+    CTSC_FLOAT8_E8M0FNU = 44
 } ctsc_dtype;
 
 CTSC_API void ctsc_value_free(ctsc_value *v);              /* v may be NULL */

@@ -25,7 +25,7 @@ uint8, int8, int16, int32, int64 = _C.uint8, _C.int8, _C.int16, _C.int32, _C.int
 float16, float32, float64, bfloat16 = _C.float16, _C.float32, _C.float64, _C.bfloat16
 complex64, complex128 = _C.complex64, _C.complex128
 qint8, quint8, qint32, quint4x2, quint2x4 = _C.qint8, _C.quint8, _C.qint32, _C.quint4x2, _C.quint2x4
-# Named in programs; tensors of these are refused.
+# Stored and converted, not computed with; complex32, and floats of four bits, are named only.
 complex32, chalf, uint16, uint32, uint64 = _C.complex32, _C.complex32, _C.uint16, _C.uint32, _C.uint64
 float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz = _C.float8_e4m3fn, _C.float8_e5m2, _C.float8_e4m3fnuz, _C.float8_e5m2fnuz
 float8_e8m0fnu, float4_e2m1fn_x2 = _C.float8_e8m0fnu, _C.float4_e2m1fn_x2

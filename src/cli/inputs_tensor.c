@@ -47,6 +47,7 @@ static const struct tensor_dtype {
     {"float8_e5m2", NULL, CTSC_FLOAT8_E5M2, CTSC_FLOAT32, 1},
     {"float8_e4m3fnuz", NULL, CTSC_FLOAT8_E4M3FNUZ, CTSC_FLOAT32, 1},
     {"float8_e5m2fnuz", NULL, CTSC_FLOAT8_E5M2FNUZ, CTSC_FLOAT32, 1},
+    {"float8_e8m0fnu", NULL, CTSC_FLOAT8_E8M0FNU, CTSC_FLOAT32, 1},
     {"uint16", "u16", CTSC_UINT16, CTSC_INT32, 1},
     {"uint32", "u32", CTSC_UINT32, CTSC_INT64, 1},
     {"uint64", "u64", CTSC_UINT64, CTSC_INT64, 1},

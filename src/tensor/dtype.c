@@ -21,6 +21,7 @@ const dtype_info dtype_table[DT_COUNT] = {
 #undef DTYPE_ROW
     /* numbers of PyTorch's that are no dtype here: names that no text has */
     [DT_COMPUTED... DT_FLOAT8_E5M2 - 1] = {"\1", "\1", "\1", 0},
+    [DT_UINT64 + 1 ... DT_FLOAT8_E8M0FNU - 1] = {"\1", "\1", "\1", 0},
 };
 
 #define DTYPE_CHECK(e, id, size, ir, torch, storage, ctype)                                        \
@@ -50,6 +51,7 @@ const char *dtype_cpp_name(dtype d) {
         [DT_FLOAT8_E4M3FN] = "c10::Float8_e4m3fn",
         [DT_FLOAT8_E5M2FNUZ] = "c10::Float8_e5m2fnuz",
         [DT_FLOAT8_E4M3FNUZ] = "c10::Float8_e4m3fnuz",
+        [DT_FLOAT8_E8M0FNU] = "c10::Float8_e8m0fnu",
         [DT_UINT16] = "short unsigned int",
         [DT_UINT32] = "unsigned int",
         [DT_UINT64] = "long unsigned int",
@@ -167,9 +169,22 @@ static const float8_format float8_formats[] = {
     {3, 8, 0x7f, 0x80, 0x80},  /* e4m3fnuz */
 };
 
+/* e8m0fnu is the exponent of a float and nothing else: no sign, no zero, the last code is NaN. */
+static float float8_exponent_to_float(uint8_t code) {
+    return float_of_bits(code == 0xff ? 0x7fc00000u : code ? (uint32_t)code << 23 : 0x400000u);
+}
+
+/* To the nearest; in the middle up, but down from below the smallest normal float. */
+static uint8_t float8_exponent_from_float(float x) {
+    uint32_t u = float_bits(x) & 0x7fffffffu, code = u >> 23;
+    if (code < 0xff && (u & 0x400000u) && (code || (u & 0x3fffffu))) code++;
+    return (uint8_t)code;
+}
+
 /* The exponent's bits, seen as a float's, are too small by the difference of the biases: a product
  * puts that right, for subnormal numbers as well. */
 float float8_to_float(dtype d, uint8_t code) {
+    if (d == DT_FLOAT8_E8M0FNU) return float8_exponent_to_float(code);
     const float8_format *f = &float8_formats[d - DT_FLOAT8_E5M2];
     uint32_t magnitude = code & 0x7fu, sign = (uint32_t)(code & 0x80u) << 24;
     if (f->nan == 0x80 ? code == 0x80 : magnitude > f->largest)
@@ -179,6 +194,7 @@ float float8_to_float(dtype d, uint8_t code) {
 }
 
 uint8_t float8_from_float(dtype d, float x) {
+    if (d == DT_FLOAT8_E8M0FNU) return float8_exponent_from_float(x);
     const float8_format *f = &float8_formats[d - DT_FLOAT8_E5M2];
     uint32_t u = float_bits(x), sign = f->nan == 0x80 ? 0 : u >> 24 & 0x80u;
     uint32_t shift = 23 - f->mantissa, least = (128u - f->bias) << 23, code;

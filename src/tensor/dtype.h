@@ -36,7 +36,8 @@
     X(FLOAT8_E4M3FNUZ, 26, 1, "Float8_e4m3fnuz", "float8_e4m3fnuz", "Float8_e4m3fnuzStorage", uint8_t) \
     X(UINT16,        27, 2,    "UInt16",        "uint16",        "UInt16Storage",       uint16_t)  \
     X(UINT32,        28, 4,    "UInt32",        "uint32",        "UInt32Storage",       uint32_t)  \
-    X(UINT64,        29, 8,    "UInt64",        "uint64",        "UInt64Storage",       uint64_t)
+    X(UINT64,        29, 8,    "UInt64",        "uint64",        "UInt64Storage",       uint64_t)  \
+    X(FLOAT8_E8M0FNU, 44, 1,  "Float8_e8m0fnu", "float8_e8m0fnu", "Float8_e8m0fnuStorage", uint8_t)
 /* clang-format on */
 
 typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
@@ -70,7 +71,7 @@ static inline size_t dtype_size(dtype d) { return dtype_table[d].size; }
 static inline bool dtype_valid(int64_t d) { return d >= 0 && d < DT_COUNT && dtype_table[d].size; }
 static inline bool dtype_is_stored(dtype d) { return d >= DT_COMPUTED; }
 static inline bool dtype_is_float8(dtype d) {
-    return d >= DT_FLOAT8_E5M2 && d <= DT_FLOAT8_E4M3FNUZ;
+    return (d >= DT_FLOAT8_E5M2 && d <= DT_FLOAT8_E4M3FNUZ) || d == DT_FLOAT8_E8M0FNU;
 }
 /* of those */
 static inline bool dtype_is_unsigned(dtype d) { return d >= DT_UINT16 && d <= DT_UINT64; }

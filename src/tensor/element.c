@@ -130,7 +130,8 @@ void dtype_store_int(dtype dt, void *p, int64_t v) {
     case DT_FLOAT8_E5M2:
     case DT_FLOAT8_E4M3FN:
     case DT_FLOAT8_E5M2FNUZ:
-    case DT_FLOAT8_E4M3FNUZ: element_store_narrow(dt, p, (float)v); break;
+    case DT_FLOAT8_E4M3FNUZ:
+    case DT_FLOAT8_E8M0FNU: element_store_narrow(dt, p, (float)v); break;
     default: dtype_store_float(dt, p, (double)v);
     }
 }
@@ -143,7 +144,8 @@ void dtype_store_float(dtype dt, void *p, double v) {
     case DT_FLOAT8_E5M2:
     case DT_FLOAT8_E4M3FN:
     case DT_FLOAT8_E5M2FNUZ:
-    case DT_FLOAT8_E4M3FNUZ: element_store_narrow(dt, p, (float)v); break;
+    case DT_FLOAT8_E4M3FNUZ:
+    case DT_FLOAT8_E8M0FNU: element_store_narrow(dt, p, (float)v); break;
     case DT_FLOAT64: {
         ELEMENT_STORE(double, v)
         break;

@@ -380,6 +380,21 @@ class Stored(nn.Module):
         return tuple(results)
 
 
+@case(lambda: (r(2, 8),))
+class Exponents(nn.Module):
+    """Scales that are exponents alone, as blocks of 8-bit floats have them."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.tensor([0.25, 1.5, 6e-39, 3.0]).to(torch.float8_e8m0fnu))
+
+    def forward(self, x):
+        s = self.scale.to(torch.float32).repeat_interleave(4).view(2, 8)
+        most = x.view(2, 2, 4).abs().amax(-1).to(torch.float8_e8m0fnu)
+        codes = most.view(torch.uint8)
+        return x * s, most, codes, codes.view(torch.float8_e8m0fnu).float(), torch.cat([most.flatten(), self.scale]), most == self.scale.view(2, 2)
+
+
 @case(lambda: (r(5, 32), torch.ones(5, 1) * 0.5))
 class ScaledProduct(nn.Module):
     """Layers of 8-bit floats as torchao exports them."""

@@ -21,7 +21,7 @@ import networks  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICKED = ["MutatedBuffer", "MutatedBuffer:decomposed", "MutatedInput:decomposed", "TrainingNorm:decomposed", "Tied", "Trees", "DynamicTwo", "DerivedDim", "Unbacked", "Cond", "CondShape",
           "While", "Map", "Scan", "AssociativeScan", "Autocast", "NoGrad", "Scalars", "Constants", "FakeQuantised", "EvenDim",
-          "VmapNested", "GenericScan", "HeadsMask:decomposed", "Strides:decomposed", "Stored", "ScaledProduct"]
+          "VmapNested", "GenericScan", "HeadsMask:decomposed", "Strides:decomposed", "Stored", "ScaledProduct", "Exponents"]
 
 
 def saved(value):

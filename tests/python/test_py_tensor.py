@@ -256,6 +256,7 @@ def test_stored_dtypes():
     with pytest.raises(RuntimeError, match="Promotion for Float8 Types is not supported, attempted to promote Float8_e5m2 and Float"):
         ctsc.ones(2).to(ctsc.float8_e5m2) + ctsc.ones(2)
     assert ctsc.tensor([1000.0, -1000.0]).to(ctsc.float8_e4m3fn).tolist() == [448.0, -448.0]
+    assert ctsc.tensor([0.25, 3.0, -1.4]).to(ctsc.float8_e8m0fnu).tolist() == [0.25, 4.0, 1.0]
     assert ctsc.tensor([-1]).to(ctsc.uint64).tolist() == [2**64 - 1]
 
 

@@ -97,12 +97,12 @@ static void test_unaligned(void **state) {
 
 static void test_types(void **state) {
     (void)state;
-    static const char *const names[] = {"F8_E8M0", "F16X", "F4", "F8_E4M3",
-                                        "F8_E5M2", "U16",  "U64"};
-    static const int bytes[] = {4, 3, 2, 4, 4, 8, 32};
+    static const char *const names[] = {"F6_E2M3", "F16X", "F4",  "F8_E4M3",
+                                        "F8_E5M2", "U16",  "U64", "F8_E8M0"};
+    static const int bytes[] = {3, 3, 2, 4, 4, 8, 32, 4};
     static const ctsc_dtype known[] = {CTSC_FLOAT8_E4M3FN, CTSC_FLOAT8_E5M2, CTSC_UINT16,
-                                       CTSC_UINT64};
-    for (int i = 0; i < 7; i++) {
+                                       CTSC_UINT64, CTSC_FLOAT8_E8M0FNU};
+    for (int i = 0; i < 8; i++) {
         char header[200], message[100];
         snprintf(header, sizeof header,
                  "{\"w\":{\"dtype\":\"%s\",\"shape\":[4],\"data_offsets\":[0,%d]}}", names[i],

@@ -32,6 +32,7 @@ static const struct {
     {CTSC_FLOAT8_E4M3FN, "float8_e4m3fn", 1},
     {CTSC_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", 1},
     {CTSC_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", 1},
+    {CTSC_FLOAT8_E8M0FNU, "float8_e8m0fnu", 1},
     {CTSC_UINT16, "uint16", 2},
     {CTSC_UINT32, "uint32", 4},
     {CTSC_UINT64, "uint64", 8},

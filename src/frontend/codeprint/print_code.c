@@ -390,6 +390,9 @@ static void code_reset(code_printer *p) {
     ptrmap_free(&p->split);
     strmap_free(&p->used);
     vec_free(&p->bodies);
+    alias_free(p->aliases);
+    p->aliases = NULL;
+    p->graph = NULL;
 }
 
 void code_printer_free(code_printer *p) {
@@ -444,6 +447,7 @@ void code_print_function(code_printer *p, function *f, bool self_type) {
                   "function '%s': its graph does not have the arguments of its schema", f->name);
         return;
     }
+    p->graph = f->graph;
     code_print_signature(p, f, self_type);
     p->level++;
     code_print_body(p, f->graph->root);

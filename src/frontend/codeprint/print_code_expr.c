@@ -381,8 +381,33 @@ static void code_put_ours(code_printer *p, code_text *t, const node *n) {
     code_put_values(p, t, n->inputs.len, n->inputs.data, "(", ")");
 }
 
-static void code_put_call(code_printer *p, code_text *t, const node *n) {
+/* Would an overload that is asked before this one take an int for a list of ints there?
+ * torch.view(x, 0) is a view of size 0, and torch.view(x, dtype=0) one as bytes. */
+static bool code_needs_name(const op *o, const op *const *all, int count, int i) {
+    if (i >= o->schema->nargs || o->schema->args[i].type->kind != T_INT) return false;
+    for (int k = 0; k < count && all[k] != o; k++) {
+        const schema *s = all[k]->schema;
+        if (i < s->nargs && s->args[i].type->kind == T_LIST &&
+            type_elem(s->args[i].type)->kind == T_INT &&
+            strcmp(s->args[i].name, o->schema->args[i].name))
+            return true;
+    }
+    return false;
+}
+
+/* TorchScript finds no view of another dtype; it does find the copy, which is the same where
+ * nobody writes. */
+static const char *code_call_name(code_printer *p, const node *n) {
     const char *name = node_kind_text(n);
+    if (!node_is_overload(n, SYM_VIEW_DTYPE) || !p->graph) return name;
+    if (!p->aliases && !(p->aliases = alias_new(p->graph))) code_no_memory(p);
+    bool written = !p->aliases || alias_ever_written(p->aliases, n->inputs.data[0]) ||
+                   alias_ever_written(p->aliases, n->outputs.data[0]);
+    return written ? name : "aten::view_copy";
+}
+
+static void code_put_call(code_printer *p, code_text *t, const node *n) {
+    const char *name = code_call_name(p, n);
     const op *o = n->op;
     int count = 0;
     if (o && (o->traits & OP_OURS)) {
@@ -393,10 +418,8 @@ static void code_put_call(code_printer *p, code_text *t, const node *n) {
         code_put_unknown(p, t, n);
         return;
     }
-    if (!o) {
-        const op *const *all = op_overloads(name, &count);
-        o = count ? all[0] : NULL;
-    }
+    const op *const *all = op_overloads(node_kind_text(n), &count);
+    if (!o) o = count ? all[0] : NULL;
     code_put_op_name(p, t, name);
     if (!o) {
         code_put_values(p, t, n->inputs.len, n->inputs.data, "(", ")");
@@ -405,13 +428,14 @@ static void code_put_call(code_printer *p, code_text *t, const node *n) {
     code_note_version(p, o);
     const schema *s = o->schema;
     int nout = 0, needed = code_needed_args(s, n, &nout);
-    bool first = true;
+    bool first = true, named = false;
     code_puts(p, t, "(");
     for (int i = 0; i < (int)n->inputs.len; i++) {
         if (i >= needed && i < s->nargs - nout) continue;
         if (!first) code_puts(p, t, ", ");
         first = false;
-        if (i < s->nargs && s->args[i].kwarg_only) {
+        named = named || code_needs_name(o, all, count, i);
+        if (i < s->nargs && (named || s->args[i].kwarg_only)) {
             code_puts(p, t, s->args[i].name);
             code_puts(p, t, "=");
         }

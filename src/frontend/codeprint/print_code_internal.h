@@ -6,6 +6,7 @@
 #define CTSC_FRONTEND_CODEPRINT_PRINT_CODE_INTERNAL_H
 
 #include "frontend/codeprint/print_code.h"
+#include "ir/graph/alias.h"
 
 /* A finished piece of an expression, in the scratch arena. */
 typedef struct code_expr {
@@ -24,6 +25,8 @@ typedef struct code_printer {
     ptrmap inlined;     /* node -> non-NULL: written where it is used */
     ptrmap split;       /* node -> inputs given names so far (as intptr), see code_split */
     strmap used;        /* names taken in this function */
+    graph *graph;       /* of this function */
+    alias_db *aliases;  /* NULL: nobody has asked */
     source_range range; /* of the node being printed */
     int level, depth;
     VEC(size_t) bodies; /* of open `with` statements: where their text begins */

@@ -168,9 +168,7 @@ static bool numbers_drop(onnx_out *o, out_value *x, const out_value *at) {
 }
 
 static const char *numbers_join(onnx_out *o, const char *a, out_value *b) {
-    const char *more = !a               ? NULL
-                       : numbers_is(b->v[0]) ? numbers_name(o, b)
-                                             : numbers_one(o, b);
+    const char *more = !a ? NULL : numbers_is(b->v[0]) ? numbers_name(o, b) : numbers_one(o, b);
     const char *name = more ? OUT(o, "Concat", a, more) : NULL;
     out_int(o, "axis", 0);
     return name;

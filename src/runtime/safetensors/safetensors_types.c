@@ -14,7 +14,7 @@ static const safe_type safe_types[] = {
     {"I8", 8, DT_INT8},
     {"F8_E5M2", 8, DT_FLOAT8_E5M2},
     {"F8_E4M3", 8, DT_FLOAT8_E4M3FN},
-    {"F8_E8M0", 8, -1},
+    {"F8_E8M0", 8, DT_FLOAT8_E8M0FNU},
     {"F8_E4M3FNUZ", 8, DT_FLOAT8_E4M3FNUZ},
     {"F8_E5M2FNUZ", 8, DT_FLOAT8_E5M2FNUZ},
     {"I16", 16, DT_INT16},
