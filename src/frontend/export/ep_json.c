@@ -10,11 +10,45 @@
 
 #include <math.h>
 
+/* Python writes numbers that JSON has not, and so did torch.export up to 2.7, which writes them as
+ * texts since. The text with quotes around them; false: there are none, or no memory. */
+static bool json_quote_numbers(const char *text, size_t len, strbuf *out) {
+    static const char *const words[] = {"Infinity", "-Infinity", "NaN"};
+    size_t from = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '"') {
+            for (i++; i < len && text[i] != '"'; i++) i += text[i] == '\\';
+            continue;
+        }
+        if (text[i] != 'I' && text[i] != '-' && text[i] != 'N') continue;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+            size_t n = strlen(words[k]);
+            if (len - i < n || memcmp(text + i, words[k], n)) continue;
+            sb_write(out, text + from, i - from);
+            sb_printf(out, "\"%s\"", words[k]);
+            from = i + n;
+            i += n - 1;
+            break;
+        }
+    }
+    if (from) sb_write(out, text + from, len - from);
+    return from && !out->failed;
+}
+
+static json_t *json_parse(const char *text, size_t len, json_error_t *e) {
+    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, e);
+    strbuf quoted = STRBUF_INIT;
+    if (!json && json_quote_numbers(text, len, &quoted))
+        json = json_loadb(sb_str(&quoted), quoted.len, JSON_REJECT_DUPLICATES, e);
+    sb_free(&quoted);
+    return json;
+}
+
 json_t *ep_parse(diag *d, const char *record, const void *text, size_t len) {
     if (len > EP_MAX_JSON)
         return diag_fail(d, CTSC_LIMIT, "record %s: %zu bytes of JSON", record, len), NULL;
     json_error_t e;
-    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES, &e);
+    json_t *json = json_parse(text, len, &e);
     if (json && json_is_object(json)) return json;
     if (json) diag_fail(d, CTSC_BAD_FILE, "record %s: no JSON object", record);
     else if (json_error_code(&e) == json_error_out_of_memory) diag_no_memory(d);
