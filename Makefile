@@ -365,7 +365,7 @@ test-torch: deps-build
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
-# Networks of torchvision, timm, transformers and torchao, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
+# Networks of torchvision, timm, transformers, torchao, torchaudio and kornia, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
 PT2_PYTHON ?= python3
 test-pt2: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks exported by torch.export, run by ctsc and compared with PyTorch.
 
-    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|more|vision|language|families|torchao] [--keep DIR] [--levels 0,2] [--forms training,decomposed,prims]
+    tests/pt2/networks.py --ctsc build/ctsc [-k NAME] [--group small|more|vision|language|families|torchao|images|architectures|signals|programs] [--keep DIR] [--levels 0,2] [--forms training,decomposed,prims]
 
-Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm, transformers or torchao is left out where these are missing.
+Needs PyTorch 2.5 or newer (make test-pt2 PT2_PYTHON=...); what also needs torchvision, timm, transformers, torchao, torchaudio or kornia is left out where these are missing.
 Each network of cases_*.py is exported as it is, and once more after run_decompositions(); both archives run at all levels with each set of arguments,
 and give what the module itself gives. So does PyTorch with the TorchScript that `ctsc convert` makes of them."""
 import argparse
@@ -23,7 +23,7 @@ os.environ.setdefault("TORCH_LOGS", "-all")
 
 import torch  # noqa: E402
 
-GROUPS = ["small", "more", "vision", "language", "families", "torchao"]
+GROUPS = ["small", "more", "vision", "language", "families", "torchao", "images", "architectures", "signals", "programs"]
 
 
 def plain(v):
