@@ -81,7 +81,8 @@ ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
         return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
     if (cx->unpacked && !cx->reduce)
         return pass_run_list(cx, g, LEVEL_2("fuse-attention-host,", ""), NULL);
-    if (!cx->reduce) return pass_run_list(cx, g, LEVEL_2(LAST "cat-in-place,", "prepack,"), NULL);
-    ctsc_status s = pass_run_list(cx, g, LEVEL_2(LAST, "prepack,"), NULL);
+    if (!cx->reduce)
+        return pass_run_list(cx, g, LEVEL_2(LAST "cat-in-place,", "slice-images,prepack,"), NULL);
+    ctsc_status s = pass_run_list(cx, g, LEVEL_2(LAST, "slice-images,prepack,"), NULL);
     return s == CTSC_OK ? pass_run_list(cx, g, cx->reduce, NULL) : s;
 }

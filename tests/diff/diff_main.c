@@ -21,6 +21,7 @@
 #include "graph_gen.h"
 #include "passes/passes.h"
 #include "runtime/interp/bytecode.h"
+#include "runtime/kernels/shape/image_slices.h"
 #include "shrink.h"
 
 #include <argp.h>
@@ -45,7 +46,8 @@ enum {
     CONFIGS = 4,
     DEFAULT_COUNT = 1000,
     STRETCH_PERCENT = 6,
-    IMAGE_PERCENT = 4
+    IMAGE_PERCENT = 4,
+    SLICE_BYTES = 1000, /* images are small: so that batches are cut all the same */
 };
 
 static const char *const level_one = "lower-tuples,pool-constants,remove-mutation,unroll,[fold-"
@@ -364,6 +366,8 @@ static void config_random(rng *r, bool images, config *c) {
                                             "fuse-epilogues-host",
                                             "cat-in-place",
                                             "cat-in-place",
+                                            "slice-images",
+                                            "slice-images",
                                             "fold-weights",
                                             "prepack"};
     const int layout = (int)(pass_find("layout") - pass_table);
@@ -395,7 +399,7 @@ static int config_list(const options *o, rng *r, bool images, config *list) {
     list[0] = (config){.level = -1};
     list[1] = (config){0};
     snprintf(list[1].passes, sizeof list[1].passes, "%s%s", level_one,
-             images ? ",layout,fuse-epilogues-host,cat-in-place,dce" : "");
+             images ? ",layout,fuse-epilogues-host,cat-in-place,slice-images,dce" : "");
     list[2] = (config){0};
     config_random(r, images, &list[2]);
     if (!images) return 3;
@@ -799,6 +803,7 @@ int main(int argc, char **argv) {
                  .second = -1};
     if (argp_parse(&argp, argc, argv, 0, NULL, &o)) return 2;
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
+    image_slices_set_bytes(SLICE_BYTES);
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (sh == MAP_FAILED) return 2;
     if (!(sh->cover = coverage_new(o.counts))) {

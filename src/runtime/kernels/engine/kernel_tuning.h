@@ -171,6 +171,10 @@ enum {
 /* [nets] the part of the direct form's time that is worth its memory */
 #define CONV_WINOGRAD_GAIN 0.85
 
+/* [nets] bytes that the operators of a chain read and make, of the images that are done together
+ * (image_slices.c) */
+enum { IMAGE_SLICE_BYTES = 2 << 20 };
+
 /* A form that is tried (conv_tune.c): calls, and bytes of what passes the caches between them. */
 enum { CONV_TUNE_CALLS = 4, CONV_TUNE_OTHERS = 64 << 20 };
 
