@@ -726,6 +726,7 @@ def python_environment(args, env):
     made = dict(env, PYTHONPATH=os.path.join(args.build, "python"), PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build)
     if args.sanitizer:
         library = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
+        made["PYTHONPATH"] += os.pathsep + os.path.join(HERE, "python", "sanitized")
         made.update(LD_PRELOAD=os.path.realpath(library), PYTHONMALLOC="malloc", ASAN_OPTIONS=env["ASAN_OPTIONS"] + ":detect_odr_violation=0",
                     LSAN_OPTIONS="print_suppressions=0:suppressions=%s" % os.path.join(HERE, "python", "lsan.supp"))
     return made

@@ -105,6 +105,22 @@ def is_complex(input):
 Generator, default_generator = _C.Generator, _C.default_generator
 
 
+def _seed(self):
+    """Seeds it with what nobody knows before."""
+    value = int.from_bytes(os.urandom(8), "little")
+    self.manual_seed(value)
+    return value
+
+
+def _clone_state(self):
+    made = Generator()
+    made.set_state(self.get_state())
+    return made
+
+
+Generator.device, Generator.seed, Generator.clone_state = property(lambda self: _device("cpu")), _seed, _clone_state
+
+
 def manual_seed(seed):
     """Random operators draw the numbers that PyTorch draws after the same seed."""
     return default_generator.manual_seed(int(seed))
@@ -116,9 +132,7 @@ def initial_seed():
 
 def seed():
     """Seeds the generator with what nobody knows before."""
-    value = int.from_bytes(os.urandom(8), "little")
-    manual_seed(value)
-    return value
+    return default_generator.seed()
 
 
 def get_rng_state():
@@ -241,7 +255,24 @@ def nonzero(input, *, as_tuple=False):
     return _op("aten::nonzero")(input)
 
 
+def _equation(operands):
+    """Of einsum(x, [0, 1], y, [1, 2], [0, 2]): the text, and the tensors."""
+    import string
+    letters = string.ascii_uppercase + string.ascii_lowercase
+
+    def written(dims):
+        for d in dims:
+            if d is not Ellipsis and not 0 <= d < len(letters):
+                raise ValueError("einsum: subscript in subscript list is not within the valid range [0, 52)")
+        return "".join("..." if d is Ellipsis else letters[d] for d in dims)
+    pairs, rest = operands[:len(operands) // 2 * 2], operands[len(operands) // 2 * 2:]
+    text = ",".join(written(d) for d in pairs[1::2])
+    return text + ("->" + written(rest[0]) if rest else ""), pairs[::2]
+
+
 def einsum(equation, *operands):
+    if not isinstance(equation, str):
+        equation, operands = _equation((equation,) + operands)
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     return _op("aten::einsum")(equation, list(operands))

@@ -180,9 +180,6 @@ def lu(A, *, pivot=True, get_infos=False, out=None):
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
-Tensor.lu = lambda self, pivot=True, get_infos=False: lu(self, pivot=pivot, get_infos=get_infos)
-
-
 def _gone(name, instead):
     def function(*args, **kwargs):
         raise RuntimeError("This function was deprecated since version 1.9 and is now removed. `torch.%s` is deprecated in favor of `torch.linalg.%s`." % (name, instead))

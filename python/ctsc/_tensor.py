@@ -196,7 +196,7 @@ _property("is_cuda", lambda self: self._device_index >= 0)
 _property("is_cpu", lambda self: self._device_index < 0)
 _property("retains_grad", lambda self: not self.is_leaf and _retains_grad(self))
 _property("is_sparse", lambda self: False)
-for _name in ("is_nested", "is_meta", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps"):
+for _name in ("is_nested", "is_meta", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps", "is_xla", "is_ipu", "is_mtia", "is_maia", "is_vulkan"):
     _property(_name, lambda self: False)
 _property("is_quantized", lambda self: self.dtype.name.startswith("q"))
 _property("layout", lambda self: strided)
@@ -369,6 +369,36 @@ def _no_sparse(name):
 for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "crow_indices", "col_indices", "ccol_indices",
               "row_indices", "sparse_mask", "sparse_resize_"):
     setattr(Tensor, _name, _no_sparse(_name))
+
+
+@_method("lu")
+def lu(self, pivot=True, get_infos=False):
+    from ._legacy import lu
+    return lu(self, pivot=pivot, get_infos=get_infos)
+
+
+@_method("module_load")
+def module_load(self, other, assign=False):
+    return other.detach() if assign else other.detach().to(self.dtype).to(self.device)
+
+
+@_method("dim_order")
+def dim_order(self, ambiguity_check=False):
+    """Dims from the slowest in memory to the fastest."""
+    strides = self.stride()
+    return tuple(sorted(range(self.ndim), key=lambda i: -strides[i]))
+
+
+def _gone(name):
+    def method(self, *args, **kwargs):
+        from . import _legacy
+        return getattr(_legacy, name)(self, *args, **kwargs)
+    method.__name__ = name
+    return method
+
+
+for _name in ("eig", "lstsq", "solve"):
+    setattr(Tensor, _name, _gone(_name))
 
 
 @_method("map_")

@@ -95,7 +95,25 @@ class GradScaler:
                 warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
                 enabled = False
         self._enabled, self._scale, self._growth, self._backoff, self._interval = enabled, float(init_scale), growth_factor, backoff_factor, growth_interval
-        self._steps, self._found = 0, {}
+        self._steps, self._found, self._scaled = 0, {}, False
+
+    def get_growth_factor(self):
+        return self._growth
+
+    def set_growth_factor(self, new_factor):
+        self._growth = new_factor
+
+    def get_backoff_factor(self):
+        return self._backoff
+
+    def set_backoff_factor(self, new_factor):
+        self._backoff = new_factor
+
+    def get_growth_interval(self):
+        return self._interval
+
+    def set_growth_interval(self, new_interval):
+        self._interval = new_interval
 
     def is_enabled(self):
         return self._enabled
@@ -106,11 +124,14 @@ class GradScaler:
     def scale(self, outputs):
         if not self._enabled:
             return outputs
+        self._scaled = True
         return outputs * self._scale if isinstance(outputs, _C.Tensor) else type(outputs)(self.scale(o) for o in outputs)
 
     def unscale_(self, optimizer):
         if not self._enabled:
             return
+        if not self._scaled:
+            raise AssertionError("Attempted unscale_ but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration.")
         if id(optimizer) in self._found:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         finite = True

@@ -89,6 +89,28 @@ def set_rng_state(new_state, device="cuda"):
     set_rng_state(new_state)
 
 
+def initial_seed():
+    from ._functions import initial_seed
+    return initial_seed()
+
+
+def seed():
+    from ._functions import seed
+    seed()
+
+
+seed_all = seed
+
+
+def get_rng_state_all():
+    return [get_rng_state(i) for i in range(device_count())]
+
+
+def set_rng_state_all(new_states):
+    for state in new_states:
+        set_rng_state(state)
+
+
 class Stream:
     """The one there is."""
 
@@ -183,5 +205,13 @@ def _untold(name):
 
 
 for _name in ("get_device_name", "get_device_properties", "get_device_capability", "mem_get_info", "memory_summary", "memory_stats", "memory_snapshot", "utilization", "temperature",
-              "power_draw", "clock_rate", "list_gpu_processes", "make_graphed_callables", "CUDAGraph", "graph"):
+              "power_draw", "clock_rate", "list_gpu_processes", "make_graphed_callables", "CUDAGraph", "graph", "set_per_process_memory_fraction", "get_per_process_memory_fraction",
+              "memory_usage", "device_memory_used", "can_device_access_peer", "cudart", "get_arch_list", "memory_stats_as_nested_dict", "host_memory_stats", "current_blas_handle", "MemPool",
+              "caching_allocator_alloc", "ExternalStream", "set_stream", "set_sync_debug_mode", "get_sync_debug_mode"):
     globals().setdefault(_name, _untold(_name))
+
+
+def __getattr__(name):
+    if name.endswith(("Tensor", "Storage")):
+        raise AttributeError("torch.cuda.%s: tensors on a device are made with device=\"cuda\"" % name)
+    raise AttributeError("module 'ctsc.cuda' has no attribute '%s'" % name)

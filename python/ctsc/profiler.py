@@ -233,11 +233,11 @@ class profile:
     def step(self):
         """Ends a step, and does what the schedule says of the next."""
         self._close_step()
+        self.step_num += 1
         if self.current_action is ProfilerAction.RECORD_AND_SAVE:
             self._end()
             if self.on_trace_ready:
                 self.on_trace_ready(self)
-        self.step_num += 1
         self._turn(self._schedule(self.step_num))
         self._open_step()
 

@@ -241,13 +241,13 @@ static ctsc_status wolfe_evaluate(const lbfgs_run *r, double t, tensor *g, wolfe
     return CTSC_OK;
 }
 
-enum { WOLFE_MAX = 25 };
 #define WOLFE_C1 1e-4
 #define WOLFE_C2 0.9
 
-/* Searches t; *best: what it found. room: four vectors that points lie in. */
+/* Searches t; *best: what it found. room: four vectors that points lie in. most: evaluations behind
+ * the first, those that max_eval leaves, as in today's PyTorch (25 in older ones). */
 static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor *const *room,
-                                wolfe_point *best, int64_t *evals) {
+                                double most, wolfe_point *best, int64_t *evals) {
     double sum, d_norm = vector_max(r->l, r->l->d, &sum);
     const wolfe_point start = {0, f, gtd, r->g};
     wolfe_point prev = start, now, low, high;
@@ -256,7 +256,7 @@ static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor
     TRY(wolfe_evaluate(r, r->l->t, room[used++], &now));
     *evals = 1;
     low = high = now;
-    while (iter < WOLFE_MAX) {
+    while (iter < most) {
         bool rises = now.f > f + WOLFE_C1 * now.t * gtd || (iter > 1 && now.f >= prev.f);
         if (rises || (fabs(now.gtd) > -WOLFE_C2 * gtd && now.gtd >= 0)) {
             low = prev, high = now, bracketed = true;
@@ -266,8 +266,8 @@ static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor
             low = high = now, done = bracketed = true;
             break;
         }
-        double least = now.t + 0.01 * (now.t - prev.t), most = now.t * 10;
-        double t = wolfe_cubic(prev.t, prev.f, prev.gtd, now.t, now.f, now.gtd, least, most);
+        double least = now.t + 0.01 * (now.t - prev.t), farthest = now.t * 10;
+        double t = wolfe_cubic(prev.t, prev.f, prev.gtd, now.t, now.f, now.gtd, least, farthest);
         prev = now;
         /* one before the last is not needed any more */
         TRY(wolfe_evaluate(r, t, room[used++ % 4], &now));
@@ -280,7 +280,7 @@ static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor
         low = high, high = swap;
     }
     bool insufficient = false;
-    while (!done && iter < WOLFE_MAX) {
+    while (!done && iter < most) {
         if (fabs(high.t - low.t) * d_norm < H(tolerance_change)) break;
         double t = wolfe_cubic_free(&low, &high);
         double left = low.t < high.t ? low.t : high.t, right = low.t < high.t ? high.t : low.t,
@@ -318,13 +318,14 @@ static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor
 }
 
 /* x becomes x + t * d with the best t; g is the gradient there. */
-static ctsc_status lbfgs_search(lbfgs_run *r, double *loss, double gtd, int64_t *evals) {
+static ctsc_status lbfgs_search(lbfgs_run *r, double most, double *loss, double gtd,
+                                int64_t *evals) {
     lbfgs *l = r->l;
     tensor *room[4] = {0};
     wolfe_point best = {0};
     ctsc_status s = CTSC_OK;
     for (int i = 0; i < 4 && s == CTSC_OK; i++) s = vector_new(l, r->dg, &room[i]);
-    if (s == CTSC_OK) s = wolfe_search(r, *loss, gtd, room, &best, evals);
+    if (s == CTSC_OK) s = wolfe_search(r, *loss, gtd, room, most, &best, evals);
     if (s == CTSC_OK) {
         memmove(tensor_data(r->g), tensor_data(best.g), (size_t)l->n * dtype_size(l->dt));
         l->t = best.t;
@@ -338,11 +339,11 @@ static ctsc_status lbfgs_search(lbfgs_run *r, double *loss, double gtd, int64_t 
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-static ctsc_status lbfgs_advance(lbfgs_run *r, bool last, double *loss, double gtd,
+static ctsc_status lbfgs_advance(lbfgs_run *r, bool last, double most, double *loss, double gtd,
                                  int64_t *evals) {
     lbfgs *l = r->l;
     *evals = 0;
-    if (H(strong_wolfe) != 0) return lbfgs_search(r, loss, gtd, evals);
+    if (H(strong_wolfe) != 0) return lbfgs_search(r, most, loss, gtd, evals);
     loop_axpy(l->dt, tensor_data(r->x), l->t, tensor_data(l->d), l->n);
     TRY(lbfgs_move(r, TO_PARAMS, r->x));
     if (last) return CTSC_OK;
@@ -373,7 +374,8 @@ static ctsc_status lbfgs_iterate(lbfgs_run *r, double loss) {
         l->t = l->n_iter == 1 ? (1 / sum < 1 ? 1 / sum : 1) * H(lr) : H(lr);
         double gtd = vector_dot(l, r->g, l->d);
         if (gtd > -H(tolerance_change)) break;
-        TRY(lbfgs_advance(r, n == (int)H(max_iter), &loss, gtd, &more));
+        double most = H(max_eval) - (double)evals;
+        TRY(lbfgs_advance(r, n == (int)H(max_iter), most, &loss, gtd, &more));
         flat = vector_max(l, r->g, &sum);
         evals += more;
         l->func_evals += more;

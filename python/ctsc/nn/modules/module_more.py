@@ -88,11 +88,47 @@ def _state_dict(self, *args, destination=None, prefix='', keep_vars=False):
         destination._metadata = OrderedDict()
     if hasattr(destination, '_metadata'):
         destination._metadata[prefix[:-1]] = {'version': self._version}
+    for hook in list(self.__dict__.get('_state_dict_pre_hooks', {}).values()):
+        hook(self, prefix, keep_vars)
     return _plain_state_dict(self, destination, prefix, keep_vars)
 
 
 _plain_state_dict = Module.state_dict
 Module.state_dict, Module._metadata_of = _state_dict, _metadata_of
+
+
+def _register_state_dict_pre_hook(self, hook):
+    return _register_hook(self.__dict__.setdefault('_state_dict_pre_hooks', OrderedDict()), hook)
+
+
+# ---- state that is no tensor: get_extra_state, set_extra_state of classes that have them
+
+def _no_extra_state(self, *args):
+    raise RuntimeError('Reached a code path in Module.get_extra_state() or set_extra_state() that should never be called: the class has only one of them.')
+
+
+def _save_with_extra(self, destination, prefix, keep_vars):
+    _save_tensors(self, destination, prefix, keep_vars)
+    if type(self).get_extra_state is not _no_extra_state:
+        destination[prefix + '_extra_state'] = self.get_extra_state()
+
+
+def _load_with_extra(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    _load_tensors(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+    if type(self).set_extra_state is _no_extra_state:
+        return
+    key = prefix + '_extra_state'
+    if key in state_dict:
+        unexpected_keys[:] = [k for k in unexpected_keys if k != key]
+        self.set_extra_state(state_dict[key])
+    elif strict:
+        missing_keys.append(key)
+
+
+_save_tensors, _load_tensors = Module._save_to_state_dict, Module._load_from_state_dict
+Module._save_to_state_dict, Module._load_from_state_dict = _save_with_extra, _load_with_extra
+Module.get_extra_state = Module.set_extra_state = _no_extra_state
+Module.register_state_dict_pre_hook = _register_state_dict_pre_hook
 
 
 def _load_assigned(self, state_dict, strict, assign):

@@ -144,6 +144,20 @@ def _masked_softmax__d_self(grad: Tensor, result: Tensor, mask: Tensor, dim: Opt
 # ---- dropout ---------------------------------------------------------------------------------------
 
 
+# The dims from the slowest in memory to the fastest: random numbers are drawn as the elements lie there.
+def _order(input: Tensor) -> List[int]:
+    strides = input.stride()
+    order: List[int] = []
+    for i in range(input.dim()):
+        order.append(i)
+        k = i
+        while k > 0 and strides[i] != 0 and strides[order[k - 1]] != 0 and strides[order[k - 1]] < strides[i]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = i
+    return order
+
+
 # What input is multiplied with, and in alpha dropout what is added: drawn as the operators draw.
 def _dropout(input: Tensor, p: float, train: bool, features: bool, alpha: bool) -> Tensor:
     if p < 0. or p > 1.:
@@ -158,10 +172,17 @@ def _dropout(input: Tensor, p: float, train: bool, features: bool, alpha: bool) 
         sizes = [input.size(0), input.size(1)]
         for i in range(2, input.dim()):
             sizes.append(1)
+        order = list(range(len(sizes)))
     else:
-        sizes = input.size()
+        order = list(range(input.dim())) if input.is_contiguous() else __torch__.derivatives.activations._order(input)
+        sizes = [input.size(i) for i in order]
     noise = torch.empty(sizes, dtype=input.dtype, layout=None, device=input.device, pin_memory=None)
     noise = torch.bernoulli_(noise, 1. - p)
+    if not features and not input.is_contiguous():
+        back = list(range(len(order)))
+        for i in range(len(order)):
+            back[order[i]] = i
+        noise = torch.permute(noise, back)
     if not alpha:
         return input * torch.div(noise, 1. - p)
     slope = 1.7580993408473766

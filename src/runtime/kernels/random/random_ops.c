@@ -460,19 +460,48 @@ typedef struct random_dropout {
     bool alpha;   /* keeps mean and variance of selu outputs */
 } random_dropout;
 
+/* The dims of x from the slowest in memory to the fastest. */
+static void random_order(const tensor *x, int64_t *order) {
+    for (int i = 0; i < x->ndim; i++) {
+        int k = i;
+        for (; k > 0 && x->strides[i] && x->strides[order[k - 1]] < x->strides[i] &&
+               x->strides[order[k - 1]];
+             k--)
+            order[k] = order[k - 1];
+        order[k] = i;
+    }
+}
+
+/* 1 where kept, 0 where dropped, for x: drawn as the elements lie in x's memory, for a transposed x
+ * in another order than it has. *memory: the same, as it was drawn. */
+static ctsc_status random_mask(op_ctx *cx, const tensor *x, dtype dt, double keep, tensor **memory,
+                               tensor **out) {
+    int64_t order[TENSOR_MAX_DIMS], back[TENSOR_MAX_DIMS], sizes[TENSOR_MAX_DIMS];
+    random_order(x, order);
+    for (int i = 0; i < x->ndim; i++) {
+        sizes[i] = x->sizes[order[i]];
+        back[order[i]] = i;
+    }
+    TRY(tensor_new(cx->diag, dt, x->ndim, sizes, memory));
+    ctsc_status st = random_fill_bernoulli(cx, *memory, keep);
+    if (st == CTSC_OK) st = tensor_permute(cx->diag, *memory, x->ndim, back, out);
+    if (st != CTSC_OK) tensor_unref(*memory);
+    return st;
+}
+
 /* A noise tensor for x: 1 where kept, 0 where dropped. */
 static ctsc_status random_noise(op_ctx *cx, const tensor *x, bool feature, double keep,
-                                tensor **out) {
+                                tensor **memory, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS];
-    tensor *noise;
-    if (feature && x->ndim < 2)
+    if (!feature) return random_mask(cx, x, (dtype)x->dtype, keep, memory, out);
+    if (x->ndim < 2)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Feature dropout requires at least 2 dimensions in the input");
-    for (int i = 0; i < x->ndim; i++) sizes[i] = !feature || i < 2 ? x->sizes[i] : 1;
-    TRY(tensor_new(cx->diag, (dtype)x->dtype, x->ndim, sizes, &noise));
-    ctsc_status st = random_fill_bernoulli(cx, noise, keep);
-    if (st == CTSC_OK) *out = noise;
-    else tensor_unref(noise);
+    for (int i = 0; i < x->ndim; i++) sizes[i] = i < 2 ? x->sizes[i] : 1;
+    TRY(tensor_new(cx->diag, (dtype)x->dtype, x->ndim, sizes, memory));
+    ctsc_status st = random_fill_bernoulli(cx, *memory, keep);
+    if (st == CTSC_OK) *out = tensor_ref(*memory);
+    else tensor_unref(*memory);
     return st;
 }
 
@@ -510,7 +539,7 @@ static ctsc_status random_dropout_run(op_ctx *cx, const value *args, random_drop
     double p = arg_float(&args[1]);
     const tensor *x = args[0].u.tensor;
     bool inplace = op_target(cx, args, NULL) != NULL;
-    tensor *noise = NULL, *shift = NULL;
+    tensor *noise = NULL, *memory = NULL, *shift = NULL;
     if (!(p >= 0 && p <= 1))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "dropout probability has to be between 0 and 1, but got %g", p);
@@ -523,7 +552,7 @@ static ctsc_status random_dropout_run(op_ctx *cx, const value *args, random_drop
         return diag_fail(cx->diag, CTSC_FAILED,
                          "result type Float can't be cast to the desired output type %s",
                          dtype_table[x->dtype].ir_name);
-    TRY(random_noise(cx, x, how.feature, 1 - p, &noise));
+    TRY(random_noise(cx, x, how.feature, 1 - p, &memory, &noise));
     ctsc_status st = CTSC_OK;
     if (how.alpha) {
         /* Klambauer et al., "Self-Normalizing Neural Networks" (2017) */
@@ -532,15 +561,16 @@ static ctsc_status random_dropout_run(op_ctx *cx, const value *args, random_drop
         st = tensor_clone(cx->diag, noise, &shift);
         if (st == CTSC_OK) {
             random_affine(shift, alpha * a, alpha * a * p, -1);
-            random_affine(noise, a, 0, 0);
+            random_affine(memory, a, 0, 0);
         }
     } else {
-        random_affine(noise, 1 / (1 - p), 0, 0);
+        random_affine(memory, 1 / (1 - p), 0, 0);
     }
     if (st == CTSC_OK) {
         value scale = value_tensor_take(noise), add = value_tensor_take(shift);
         st = random_scale(cx, inplace, args, &scale, shift ? &add : NULL, results);
     }
+    tensor_unref(memory);
     tensor_unref(noise);
     tensor_unref(shift);
     return st;
@@ -561,12 +591,16 @@ OPERATOR(native_dropout) {
     const tensor *x = args[0].u.tensor;
     double p = arg_float(&args[1]), keep = 1 - p;
     bool train = arg_is_none(&args[2]) || arg_bool(&args[2]);
-    tensor *mask;
-    TRY(tensor_new_like(cx->diag, x, DT_BOOL, &mask));
+    tensor *mask, *memory = NULL;
     ctsc_status st = CTSC_OK;
     value one = value_int(1), scale = value_float(keep == 0 ? 0 : 1 / keep);
-    if (train) st = random_fill_bernoulli(cx, mask, keep);
-    else st = create_fill(cx, mask, &one);
+    if (train) {
+        TRY(random_mask(cx, x, DT_BOOL, keep, &memory, &mask));
+        tensor_unref(memory);
+    } else {
+        TRY(tensor_new_like(cx->diag, x, DT_BOOL, &mask));
+        st = create_fill(cx, mask, &one);
+    }
     value in[2] = {args[0], value_tensor_take(mask)}, product = value_none();
     if (st == CTSC_OK) st = op_call(cx, "aten::mul.Tensor", 2, in, &product);
     if (st == CTSC_OK && train) {
