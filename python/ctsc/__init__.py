@@ -48,7 +48,7 @@ _LAZY.update(dict.fromkeys(
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor BoolTensor SymInt SymFloat SymBool sym_int "
     "sym_float sym_not sym_max sym_min sym_sqrt sym_sum sym_ite _assert _check _check_value _check_is_size cond while_loop typename is_storage real imag "
     "to_dlpack unravel_index svd_lowrank pca_lowrank lu eig lstsq solve matrix_rank lobpcg "
-    "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor".split(), "_legacy"))
+    "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor spmm dsmm hsmm".split(), "_legacy"))
 _LAZY.update(dict.fromkeys(
     "FloatStorage DoubleStorage HalfStorage BFloat16Storage ByteStorage CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage "
     "ComplexDoubleStorage".split(), "storage"))

@@ -194,13 +194,26 @@ def lobpcg(*args, **kwargs):
     raise NotImplementedError("torch.lobpcg: ctsc has linalg.eigh, of all eigenvalues")
 
 
-def _no_sparse(name):
+def spmm(input, mat2):
+    from .sparse import mm
+    return mm(input, mat2)
+
+
+dsmm = hsmm = spmm
+
+
+def _other_layout(name):
     def function(*args, **kwargs):
-        from .sparse import __getattr__ as refused
-        refused(name)()
+        from .sparse import refuse_layout
+        refuse_layout(name)
     function.__name__ = name
     return function
 
 
-for _name in ("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"):
-    globals()[_name] = _no_sparse(_name)
+def sparse_coo_tensor(*args, **kwargs):
+    from .sparse import sparse_coo_tensor
+    return sparse_coo_tensor(*args, **kwargs)
+
+
+for _name in ("sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"):
+    globals()[_name] = _other_layout(_name)

@@ -358,17 +358,35 @@ def as_subclass(self, cls):
     return self if cls is type(self) else _C._as_subclass(self, cls)
 
 
-def _no_sparse(name):
+@_method("to_sparse")
+def to_sparse(self, *args, **kwargs):
+    from .sparse import to_sparse
+    return to_sparse(self, *args, **kwargs)
+
+
+@_method("to_sparse_coo")
+def to_sparse_coo(self):
+    return self.to_sparse()
+
+
+@_method("to_dense")
+def to_dense(self, dtype=None, *, masked_grad=None):
+    return self if dtype is None else self.to(dtype)
+
+
+def _of_sparse(name):
     def method(self, *args, **kwargs):
-        from .sparse import __getattr__ as refused
-        refused(name)()
+        if name.startswith("to_"):
+            from .sparse import refuse_layout
+            refuse_layout(name)
+        raise RuntimeError("%s expected sparse coordinate tensor layout but got Strided" % name)
     method.__name__ = name
     return method
 
 
-for _name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "crow_indices", "col_indices", "ccol_indices",
-              "row_indices", "sparse_mask", "sparse_resize_"):
-    setattr(Tensor, _name, _no_sparse(_name))
+for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim",
+              "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_mask", "sparse_resize_"):
+    setattr(Tensor, _name, _of_sparse(_name))
 
 
 @_method("lu")

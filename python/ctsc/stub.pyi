@@ -132,6 +132,15 @@ class Tensor:
     is_sparse: _bool
     is_quantized: _bool
     is_nested: _bool
+    is_xla: _bool
+    is_ipu: _bool
+    is_mtia: _bool
+    is_maia: _bool
+    is_vulkan: _bool
+    eig: _F
+    lstsq: _F
+    solve: _F
+    values: _F
     names: Any
     def __array__(self, dtype: Any = ...) -> Any: ...
     def __array_namespace__(self, *, api_version: Optional[_str] = ...) -> Any: ...

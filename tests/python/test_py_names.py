@@ -8,9 +8,9 @@ import ctsc
 from ctsc import nn
 
 REFUSED = {
-    "torch.sparse.mm": lambda: ctsc.sparse.mm(ctsc.eye(2), ctsc.eye(2)),
-    "torch.sparse.sparse_coo_tensor": lambda: ctsc.sparse_coo_tensor([[0], [0]], [1.0]),
-    "torch.sparse.to_sparse": lambda: ctsc.eye(2).to_sparse(),
+    "torch.sparse.spsolve": lambda: ctsc.sparse.spsolve(ctsc.eye(2).to_sparse(), ctsc.ones(2)),
+    "torch.sparse.sparse_csr_tensor": lambda: ctsc.sparse_csr_tensor([0, 1], [0], [1.0]),
+    "exp of sparse tensors": lambda: ctsc.eye(2).to_sparse().exp(),
     "torch.sparse.to_sparse_csr": lambda: ctsc.eye(2).to_sparse_csr(),
     "torch.nested.nested_tensor": lambda: ctsc.nested.nested_tensor([ctsc.ones(2)]),
     "torch.export.export": lambda: ctsc.export.export(nn.Linear(2, 2), (ctsc.ones(1, 2),)),
