@@ -446,6 +446,31 @@ def list_queue(x: Tensor, n: Tensor):
     return torch.tensor(done), torch.tensor(done[1:]), len(todo), x * done[0]
 
 
+@case(A, torch.tensor(4), others=[(A, torch.tensor(0)), (-A, torch.tensor(6))])
+def list_replaced(x: Tensor, n: Tensor):
+    ks = [5]
+    first = ks
+    parts = [x]
+    none: List[Tensor] = []
+    for i in range(int(n)):
+        ks = ks + [i, len(ks)]
+        if bool(x[0, 0] > 0):
+            parts = parts + [x * i]
+        else:
+            parts = [x - 1] + parts
+        none = none + [x[:1] * i]
+    return torch.tensor(ks), torch.tensor(first), torch.cat(parts), len(none), x[:, :len(first)], ks[-1]
+
+
+@case(A, torch.tensor(4), refused="a list that is changed, and replaced")
+def list_both(x: Tensor, n: Tensor):
+    ks = [5]
+    for i in range(int(n)):
+        ks.append(i)
+        ks = ks + [1]
+    return torch.tensor(ks)
+
+
 @case(A, torch.tensor(4), refused="not at an end of it")
 def list_middle(x: Tensor, n: Tensor):
     ks: List[int] = []

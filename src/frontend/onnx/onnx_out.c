@@ -541,8 +541,8 @@ static bool walk_op(onnx_out *o, const node *n) {
     if (op->schema->has_alias_write && nargs && args[0]->v[0].tag != V_TENSOR && !args[0]->seq &&
         args[0]->frame != o->frame)
         return out_refuse(o, "a branch or loop that is written changes what is outside of it");
-    if (dynamic && !(nargs && args[0]->seq ? lists_call(o, n, args, &done)
-                                           : container_call(o, n, args, &done)))
+    bool grows = nargs && (args[0]->seq || (op->name_symbol == SYM_ADD && args[1]->seq));
+    if (dynamic && !(grows ? lists_call(o, n, args, &done) : container_call(o, n, args, &done)))
         return false;
     if (done) return true;
     for (int i = 1; i < nargs; i++)

@@ -503,6 +503,8 @@ typedef struct flow_body {
     bool *dyn, *moved;           /* is it a value of the model? was start of a later iteration? */
     out_value **params, **given; /* in the body, and what that gives */
     bool *listed;                /* is it in a list, from the second iteration on? */
+    int *kinds;                  /* of lists that are others in each iteration: lists_type */
+    bool *opened;                /* is it a list that the body changes in place? */
     VEC(out_value *) written;    /* tensors from outside that are written: carried, too */
     VEC(out_value *) lists;      /* and lists that grow */
     VEC(loop_alias) aliases;
@@ -539,6 +541,11 @@ static bool loop_iteration(onnx_out *o, flow_body *l) {
 static bool loop_parameter(onnx_out *o, flow_body *l, int i) {
     out_value *x = l->params[i] = l->dyn[i] ? out_new(o) : l->now[i];
     if (!x) return false;
+    if (l->dyn[i] && l->now[i]->seq) {
+        l->kinds[i] = lists_type(l->now[i]);
+        x->name = loop_input(o, l, l->kinds[i], "list");
+        return x->name && lists_like(o, l->start[i], x) && out_put(o, l->b->params.data[i + 1], x);
+    }
     if (l->dyn[i]) {
         for (int w = 0; w < o->worlds; w++)
             if (!flow_copy(o, l->start[i]->v[w], &x->v[w])) return false;
@@ -588,6 +595,16 @@ static bool loop_inputs(onnx_out *o, flow_body *l) {
     return true;
 }
 
+/* A list that another takes the place of. What is changed in place later must not be one from
+ * outside, which would change with it. */
+static const char *loop_list_given(onnx_out *o, const flow_body *l, int i, out_value *x) {
+    if (x->v[0].tag != V_LIST || x->frame != o->frame)
+        return out_refuse(o, "a list from outside that takes the place of another"), NULL;
+    const char *name = lists_name(o, x, l->now[i]->seq);
+    /* a graph gives each of its inputs as something else */
+    return name && l->now[i]->seq->numbers ? OUT(o, "Identity", name) : name;
+}
+
 /* What the body gives, as outputs of its graph. */
 static bool loop_outputs(onnx_out *o, flow_body *l) {
     int at = 1;
@@ -601,7 +618,9 @@ static bool loop_outputs(onnx_out *o, flow_body *l) {
             x = flow_zeros(o, l->start[i]);
             if (!x || !(l->given[i] = flow_capture(o, x, 0))) return false;
         }
-        if (!(l->out[at++] = OUT(o, "Identity", out_name(o, l->given[i])))) return false;
+        if (l->now[i]->seq ? !(l->out[at++] = loop_list_given(o, l, i, x))
+                           : !(l->out[at++] = OUT(o, "Identity", out_name(o, l->given[i]))))
+            return false;
     }
     for (size_t i = 0; i < l->written.len; i++) {
         out_value *x = l->written.data[i];
@@ -647,13 +666,29 @@ static bool loop_aliases(onnx_out *o, flow_body *l, const out_frame *f, int i, b
 static bool loop_start(onnx_out *o, flow_body *l, int i) {
     if (!(l->start[i] = out_new(o))) return false;
     for (int w = 0; w < o->worlds; w++) l->start[i]->v[w] = value_ref(l->now[i]->v[w]);
+    l->start[i]->seq = l->now[i]->seq;
     return true;
+}
+
+/* A list that is another one after each iteration: that of before stays what it was. */
+static bool loop_list_other(onnx_out *o, flow_body *l, int i) {
+    if (l->opened[i])
+        return out_refuse(o, "a list that is changed, and replaced, from iteration to iteration");
+    if (!flow_again(o, "a list that changes from iteration to iteration") ||
+        !(l->now[i] = lists_copy(o, l->now[i])))
+        return false;
+    l->dyn[i] = true;
+    return loop_start(o, l, i);
 }
 
 /* Is carried value i a constant still? Is it of the same sizes in the next iteration? */
 static bool loop_carried(onnx_out *o, flow_body *l, int i, bool *changed) {
     out_value *x = l->dyn[i] ? l->start[i] : l->now[i], *y = l->given[i];
     if (y->from == l->now[i] && !l->dyn[i]) return true;
+    if (l->dyn[i] && l->now[i]->seq) {
+        if (l->kinds[i] != lists_type(l->now[i])) *changed = true;
+        return true;
+    }
     if (!l->dyn[i]) {
         bool plain = !x->items && !y->items && !y->name && x->v[0].tag != V_TENSOR;
         if (plain && flow_is_same(o, x, y)) return true;
@@ -662,6 +697,7 @@ static bool loop_carried(onnx_out *o, flow_body *l, int i, bool *changed) {
             x = l->now[i];
         }
         if (!flow_fits(o, x, y, "two iterations")) return false;
+        if (lists_may_open(x)) return *changed = true, loop_list_other(o, l, i);
         if (x->v[0].tag != V_TENSOR && !flow_is_number(x->v[0]))
             return out_refuse(o, "%s that changes from iteration to iteration", flow_tag(x->v[0]));
         l->dyn[i] = *changed = true;
@@ -748,6 +784,10 @@ static out_value *loop_result(onnx_out *o, const flow_body *l, int i, const char
     out_value *r = out_new(o);
     const out_value *y = l->given[i], *x = l->start[i];
     if (!r) return NULL;
+    if (x->seq) {
+        r->name = name;
+        return lists_like(o, x, r) ? r : NULL;
+    }
     /* sizes that change have to be seen to */
     bool open = l->moved[i] && x->v[0].tag == V_TENSOR;
     const out_value *second = y;
@@ -832,7 +872,10 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
     l.dyn = arena_array(a, bool, count);
     l.moved = arena_array(a, bool, count);
     l.listed = arena_array(a, bool, count);
-    if (!l.now || !l.start || !l.params || !l.given || !l.dyn || !l.moved || !l.listed)
+    l.kinds = arena_array(a, int, count);
+    l.opened = arena_array(a, bool, count);
+    if (!l.now || !l.start || !l.params || !l.given || !l.dyn || !l.moved || !l.listed ||
+        !l.kinds || !l.opened)
         return out_no_memory(o);
     memset(l.dyn, 0, sizeof *l.dyn * (size_t)count);
     memset(l.moved, 0, sizeof *l.moved * (size_t)count);
@@ -840,7 +883,9 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
     for (int i = 0; i < l.carried; i++)
         if (now[i]->v[0].tag == V_LIST && !out_put(o, l.b->params.data[i + 1], now[i]))
             return false;
+    for (int i = 0; i < l.carried; i++) l.opened[i] = !now[i]->seq;
     if (!lists_open(o, l.b)) return false;
+    for (int i = 0; i < l.carried; i++) l.opened[i] = l.opened[i] && now[i]->seq;
     for (int i = 0; i < l.carried; i++) {
         l.now[i] = now[i];
         if (now[i]->stale && !out_refresh(o, now[i])) return false;

@@ -121,6 +121,13 @@ typedef struct out_seq {
 bool lists_open(onnx_out *o, const block *b);
 bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done);
 int lists_type(const out_value *x); /* as out_graph takes it */
+bool lists_may_open(const out_value *x);
+/* Another list of the same elements, which is a value of the model. */
+out_value *lists_copy(onnx_out *o, out_value *x);
+/* r becomes one of like's kind, with examples of its own; it has no name yet. */
+bool lists_like(onnx_out *o, const out_value *like, out_value *r);
+/* x, whatever it is, as a value of the model of that kind. */
+const char *lists_name(onnx_out *o, out_value *x, out_seq *s);
 /* What is given where one branch gives a, of frame f, and the other b, of g; its name is to be the
  * node's output for *from_a and *from_b. */
 out_value *lists_merge(onnx_out *o, struct out_frame *f, out_value *a, struct out_frame *g,
@@ -134,6 +141,7 @@ bool numbers_example(onnx_out *o, const out_value *from, out_value *to);
 const char *numbers_name(onnx_out *o, out_value *x); /* of any list of numbers, as a tensor */
 dtype numbers_dtype(const list *l);                  /* of that */
 bool numbers_output(onnx_out *o, const char *name, dtype dt);
+const char *numbers_join(onnx_out *o, const char *a, out_value *b);
 bool numbers_call(onnx_out *o, const node *n, out_value **args, bool *done);
 
 /* ---- onnx_out_sized.c ------------------------------------------------------------------------ */

@@ -112,7 +112,7 @@ static bool list_open(onnx_out *o, out_value *x) {
     return x->name != NULL;
 }
 
-static bool list_may_open(const out_value *x) {
+bool lists_may_open(const out_value *x) {
     return x->v[0].tag == V_LIST && (x->v[0].u.list->kind == LIST_TENSOR || numbers_is(x->v[0]));
 }
 
@@ -125,7 +125,7 @@ bool lists_open(onnx_out *o, const block *b) {
             n->inputs.data[0]->type->kind != T_LIST)
             continue;
         out_value *x = ptrmap_get(&o->env, n->inputs.data[0]);
-        if (!x || x->gone || x->seq || !list_may_open(x)) continue;
+        if (!x || x->gone || x->seq || !lists_may_open(x)) continue;
         if (o->worlds == 1) {
             o->two = true;
             return out_refuse(o, "a list that grows in a branch or loop");
@@ -140,12 +140,16 @@ int lists_type(const out_value *x) {
     return x->seq->numbers ? type : OUT_SEQUENCE + type;
 }
 
-static bool list_append(onnx_out *o, out_value *x, out_value *item) {
+/* At the end, or in front. */
+static bool list_insert(onnx_out *o, out_value *x, out_value *item, bool front) {
     if (item->stale && !out_refresh(o, item)) return false;
     if (!list_learn(o, x->seq, item) || !lists_mark(o, item)) return false;
     const char *name = out_name(o, item);
-    if (!name || !out_name(o, x) || !(x->name = OUT(o, "SequenceInsert", x->name, name)))
-        return false;
+    const char *to = name ? out_name(o, x) : NULL;
+    if (!to) return false;
+    x->name = front ? OUT(o, "SequenceInsert", to, name, out_const_int(o, 0))
+                    : OUT(o, "SequenceInsert", to, name);
+    if (!x->name) return false;
     return x->v[0].u.list->len || list_example(o, x, item);
 }
 
@@ -175,14 +179,33 @@ static out_value *list_length(onnx_out *o, out_value *x) {
     return r->name ? r : NULL;
 }
 
+/* a + b, of which at least one is a value of the model. */
+static out_value *list_add(onnx_out *o, out_value *a, out_value *b) {
+    bool front = !a->seq, numbers = (front ? b : a)->seq->numbers;
+    out_value *base = front && !numbers ? b : a, *more = front ? a : b, *r = lists_copy(o, base);
+    if (!r) return NULL;
+    if (numbers) return (r->name = numbers_join(o, r->name, b)) ? r : NULL;
+    if (a->seq && b->seq)
+        return out_refuse(o, "of two lists whose lengths the model computes"), NULL;
+    for (size_t n = out_len(more), i = 0; i < n; i++) {
+        out_value *item = out_item(o, more, front ? n - 1 - i : i);
+        if (!item || !list_insert(o, r, item, front)) return NULL;
+    }
+    return r;
+}
+
 /* Operators that only list arguments tell apart from others: *done says whether n is one. */
 bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
     out_value *x = args[0], *r;
     *done = true;
+    if (n->op->name_symbol == SYM_ADD && args[1]->v[0].tag == V_LIST) {
+        r = list_add(o, x, args[1]);
+        return r && out_put(o, n->outputs.data[0], r);
+    }
     if (x->seq->numbers) return numbers_call(o, n, args, done);
     switch (n->op->name_symbol) {
     case SYM_APPEND:
-        if (!list_append(o, x, args[1])) return false;
+        if (!list_insert(o, x, args[1], false)) return false;
         r = x;
         break;
     case SYM_ADD_:
@@ -190,7 +213,7 @@ bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
         if (args[1]->seq) return out_refuse(o, "of two lists whose lengths the model computes");
         for (size_t i = 0; i < out_len(args[1]); i++) {
             out_value *item = out_item(o, args[1], i);
-            if (!item || !list_append(o, x, item)) return false;
+            if (!item || !list_insert(o, x, item, false)) return false;
         }
         r = x;
         break;
@@ -203,18 +226,36 @@ bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
     return r && (!n->outputs.len || out_put(o, n->outputs.data[0], r));
 }
 
-/* What a is called as a sequence or a tensor, in the branch whose frame is f. */
-static const char *list_within(onnx_out *o, struct out_frame *f, out_value *a, out_seq *s) {
-    if (s->numbers) {
-        flow_exchange(o, f);
-        const char *name = numbers_name(o, a);
-        flow_exchange(o, f);
-        return name;
+const char *lists_name(onnx_out *o, out_value *x, out_seq *s) {
+    if (s->numbers) return numbers_name(o, x);
+    if (x->seq) return out_name(o, x);
+    const char **names = list_names(o, s, x);
+    return names ? list_construct(o, s, out_len(x), names) : NULL;
+}
+
+bool lists_like(onnx_out *o, const out_value *like, out_value *r) {
+    r->seq = like->seq;
+    return like->seq->numbers ? numbers_example(o, like, r) : list_like(o, like, r);
+}
+
+out_value *lists_copy(onnx_out *o, out_value *x) {
+    out_seq *s = x->seq ? x->seq : arena_new(&o->scratch, out_seq);
+    out_value *r = out_new(o);
+    if (!s || !r) return out_no_memory(o), NULL;
+    if (!x->seq) {
+        s->numbers = numbers_is(x->v[0]);
+        s->dt = s->numbers ? (int)numbers_dtype(x->v[0].u.list) : -1;
     }
-    if (a->seq) return out_name(o, a);
+    r->name = lists_name(o, x, s);
+    r->seq = s;
+    bool ok = r->name && (s->numbers ? numbers_example(o, x, r) : list_like(o, x, r));
+    return ok ? r : NULL;
+}
+
+/* The same in the branch whose frame is f. */
+static const char *list_within(onnx_out *o, struct out_frame *f, out_value *a, out_seq *s) {
     flow_exchange(o, f);
-    const char **names = list_names(o, s, a),
-               *name = names ? list_construct(o, s, out_len(a), names) : NULL;
+    const char *name = lists_name(o, a, s);
     flow_exchange(o, f);
     return name;
 }
@@ -242,7 +283,7 @@ out_value *lists_merge(onnx_out *o, struct out_frame *f, out_value *a, struct ou
     out_seq *s = arena_new(&o->scratch, out_seq);
     out_value *r = out_new(o);
     if (!s || !r) return out_no_memory(o), NULL;
-    if (!list_may_open(a) || !list_may_open(b) || a->v[0].u.list->kind != b->v[0].u.list->kind)
+    if (!lists_may_open(a) || !lists_may_open(b) || a->v[0].u.list->kind != b->v[0].u.list->kind)
         return out_refuse(o, "lists of other lengths in the two branches"), NULL;
     if (!list_common(o, a, b, s)) return NULL;
     bool swap = !out_len(a);

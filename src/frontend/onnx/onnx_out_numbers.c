@@ -167,7 +167,7 @@ static bool numbers_drop(onnx_out *o, out_value *x, const out_value *at) {
     return x->name != NULL;
 }
 
-static const char *numbers_join(onnx_out *o, const char *a, out_value *b) {
+const char *numbers_join(onnx_out *o, const char *a, out_value *b) {
     const char *more = !a ? NULL : numbers_is(b->v[0]) ? numbers_name(o, b) : numbers_one(o, b);
     const char *name = more ? OUT(o, "Concat", a, more) : NULL;
     out_int(o, "axis", 0);
@@ -212,7 +212,6 @@ bool numbers_call(onnx_out *o, const node *n, out_value **args, bool *done) {
         r = numbers_at(o, x, args[1]);
         if (!r || !numbers_drop(o, x, args[1])) return false;
         break;
-    case SYM_ADD: r = numbers_list(o, x, numbers_join(o, name, args[1])); break;
     case SYM_SLICE: r = numbers_list(o, x, numbers_slice(o, name, args)); break;
     case SYM_COPY:
     case SYM_LIST: r = numbers_list(o, x, name); break;
