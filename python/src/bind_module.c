@@ -685,6 +685,48 @@ static PyObject *module_signature(PyObject *self, PyObject *args) {
     return both;
 }
 
+static PyObject *port_shape(const ctsc_argument *a) {
+    if (a->ndim < 0) return bind_ref(Py_None);
+    PyObject *l = PyList_New(a->ndim);
+    for (int i = 0; l && i < a->ndim; i++) {
+        PyObject *size = a->sizes[i] < 0 ? bind_ref(Py_None) : PyLong_FromLongLong(a->sizes[i]);
+        if (!size || PyList_SetItem(l, i, size) < 0) Py_CLEAR(l);
+    }
+    return l;
+}
+
+static PyObject *port_rows(const ctsc_signature *s, size_t n,
+                           const ctsc_argument *(*get)(const ctsc_signature *, size_t)) {
+    PyObject *l = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; l && i < n; i++) {
+        const ctsc_argument *a = get(s, i);
+        PyObject *shape = port_shape(a),
+                 *dtype = bind_ref(a->typed ? bind_dtype_object((int)a->dtype) : Py_None);
+        if (!shape || !dtype ||
+            PyList_SetItem(l, (Py_ssize_t)i,
+                           Py_BuildValue("(sNN)", a->label ? a->label : a->name, dtype, shape)) < 0)
+            Py_CLEAR(l);
+    }
+    return l;
+}
+/* _ports(method) -> ([(name, dtype or None, [size or None] or None)], [outputs]): what programs of
+ * torch.export and ONNX say; no outputs of others */
+static PyObject *module_ports(PyObject *self, PyObject *args) {
+    const char *method;
+    ctsc_signature *s = NULL;
+    ctsc_error *e = bind_error();
+    if (!e || !PyArg_ParseTuple(args, "s", &method)) return NULL;
+    if (ctsc_module_signature(((Module *)self)->m, method, &s, e) != CTSC_OK)
+        return bind_raise(e, method);
+    PyObject *in = port_rows(s, ctsc_signature_argument_count(s), ctsc_signature_argument);
+    PyObject *out = port_rows(s, ctsc_signature_output_count(s), ctsc_signature_output),
+             *both = in && out ? PyTuple_Pack(2, in, out) : NULL;
+    Py_XDECREF(in);
+    Py_XDECREF(out);
+    ctsc_signature_free(s);
+    return both;
+}
+
 static PyMethodDef module_methods[] = {
     {"_attributes", module_attributes, METH_NOARGS, NULL},
     {"_names", module_names, METH_NOARGS, NULL},
@@ -702,6 +744,7 @@ static PyMethodDef module_methods[] = {
     {"_graph_for", module_graph_for, METH_VARARGS, NULL},
     {"_operators", module_operators, METH_NOARGS, NULL},
     {"_signature", module_signature, METH_VARARGS, NULL},
+    {"_ports", module_ports, METH_VARARGS, NULL},
     {0},
 };
 static PyGetSetDef module_properties[] = {

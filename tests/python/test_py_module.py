@@ -286,6 +286,19 @@ def test_inference_session_onnx(root):
     assert [i.name for i in session.get_inputs()] == ["x0"]
     out, = session.run(None, {"x0": x.numpy()})
     assert np.allclose(out, ctsc.load(os.path.join(folder, "expected.pt")).numpy(), atol=1e-5)
+    assert [(o.name, o.type) for o in session.get_outputs()] == [("y0", "tensor(float)")] and session.run(["y0"], {"x0": x.numpy()})[0].shape == out.shape
+    net = ctsc.InferenceSession(os.path.join(root, "tests", "onnx", "models", "convnet", "model.onnx"))
+    assert [(i.name, i.type, i.shape) for i in net.get_inputs()] == [("input", "tensor(float)", [None, 3, 8, 8])]
+
+
+def test_inference_session_exported(root):
+    np = pytest.importorskip("numpy")
+    session = ctsc.InferenceSession(os.path.join(root, "tests", "pt2", "archives", "EvenDim", "model.pt2"))
+    assert [(i.name, i.type, i.shape) for i in session.get_inputs()] == [("x", "tensor(float)", [None, 6])]
+    assert [(o.name, o.type, o.shape) for o in session.get_outputs()] == [("mean", "tensor(float)", [None, 6]), ("sym_size_int", "int", None)]
+    mean, = session.run(["mean"], {"x": np.ones((4, 6), np.float32)})
+    assert mean.shape == (2, 6)
+    assert ctsc.InferenceSession(os.path.join(root, "models", "digits_cnn.pt")).get_inputs()[0].shape is None
 
 
 def test_no_numpy_is_needed(root):

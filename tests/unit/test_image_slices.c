@@ -34,7 +34,8 @@ static const opcase cuts[] = {
     {"ctsc::image_slice", "f32[3,2]{~} 0 -9223372036854775808",
      "!ctsc::image_slice: slice 0 of -9223372036854775808 of a tensor with 2 dims"},
     {"ctsc::image_slice", "f32[3,1]{7 8 9} 2 9223372036854775807", "f32[1,1]{9}"},
-    {"ctsc::image_slice", "f32[]{~} 0 2", "!ctsc::image_slice: slice 0 of 2 of a tensor with 0 dims"},
+    {"ctsc::image_slice", "f32[]{~} 0 2",
+     "!ctsc::image_slice: slice 0 of 2 of a tensor with 0 dims"},
 };
 
 static const opcase joins[] = {
@@ -64,7 +65,8 @@ static void test_round_trip(void **state) {
             for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)[i] = (float)i;
             whole = tensor_ref(t);
             for (int64_t i = 0; i < slices; i++) {
-                value slice, joined, of[3] = {value_tensor_take(t), value_int(i), value_int(slices)};
+                value slice, joined,
+                    of[3] = {value_tensor_take(t), value_int(i), value_int(slices)};
                 assert_int_equal(op_call(&cx, "ctsc::image_slice", 3, of, &slice), CTSC_OK);
                 value with[5] = {value_tensor_take(whole), slice, of[0], of[1], of[2]};
                 assert_int_equal(op_call(&cx, "ctsc::image_join", 5, with, &joined), CTSC_OK);

@@ -252,7 +252,7 @@ out_value *lists_copy(onnx_out *o, out_value *x) {
     return ok ? r : NULL;
 }
 
-/* The same in the branch whose frame is f. */
+/* lists_name within the branch whose frame is f. */
 static const char *list_within(onnx_out *o, struct out_frame *f, out_value *a, out_seq *s) {
     flow_exchange(o, f);
     const char *name = lists_name(o, a, s);
