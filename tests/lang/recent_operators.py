@@ -1,4 +1,6 @@
 """Operators that came after PyTorch 1.13: what is printed is what PyTorch 2.15 prints."""
+from typing import List
+
 import torch
 from torch import Tensor, nn
 
@@ -18,5 +20,13 @@ class Main(nn.Module):
         print(cents(torch.ops.aten.randint_like(x, torch.tensor(9))))  # expect: 5900
         print(cents(torch.rand_like(x, generator=None)), cents(torch.randn_like(x, generator=None)))  # expect: 564 229
         print(cents(torch.randint_like(x, 9, generator=None)), cents(torch.randint_like(x, 3, 9, generator=None)))  # expect: 3000 4400
+        same: List[bool] = []
+        for n in [16, 80, 144]:  # packed and read back, whatever the processor's order is
+            codes = (torch.arange(n * 32) * 7 % 16).view(n, 32).int()
+            packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes, 2)
+            both = torch.stack([torch.arange(n) % 5 + 0.5, torch.arange(n) % 3 - 1.0], 1)[None]
+            want = torch.mm(torch.ones(2, 32), ((codes - 8) * both[0, :, :1] + both[0, :, 1:]).t())
+            same.append(packed.size(1) == 16 and torch.allclose(torch.ops.aten._weight_int4pack_mm_for_cpu(torch.ones(2, 32), packed, 32, both), want))
+        print(same)  # expect: [True, True, True]
         return 0
 # expect: 0

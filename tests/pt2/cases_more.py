@@ -515,6 +515,22 @@ class Functions(nn.Module):
                 torch.special.erfcx(x), torch.special.i0e(x), torch.digamma(a), torch.lgamma(a), torch.xlogy(x, a), torch.logit(x.sigmoid()), torch.sinc(x), torch.nan_to_num(x / 0), torch.hypot(x, a), torch.atan2(x, a), torch.heaviside(x, a), torch.copysign(x, -a), torch.frac(x), torch.remainder(x, 0.7), torch.fmod(x, 0.7), torch.logaddexp(x, a), torch.ldexp(x, torch.tensor(2)), torch.polygamma(1, a), torch.lerp(x, a, 0.3), torch.addcmul(x, a, a, value=0.5), torch.clamp(x, min=x.mean()), torch.float_power(a, 2), torch.diff(x), torch.logcumsumexp(x, 1), torch.renorm(x, 2, 0, 1.0), torch.rot90(x), torch.trapezoid(x), torch.std_mean(x, 1), torch.var_mean(x), torch.aminmax(x), torch.nanmean(x), torch.count_nonzero(x), torch.signbit(x), torch.sgn(x), torch.vander(x[0]), torch.cartesian_prod(x[0], x[1]), torch.tensordot(x, x, 2), torch.roll(x, (1, 2), (0, 1)))
 
 
+@case(lambda: (r(5, 64),))
+class Int4Weights(nn.Module):
+    """Packed for this processor, as torchao did before 0.12."""
+
+    def __init__(self):
+        super().__init__()
+        for n in (128, 80):
+            codes = torch.randint(0, 16, (n, 64), dtype=torch.int32)
+            self.register_buffer("w%d" % n, torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes, 2))
+            self.register_buffer("s%d" % n, r(2, n, 2))
+
+    def forward(self, x):
+        mm = torch.ops.aten._weight_int4pack_mm_for_cpu
+        return mm(x, self.w128, 32, self.s128), mm(x[:2] * 2, self.w80, 32, self.s80)
+
+
 # PyTorch 2.15 reads behind weights whose sizes are no multiples of 16
 @case(lambda: (r(4, 32), torch.randint(-128, 127, (16, 32), dtype=torch.int8), torch.rand(16)), rtol=2e-2, atol=1e-1)
 class Int8Weights(nn.Module):

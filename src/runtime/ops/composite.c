@@ -292,6 +292,20 @@ ctsc_status op_fail(op_ctx *cx, const value *args, value *results) {
 }
 
 /* ctsc::type_name(t): "Float", as messages name dtypes. */
+/* How many floats PyTorch's vectors have on this processor; 0: it uses none. */
+ctsc_status op_float_lanes(op_ctx *cx, const value *args, value *results);
+ctsc_status op_float_lanes(op_ctx *cx, const value *args, value *results) {
+    int64_t lanes = 0;
+    (void)cx, (void)args;
+#if defined __x86_64__
+    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) lanes = wide ? 16 : 8;
+#endif
+    *results = value_int(lanes);
+    return CTSC_OK;
+}
+
 ctsc_status op_type_name(op_ctx *cx, const value *args, value *results);
 ctsc_status op_type_name(op_ctx *cx, const value *args, value *results) {
     const char *name = dtype_table[args[0].u.tensor->dtype].ir_name;

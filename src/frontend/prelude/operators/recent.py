@@ -199,6 +199,53 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
     return torch.to(sums * torch.to(scales, 6), self.dtype)
 
 
+# Weights of four bits, packed as PyTorch does on the processor that runs this: pairs of rows in a byte, in blocks of as many rows as its vectors have floats, four times.
+def _int4_rows(packed: Tensor) -> Tensor:
+    n, k, lanes = packed.size(0), packed.size(1) * 2, torch.ops.ctsc.float_lanes()
+    block = 64 if lanes == 16 else 32
+    bytes = packed.reshape([-1])
+    full = n // block * block * k // 2
+    head = bytes[:full].reshape([-1, k, 1, block // 2])
+    rows = torch.cat([head & 15, head >> 4], 2)
+    if lanes == 0:
+        rows = torch.cat([rows[:, :, :1].unsqueeze(4), rows[:, :, 1:].unsqueeze(4)], 4)
+    tail = bytes[full:].reshape([k, (n % block) // 2, 1])
+    rest = torch.cat([tail & 15, tail >> 4], 2).reshape([k, n % block])
+    return torch.cat([rows.reshape([n // block, k, block]).transpose(1, 2).reshape([n // block * block, k]), rest.t()], 0)
+
+
+def _convert_weight_to_int4pack_for_cpu(self: Tensor, innerKTiles: int) -> Tensor:
+    if self.dim() != 2 or self.dtype != 3:
+        torch.ops.ctsc.fail("_convert_weight_to_int4pack_cpu : expect weight to be kInt.")
+    if self.size(0) % 16 != 0:
+        torch.ops.ctsc.fail("_convert_weight_to_int4pack_cpu : expect N to be dividable by 16")
+    if self.size(1) % 2 != 0:
+        torch.ops.ctsc.fail("_convert_weight_to_int4pack_cpu : expect K to be dividable by 2")
+    n, k, lanes = self.size(0), self.size(1), torch.ops.ctsc.float_lanes()
+    block = 64 if lanes == 16 else 32
+    whole = n // block * block
+    codes = torch.to(self, 0)
+    head = codes[:whole].reshape([n // block, block, k]).transpose(1, 2)
+    if lanes == 0:
+        head = head.reshape([n // block, k, block // 2, 2]).transpose(2, 3)
+    halves = head.reshape([n // block, k, 2, block // 2])
+    tail = codes[whole:].t().reshape([k, (n - whole) // 2, 2])
+    packed = torch.cat([(halves[:, :, 0] | halves[:, :, 1] << 4).reshape([-1]), (tail[:, :, 0] | tail[:, :, 1] << 4).reshape([-1])], 0)
+    return packed.reshape([n, k // 2])
+
+
+def _weight_int4pack_mm_for_cpu(self: Tensor, mat2: Tensor, qGroupSize: int, qScaleAndZeros: Tensor) -> Tensor:
+    if self.dim() != 2 or (self.dtype != 5 and self.dtype != 6 and self.dtype != 15):
+        torch.ops.ctsc.fail("_weight_int4pack_mm_cpu : expect A to be either 32-bit or 16-bit float tensor.")
+    if mat2.dim() != 2 or mat2.dtype != 0 or mat2.size(1) * 2 != self.size(1) or mat2.size(0) % 16 != 0:
+        torch.ops.ctsc.fail("_weight_int4pack_mm_cpu : expect B to be uint8 tensor.")
+    if qScaleAndZeros.dim() != 3 or qScaleAndZeros.size(1) != mat2.size(0) or qScaleAndZeros.size(2) != 2 or qScaleAndZeros.size(0) * qGroupSize != self.size(1):
+        torch.ops.ctsc.fail("_weight_int4pack_mm_cpu: expect qScaleAndZeros to be 3d tensor with sizes [:, {}, 2]".format(mat2.size(0)))
+    both = torch.repeat_interleave(torch.to(qScaleAndZeros, 6), qGroupSize, 0)
+    weight = torch.to(__torch__.operators.recent._int4_rows(mat2).t(), 6).sub(8) * both[:, :, 0] + both[:, :, 1]
+    return torch.to(torch.mm(torch.to(self, 6), weight), self.dtype)
+
+
 # Matrices of 8-bit floats: the sums in float32, times the scales, of the whole matrix or of its rows and columns.
 def _scaled_mm(self: Tensor, mat2: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Optional[Tensor], scale_result: Optional[Tensor], out_dtype: Optional[int], use_fast_accum: bool) -> Tensor:
     if self.dim() != 2 or mat2.dim() != 2 or self.size(1) != mat2.size(0):
