@@ -113,12 +113,12 @@ def _seed(self):
 
 
 def _clone_state(self):
-    made = Generator()
+    made = Generator(self.device)
     made.set_state(self.get_state())
     return made
 
 
-Generator.device, Generator.seed, Generator.clone_state = property(lambda self: _device("cpu")), _seed, _clone_state
+Generator.device, Generator.seed, Generator.clone_state = property(lambda self: _device(self._device or "cpu")), _seed, _clone_state
 
 
 def manual_seed(seed):

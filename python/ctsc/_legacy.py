@@ -5,9 +5,9 @@ import math
 
 from . import _C
 from ._functions import Tensor, tensor
+from ._types import KINDS
 
-_NAMES = {"Float": _C.float32, "Double": _C.float64, "Half": _C.float16, "BFloat16": _C.bfloat16, "Byte": _C.uint8, "Char": _C.int8, "Short": _C.int16,
-          "Int": _C.int32, "Long": _C.int64, "Bool": _C.bool}
+_NAMES = {kind: getattr(_C, name) for name, kind in KINDS.items() if not name.startswith("complex")}
 
 
 def dtype_of(name):

@@ -13,12 +13,10 @@ import zipfile
 from collections import Counter, OrderedDict, defaultdict
 
 from . import _C, _types
-from ._types import Size, device
+from ._types import KINDS, Size, device
 
 Tensor = _C.Tensor
-_STORAGES = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half", "float32": "Float", "float64": "Double",
-             "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool", "bfloat16": "BFloat16"}
-_DTYPES = {kind + "Storage": name for name, kind in _STORAGES.items()}
+_DTYPES = {kind + "Storage": name for name, kind in KINDS.items()}
 _ALIGNMENT = 64
 
 
@@ -27,7 +25,7 @@ _ALIGNMENT = 64
 def _tensor(storage, offset, sizes, strides, requires_grad=False, hooks=None, metadata=None):
     whole, dtype, place = storage
     if not all(sizes):
-        t = _C._operator("empty")(list(sizes), dtype=dtype)
+        t = _C._operator("empty")(list(sizes), dtype=dtype, device="cpu")
     else:
         t = whole.view(dtype).as_strided(tuple(sizes), tuple(strides), offset)
     if place is not None:
@@ -194,7 +192,7 @@ class _Pickler(pickle._Pickler):
         here = t.detach()
         where = str(here.device)
         here = here.cpu()
-        if here.dtype.name not in _STORAGES:
+        if here.dtype.name not in KINDS:
             raise NotImplementedError("tensors of %s are not saved" % here.dtype)
         address = here.data_ptr() - here.storage_offset() * here.dtype.itemsize if here.numel() else id(here)
         if address not in self.storages:
@@ -202,7 +200,7 @@ class _Pickler(pickle._Pickler):
         number, users = self.storages[address]
         users.append(here)
         self.kept.append(t)
-        stored = _Stored(("storage", _StorageName(_STORAGES[here.dtype.name] + "Storage"), number, where, _reach(here)))
+        stored = _Stored(("storage", _StorageName(KINDS[here.dtype.name] + "Storage"), number, where, _reach(here)))
         args = (stored, here.storage_offset(), tuple(here.shape), tuple(here.stride()), False if parameter else bool(t.requires_grad and t.is_leaf), OrderedDict())
         if not parameter:
             return self.call("torch._utils", "_rebuild_tensor_v2", args, t)
@@ -248,7 +246,7 @@ def fits(obj):
     if obj is None or kind in (bool, int, float, complex, str, bytes, _C.dtype, Size, device):
         return True
     if isinstance(obj, Tensor):
-        return obj.dtype.name in _STORAGES and (kind is Tensor or kind.__name__ in ("Parameter", "Buffer"))
+        return obj.dtype.name in KINDS and (kind is Tensor or kind.__name__ in ("Parameter", "Buffer"))
     if kind in (list, tuple, set, frozenset):
         return all(fits(x) for x in obj)
     return kind in (dict, OrderedDict) and all(fits(x) for item in obj.items() for x in item)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
-from ._types import channels_last, channels_last_3d, contiguous_format, device as device_type, preserve_format, strided
+from ._types import KINDS, channels_last, channels_last_3d, contiguous_format, device as device_type, preserve_format, strided
 
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
@@ -78,9 +78,7 @@ for _name, _dtype in (("float", _C.float32), ("double", _C.float64), ("half", _C
 @_method("type")
 def type_(self, dtype=None):
     if dtype is None:
-        names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte", "int8": "Char", "int16": "Short",
-                 "int32": "Int", "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
-        return "ctsc.%sTensor" % names[self.dtype.name]
+        return "ctsc.%sTensor" % KINDS[self.dtype.name]
     if isinstance(dtype, str):
         from ._legacy import dtype_of
         dtype = dtype_of(dtype)

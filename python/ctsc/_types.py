@@ -23,6 +23,9 @@ class Size(tuple):
         return n
 
 
+# What PyTorch calls tensors and storages of dtypes: FloatTensor, LongStorage.
+KINDS = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half", "float32": "Float", "float64": "Double", "bfloat16": "BFloat16",
+         "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool"}
 _entered = [] # default devices before each block of a device
 
 

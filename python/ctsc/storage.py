@@ -3,6 +3,7 @@
 import warnings
 
 from . import _C
+from ._types import KINDS
 
 _op = _C._operator
 
@@ -177,16 +178,14 @@ class TypedStorage:
 
 
 _TypedStorage = TypedStorage
-_KINDS = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
-          "int64": "Long", "bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 
 
 def _kind(dtype):
-    return _KINDS.get(dtype.name, "")
+    return KINDS.get(dtype.name, "")
 
 
-for _name in _KINDS:
-    globals()[_KINDS[_name] + "Storage"] = type(_KINDS[_name] + "Storage", (TypedStorage,), {"_dtype_": getattr(_C, _name), "__module__": "ctsc"})
+for _name, _of in KINDS.items():
+    globals()[_of + "Storage"] = type(_of + "Storage", (TypedStorage,), {"_dtype_": getattr(_C, _name), "__module__": "ctsc"})
 
 
 def of(t):

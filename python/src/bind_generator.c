@@ -8,6 +8,7 @@
 typedef struct Generator {
     PyObject_HEAD ctsc_scope *s; /* NULL: the process's */
     uint64_t seed;
+    PyObject *device; /* as it was given: operators on any device draw from it; may be NULL */
 } Generator;
 
 static PyTypeObject *generator_type;
@@ -20,6 +21,7 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kw)
     Generator *g = (Generator *)alloc(type, 0);
     if (!g) return NULL;
     g->seed = 67280421310721; /* of generators that nobody has seeded */
+    g->device = device ? bind_ref(device) : NULL;
     if ((g->s = ctsc_scope_new())) return (PyObject *)g;
     Py_DECREF(g);
     return PyErr_NoMemory();
@@ -28,6 +30,7 @@ static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kw)
 static void generator_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     ctsc_scope_free(((Generator *)self)->s);
+    Py_XDECREF(((Generator *)self)->device);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -105,6 +108,13 @@ static PyObject *set_state(PyObject *self, PyObject *state) {
     return st == CTSC_OK ? bind_ref(self) : bind_raise(e, "set_state");
 }
 
+static PyObject *get_device(PyObject *self, void *unused) {
+    (void)unused;
+    PyObject *device = ((Generator *)self)->device;
+    return bind_ref(device ? device : Py_None);
+}
+
+static PyGetSetDef properties[] = {{"_device", get_device, NULL, NULL, NULL}, {0}};
 static PyMethodDef methods[] = {
     {"manual_seed", manual_seed, METH_O, "Seeds it as torch.manual_seed does; returns it."},
     {"initial_seed", initial_seed, METH_NOARGS, "What it was seeded with."},
@@ -117,6 +127,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, generator_dealloc},
     {Py_tp_doc, "A source of random numbers: PyTorch's on the CPU."},
     {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
     {0, NULL},
 };
 static PyType_Spec spec = {"ctsc.Generator", sizeof(Generator), 0, Py_TPFLAGS_DEFAULT, slots};

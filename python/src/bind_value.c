@@ -296,9 +296,10 @@ static PyObject *tuple_from(const ctsc_value *v) {
         Py_XDECREF(names);
         return t;
     }
-    for (size_t i = 0; names && i < n; i++)
-        if (PyTuple_SetItem(names, (Py_ssize_t)i, PyUnicode_FromString(ctsc_value_name(v, i))) < 0)
-            Py_CLEAR(names);
+    for (size_t i = 0; names && i < n; i++) {
+        PyObject *name = PyUnicode_FromString(ctsc_value_name(v, i));
+        if (!name || PyTuple_SetItem(names, (Py_ssize_t)i, name) < 0) Py_CLEAR(names);
+    }
     if (maker && names) result = PyObject_CallFunction(maker, "sOO", type ? type : "", names, t);
     ctsc_string_free(type);
     Py_XDECREF(names);

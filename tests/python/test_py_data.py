@@ -52,7 +52,7 @@ class Fails(Dataset):
 
 
 def left():
-    return [f for f in glob.glob("/dev/shm/ctsc-data-*") if os.stat(f).st_uid == os.getuid()]
+    return glob.glob("/dev/shm/ctsc-data-%d-*" % os.getpid())
 
 
 def seeds(worker):

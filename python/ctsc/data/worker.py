@@ -43,7 +43,7 @@ def share_folder():
     """A new folder for batches."""
     import tempfile
     place = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
-    return tempfile.mkdtemp(prefix="ctsc-data-", dir=place)
+    return tempfile.mkdtemp(prefix="ctsc-data-%d-" % os.getpid(), dir=place)
 
 
 # ---- batches from process to process
