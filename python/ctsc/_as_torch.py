@@ -12,8 +12,27 @@ def _module(name):
     return sys.modules[name] if name in sys.modules else importlib.import_module(name)
 
 
+class _Installed:
+    """Among what a new interpreter is told: reading it has torch found as here, before it imports the program."""
+
+    def __reduce__(self):
+        return install, ()
+
+
+def _tell_processes():
+    """Processes that multiprocessing does not fork (spawn, forkserver) begin as interpreters that know nothing of this one's torch."""
+    from multiprocessing import spawn
+    plain = spawn.get_preparation_data
+    if not hasattr(plain, "__wrapped__"):
+        def told(*args):
+            return dict(plain(*args), torch=_Installed())
+        told.__wrapped__, spawn.get_preparation_data = plain, told
+
+
 class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
+        if name in ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver"):
+            _tell_processes()
         if name != "torch" and not name.startswith("torch."):
             return None
         if name != "torch":
@@ -45,3 +64,5 @@ def install():
         raise RuntimeError("torch has been imported already")
     if not any(isinstance(f, TorchIsCtsc) for f in sys.meta_path):
         sys.meta_path.insert(0, TorchIsCtsc())
+        if "multiprocessing.spawn" in sys.modules:
+            _tell_processes()

@@ -11,6 +11,10 @@ _op = _C._operator
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor of numbers, nested lists, arrays."""
+    if isinstance(data, Tensor):
+        import warnings
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), rather than "
+                      "torch.tensor(sourceTensor).", stacklevel=2)
     if _C._intercepts():
         from ._intercept import default_device, default_of
         device = default_device() if device is None else device

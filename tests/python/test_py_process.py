@@ -74,3 +74,33 @@ def test_mnist(tmp_path):
     saved = ctsc.load(str(tmp_path / "net.pt"))
     labels = ctsc.load(os.path.join(ROOT, "models", "digits_labels.pt"))
     assert (saved(images()).argmax(1) == labels).float().mean() > 0.97
+
+
+PROGRAM = """
+import multiprocessing as mp
+import torch
+
+def told(queue):
+    queue.put((torch.__name__, torch.ones(2).sum().item(), "libtorch" in open("/proc/self/maps").read()))
+
+def nested(queue):
+    process = mp.get_context("spawn").Process(target=told, args=(queue,))
+    process.start()
+    process.join()
+
+if __name__ == "__main__":
+    for context in map(mp.get_context, ("fork", "spawn", "forkserver")):
+        for function in (told, nested):
+            queue = context.Queue() if function is told else mp.get_context("spawn").Queue()
+            process = context.Process(target=function, args=(queue,))
+            process.start()
+            print(*queue.get())
+            process.join()
+"""
+
+
+def test_torch_is_ctsc_in_all_processes(tmp_path):
+    """Also where PyTorch is installed: a new interpreter finds ctsc in its place before it imports the program."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = subprocess.run([sys.executable, "-m", "ctsc", str(tmp_path / "program.py")], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ctsc 2.0 False\n" * 6, done.stderr
