@@ -91,7 +91,9 @@ class SparseTensor(Tensor):
         return self
 
     def to(self, *args, **kwargs):
-        return _made(self._i.to(self._i.dtype) if not args and not kwargs else self._i.to(_place(args, kwargs) or self._i.device), self._v.to(*args, **kwargs), self.shape, self._is)
+        from ._tensor import parse_to
+        place = parse_to(args, **kwargs)[0]
+        return _made(self._i if place is None else self._i.to(place), self._v.to(*args, **kwargs), self.shape, self._is)
 
     def cpu(self, *args, **kwargs):
         return self.to("cpu")
@@ -129,11 +131,6 @@ class SparseTensor(Tensor):
 
 
 _subclass.register(SparseTensor)
-
-
-def _place(args, kwargs):
-    from ._tensor import parse_to
-    return parse_to(args, **kwargs)[0]
 
 
 def _made(indices, values, sizes, coalesced):
@@ -304,13 +301,17 @@ def _row(x, i):
     return _made(x._i[1:, kept], x._v[kept], x.shape[1:], x._is)
 
 
-def _same(x):
+def _selected(x, dim, index):
+    return _row(x if dim % x.ndim == 0 else _transposed(x, 0, dim), index)
+
+
+def _same(x, *, memory_format=None):
     return x._with(x._v.clone())
 
 
 _FUNCTIONS = {"mm": _product, "matmul": _product, "__matmul__": _product, "mv": _product, "spmm": _product, "smm": _product, "addmm": addmm, "t": _transposed, "numpy_T": _transposed, "mT": _transposed,
               "transpose": _transposed, "add": _add, "__add__": _add, "__radd__": _add, "sub": lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha),
-              "mul": _times, "multiply": _times, "div": _divided, "true_divide": _divided, "sum": _sum_dense, "clone": _same, "__getitem__": _row, "select": lambda x, d, i: _row(x, i) if d == 0 else None,
+              "mul": _times, "multiply": _times, "div": _divided, "true_divide": _divided, "sum": _sum_dense, "clone": _same, "__getitem__": _row, "select": _selected,
               "is_coalesced": SparseTensor.is_coalesced, "coalesce": SparseTensor.coalesce, "to_dense": SparseTensor.to_dense, "zeros_like": lambda x, **k: x._with(x._v * 0),
               "norm": lambda x, *a, **k: x.coalesce()._v.norm(*a, **k), "detach": SparseTensor.detach}
 for _name in "neg abs relu sqrt sin tan asin atan sinh tanh expm1 log1p sign floor ceil round trunc pow square conj".split():

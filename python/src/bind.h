@@ -158,6 +158,9 @@ PyObject *bind_get_grad(PyObject *self, void *unused);
 int bind_set_grad(PyObject *self, PyObject *v, void *unused);
 PyObject *bind_get_is_leaf(PyObject *self, void *unused);
 PyObject *bind_get_grad_fn(PyObject *self, void *unused);
+/* The handles of a tuple of tensors, and None where that may be: NULL. Free with PyMem_Free. NULL
+ * with an exception, which says what they are. */
+ctsc_value **bind_handles(PyObject *tuple, bool none, const char *what);
 
 /* ---- bind_hook.c */
 extern PyMethodDef bind_hook_methods[];

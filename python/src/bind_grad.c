@@ -99,8 +99,7 @@ static PyObject *backward(PyObject *self, PyObject *args) {
     return st == CTSC_OK ? bind_ref(Py_None) : bind_raise(e, "backward");
 }
 
-/* The handles of a tuple of tensors, and None where that may be: NULL. Free with PyMem_Free. */
-static ctsc_value **handles(PyObject *tuple, bool none, const char *what) {
+ctsc_value **bind_handles(PyObject *tuple, bool none, const char *what) {
     Py_ssize_t n = PyTuple_Size(tuple);
     ctsc_value **hs = PyMem_Malloc((size_t)(n + 1) * sizeof *hs);
     if (!hs) return PyErr_NoMemory(), NULL;
@@ -140,9 +139,9 @@ static PyObject *grad(PyObject *self, PyObject *args) {
     if ((size_t)PyTuple_Size(given) != n)
         return PyErr_Format(PyExc_RuntimeError, "got %zd tensors and %zd gradients",
                             PyTuple_Size(outputs), PyTuple_Size(given));
-    ctsc_value **outs = handles(outputs, false, "outputs"),
-               **gs = outs ? handles(given, true, "gradients") : NULL,
-               **ins = gs ? handles(inputs, false, "inputs") : NULL,
+    ctsc_value **outs = bind_handles(outputs, false, "outputs"),
+               **gs = outs ? bind_handles(given, true, "gradients") : NULL,
+               **ins = gs ? bind_handles(inputs, false, "inputs") : NULL,
                **found = ins ? PyMem_Malloc((m + 1) * sizeof *found) : NULL;
     if (ins && !found) PyErr_NoMemory();
     for (size_t i = 0; found && i < m; i++) found[i] = NULL;

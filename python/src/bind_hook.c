@@ -67,22 +67,6 @@ static ctsc_status run_function(void *ctx, const ctsc_gradient_call *call, ctsc_
     return ok ? CTSC_OK : CTSC_FAILED;
 }
 
-/* The handles of a tuple of tensors; PyMem_Free. */
-static ctsc_value **handles(PyObject *tuple) {
-    size_t n = (size_t)PyTuple_Size(tuple);
-    ctsc_value **out = PyMem_Malloc((n + 1) * sizeof *out);
-    if (!out) return PyErr_NoMemory(), NULL;
-    for (size_t i = 0; i < n; i++) {
-        PyObject *o = PyTuple_GetItem(tuple, (Py_ssize_t)i);
-        if (!TensorCheck(o)) {
-            PyMem_Free(out);
-            return PyErr_SetString(PyExc_TypeError, "expected a tuple of tensors"), NULL;
-        }
-        out[i] = ((Tensor *)o)->v;
-    }
-    return out;
-}
-
 /* _record(name, function, inputs, outputs, saved, differentiable, flags): function(gradients,
  * saved) -> gradients of the inputs. */
 static PyObject *record(PyObject *self, PyObject *args) {
@@ -98,8 +82,9 @@ static PyObject *record(PyObject *self, PyObject *args) {
     size_t n = (size_t)PyTuple_Size(outputs);
     if ((size_t)PyTuple_Size(differentiable) != n)
         return PyErr_SetString(PyExc_ValueError, "differentiable: one for each output"), NULL;
-    ctsc_value **ins = handles(inputs), **outs = ins ? handles(outputs) : NULL,
-               **kept = outs ? handles(saved) : NULL;
+    ctsc_value **ins = bind_handles(inputs, false, "inputs"),
+               **outs = ins ? bind_handles(outputs, false, "outputs") : NULL,
+               **kept = outs ? bind_handles(saved, false, "saved tensors") : NULL;
     bool *gets = kept ? PyMem_Malloc(n + 1) : NULL;
     if (kept && !gets) PyErr_NoMemory();
     for (size_t i = 0; gets && i < n; i++)

@@ -62,3 +62,4 @@ for bad in ("s.values()", "torch.sparse.mm(s, torch.ones(2, 2))", "torch.eye(2).
         eval(bad)
     except RuntimeError as e:
         print(bad, "RuntimeError")
+print(s.select(0, 1).to_dense(), s.select(1, 2).to_dense(), s.select(-1, 0).to_dense(), s.clone().coalesce().values(), s.to("cpu", torch.float64).dtype)
