@@ -81,4 +81,6 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_LAZY) | set(_MODULES) | set(_BUILTIN_NAMES) | {n for n in _C._operator_names() if not n.startswith("_")})
+    # not sorted() and set(): operators of these names would be called once somebody has asked for them
+    names = {*globals(), *_LAZY, *_MODULES, *_BUILTIN_NAMES, *(n for n in _C._operator_names() if not n.startswith("_"))}
+    return [*names] # which dir() sorts

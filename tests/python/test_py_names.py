@@ -126,3 +126,9 @@ def test_calls_with_subclasses_are_as_before():
     t = ctsc.arange(4.0).as_subclass(Plain)
     assert type(t[1:]) is Plain and type(ctsc.ones(4) + t) is Plain and type(t.sum()) is Plain
     assert repr(t) == "Plain([0., 1., 2., 3.])"
+
+
+def test_operators_named_as_builtins():
+    for name in ("set", "sorted", "any", "all", "sum", "max", "getattr"):
+        getattr(ctsc, name, None)
+    assert "matmul" in dir(ctsc) and ctsc.no_grad and dir(ctsc) == sorted(dir(ctsc))
