@@ -17,9 +17,10 @@
  * chosen by the size of the call's first large request. What has no place in a plan, as all
  * requests of a call with new shapes, gets the best gap that there is at the time.
  *
- * Invariants: a bit of slab.used is set while something lives in its slot, and for the owner; who
- * clears the last one frees the slab. Slots are filled by the owner's thread before their bit is
- * set, and no two slots in use overlap.
+ * Invariants: a bit of slab.used is set while something lives in its slot; slab.holders counts
+ * these and the owner, and who takes away the last one frees the slab. Slots are filled by the
+ * owner's thread before their bit is set, and no two slots in use overlap: a plan sees to that as
+ * long as the call keeps to it and nothing else lives in the slab, else whoever takes a place.
  */
 #include "base/block_plan.h"
 
@@ -34,17 +35,19 @@
 enum {
     PLAN_KEPT = 4,
     PLAN_MOST = 2048, /* requests; calls with more are not planned */
-    PLAN_SLOTS = 63,
+    PLAN_WORDS = 16,
+    PLAN_SLOTS = 64 * PLAN_WORDS,
+    PLAN_FEW = 64, /* living blocks between which a gap is looked for */
     PLAN_ALIGN = 64,
     PLAN_LATEST = 32 /* calls after which the slab may shrink */
 };
-#define PLAN_OWNER ((uint64_t)1 << PLAN_SLOTS)
 #define PLAN_NOWHERE SIZE_MAX
 
 typedef struct plan_item { size_t from, to; } plan_item;
 
 typedef struct plan_slab {
-    _Atomic uint64_t used;
+    _Atomic uint32_t holders;
+    _Atomic uint64_t used[PLAN_WORDS];
     char *memory;
     size_t size;
     plan_item slots[PLAN_SLOTS];
@@ -69,6 +72,7 @@ struct planner {
     size_t live, peak; /* of what this call is not known to leave behind */
     plan plans[PLAN_KEPT];
     plan *current; /* NULL: none fits */
+    bool kept_to;  /* by this call so far, and nothing else was in the slab when it began */
     plan_slab *slab;
     /* what the slab had to have for the latest calls, and for those before them */
     size_t need, need_before;
@@ -103,10 +107,16 @@ static size_t plan_gap(plan_item *beside, size_t n, size_t size) {
 
 /* ---- the slab -------------------------------------------------------------------------------- */
 
-static void slab_clear_bit(plan_slab *a, uint64_t bit) {
-    if (atomic_fetch_and_explicit(&a->used, ~bit, memory_order_acq_rel) != bit) return;
+static void slab_leave(plan_slab *a) {
+    if (atomic_fetch_sub_explicit(&a->holders, 1, memory_order_acq_rel) != 1) return;
     mem_free_pages(a->memory, a->size);
     mem_free(a);
+}
+
+static void slab_give(plan_slab *a, unsigned slot) {
+    (void)atomic_fetch_and_explicit(&a->used[slot / 64], ~((uint64_t)1 << slot % 64),
+                                    memory_order_release);
+    slab_leave(a);
 }
 
 static plan_slab *slab_new(size_t size) {
@@ -117,33 +127,53 @@ static plan_slab *slab_new(size_t size) {
         a = NULL;
     }
     if (!a) return NULL;
-    atomic_init(&a->used, PLAN_OWNER);
+    atomic_init(&a->holders, 1);
     pages_prefer_large(a->memory, size);
     return a;
 }
 
-/* The slot that then is in use; PLAN_SLOTS: something lives there, or there is no slot. */
-static unsigned slab_take(plan_slab *a, size_t from, size_t to) {
-    uint64_t used = atomic_load_explicit(&a->used, memory_order_acquire);
-    for (uint64_t left = used & ~PLAN_OWNER; left; left &= left - 1) {
-        int i = __builtin_ctzll(left);
-        if (from < a->slots[i].to && a->slots[i].from < to) return PLAN_SLOTS;
+/* What lives in the slab: PLAN_FEW at most go to `lives`. */
+static size_t slab_living(plan_slab *a, plan_item *lives) {
+    size_t n = 0;
+    for (int w = 0; w < PLAN_WORDS; w++) {
+        uint64_t left = atomic_load_explicit(&a->used[w], memory_order_acquire);
+        for (; left; left &= left - 1, n++)
+            if (n < PLAN_FEW) lives[n] = a->slots[w * 64 + __builtin_ctzll(left)];
     }
-    if (used == UINT64_MAX) return PLAN_SLOTS;
-    unsigned slot = (unsigned)__builtin_ctzll(~used);
-    a->slots[slot].from = from;
-    a->slots[slot].to = to;
-    atomic_fetch_or_explicit(&a->used, (uint64_t)1 << slot, memory_order_relaxed);
-    return slot;
+    return n;
+}
+
+static bool slab_is_free(plan_slab *a, size_t from, size_t to) {
+    for (int w = 0; w < PLAN_WORDS; w++) {
+        uint64_t left = atomic_load_explicit(&a->used[w], memory_order_acquire);
+        for (; left; left &= left - 1) {
+            const plan_item *lives = &a->slots[w * 64 + __builtin_ctzll(left)];
+            if (from < lives->to && lives->from < to) return false;
+        }
+    }
+    return true;
+}
+
+/* The slot that then is in use for what nothing else is in; PLAN_SLOTS: there is none. */
+static unsigned slab_take(plan_slab *a, size_t from, size_t to) {
+    for (unsigned w = 0; w < PLAN_WORDS; w++) {
+        uint64_t used = atomic_load_explicit(&a->used[w], memory_order_acquire);
+        if (used == UINT64_MAX) continue;
+        unsigned bit = (unsigned)__builtin_ctzll(~used), slot = w * 64 + bit;
+        a->slots[slot].from = from;
+        a->slots[slot].to = to;
+        (void)atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed);
+        (void)atomic_fetch_or_explicit(&a->used[w], (uint64_t)1 << bit, memory_order_relaxed);
+        return slot;
+    }
+    return PLAN_SLOTS;
 }
 
 /* The same, where there is room. */
 static unsigned slab_place(plan_slab *a, size_t size) {
-    plan_item lives[PLAN_SLOTS];
-    size_t n = 0;
-    uint64_t used = atomic_load_explicit(&a->used, memory_order_acquire);
-    for (uint64_t left = used & ~PLAN_OWNER; left; left &= left - 1)
-        lives[n++] = a->slots[__builtin_ctzll(left)];
+    plan_item lives[PLAN_FEW];
+    size_t n = slab_living(a, lives);
+    if (n > PLAN_FEW) return PLAN_SLOTS;
     size_t at = plan_gap(lives, n, size);
     return at <= a->size && size <= a->size - at ? slab_take(a, at, at + size) : PLAN_SLOTS;
 }
@@ -215,7 +245,7 @@ static void plan_clear(plan *p) {
 void planner_free(planner *p) {
     if (!p) return;
     for (int i = 0; i < PLAN_KEPT; i++) plan_clear(&p->plans[i]);
-    if (p->slab) slab_clear_bit(p->slab, PLAN_OWNER);
+    if (p->slab) slab_leave(p->slab);
     vec_free(&p->now);
     vec_free(&p->before);
     mem_free(p);
@@ -230,7 +260,7 @@ void planner_begin(planner *p) {
     p->time = 0;
     p->now.len = 0;
     p->live = p->peak = 0;
-    p->lost = false;
+    p->lost = p->kept_to = false;
     p->current = NULL;
 }
 
@@ -243,6 +273,8 @@ static void planner_choose(planner *p, size_t first) {
             p->current = k;
     }
     if (p->current) p->current->chosen = p->call;
+    p->kept_to = p->current && p->slab &&
+                 atomic_load_explicit(&p->slab->holders, memory_order_acquire) == 1;
 }
 
 /* Writes a request down; false: there are too many. */
@@ -264,10 +296,13 @@ static unsigned planner_planned(planner *p, size_t size, plan_mark *m) {
     if (k && i < k->requests.len && k->requests.data[i].size == size) {
         size_t at = k->offsets[i];
         m->outlives = at == PLAN_NOWHERE;
-        return !m->outlives && p->slab && at + size <= p->slab->size
+        p->kept_to &= k->requests.data[i].begin == p->time;
+        return !m->outlives && p->slab && at + size <= p->slab->size &&
+                       (p->kept_to || slab_is_free(p->slab, at, at + size))
                    ? slab_take(p->slab, at, at + size)
                    : PLAN_SLOTS;
     }
+    p->kept_to = false;
     m->outlives = i < p->before.len && !p->before.data[i].end;
     return PLAN_SLOTS;
 }
@@ -280,7 +315,10 @@ void *planner_take(planner *p, size_t bytes, plan_mark *m) {
         slot = planner_planned(p, size, m);
         if (!m->outlives && (p->live += size) > p->peak) p->peak = p->live;
     }
-    if (slot == PLAN_SLOTS && !m->outlives && p->slab) slot = slab_place(p->slab, size);
+    if (slot == PLAN_SLOTS && !m->outlives && p->slab) {
+        p->kept_to = false;
+        slot = slab_place(p->slab, size);
+    }
     if (slot == PLAN_SLOTS) return NULL;
     m->slot = (uint16_t)slot;
     m->slab = p->slab;
@@ -292,9 +330,11 @@ bool planner_give(planner *p, const plan_mark *m) {
         plan_request *r = &p->now.data[m->request];
         r->end = ++p->time;
         if (!m->outlives) p->live -= r->size;
+        p->kept_to = p->kept_to && m->request < p->current->requests.len &&
+                     p->current->requests.data[m->request].end == r->end;
     }
     plan_slab *slab = m->slab; /* which the mark may lie in */
-    if (slab) slab_clear_bit(slab, (uint64_t)1 << m->slot);
+    if (slab) slab_give(slab, m->slot);
     return slab != NULL;
 }
 
@@ -311,7 +351,7 @@ static plan *planner_victim(planner *p) {
  * still lives is left to that. */
 static void planner_resize(planner *p, size_t size) {
     if (p->slab && p->slab->size == size) return;
-    if (p->slab) slab_clear_bit(p->slab, PLAN_OWNER);
+    if (p->slab) slab_leave(p->slab);
     p->slab = size ? slab_new(size) : NULL;
 }
 
