@@ -28,7 +28,7 @@ enum { BENCH_WAYS = 6, BENCH_MAX_ROUNDS = 4000 };
 typedef struct bench_shape {
     const char *name;
     int64_t m, n, k;
-    bool turned; /* B's columns are without gaps */
+    bool turned, a_turned; /* B's columns are without gaps, A's are */
 } bench_shape;
 
 static double bench_now(void) {
@@ -41,6 +41,8 @@ static void bench_blas(bool wide, const gemm_problem *p) {
     bool turned = p->b.cs != 1;
     int ldb = (int)(turned ? p->b.cs : p->b.rs), m = (int)p->m, n = (int)p->n, k = (int)p->k;
     CBLAS_TRANSPOSE tb = turned ? CblasTrans : CblasNoTrans;
+    CBLAS_TRANSPOSE ta = p->a.cs == 1 ? CblasNoTrans : CblasTrans;
+    int lda = (int)(p->a.cs == 1 ? p->a.rs : p->a.cs);
     if (m == 1) { /* as gemm.c does it */
         tb = turned ? CblasNoTrans : CblasTrans;
         if (wide)
@@ -50,11 +52,9 @@ static void bench_blas(bool wide, const gemm_problem *p) {
             cblas_sgemv(CblasRowMajor, tb, turned ? n : k, turned ? k : n, 1, p->b.p, ldb, p->a.p,
                         1, 0, p->c, 1);
     } else if (wide) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, tb, m, n, k, 1, p->a.p, k, p->b.p, ldb, 0, p->c,
-                    n);
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, p->a.p, lda, p->b.p, ldb, 0, p->c, n);
     } else {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, tb, m, n, k, 1, p->a.p, k, p->b.p, ldb, 0, p->c,
-                    n);
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, p->a.p, lda, p->b.p, ldb, 0, p->c, n);
     }
 }
 
@@ -99,9 +99,15 @@ static void bench_run(dtype dt, const bench_shape *s) {
     for (size_t i = 0; i < nb; i++)
         dt == DT_FLOAT64 ? (((double *)b)[i] = (double)(i % 13) - 6)
                          : (((float *)b)[i] = (float)(i % 13) - 6);
-    gemm_problem p = {
-        s->m, s->n, s->k, 1, 0, {a, s->k, 1}, {b, s->turned ? 1 : s->n, s->turned ? s->k : 1},
-        c,    s->n};
+    gemm_problem p = {s->m,
+                      s->n,
+                      s->k,
+                      1,
+                      0,
+                      {a, s->a_turned ? 1 : s->k, s->a_turned ? s->m : 1},
+                      {b, s->turned ? 1 : s->n, s->turned ? s->k : 1},
+                      c,
+                      s->n};
     double flops = 2.0 * (double)s->m * (double)s->n * (double)s->k;
     int rounds = (int)(0.12 / (flops / 40e9 * 4)) + 7;
     if (rounds > BENCH_MAX_ROUNDS) rounds = BENCH_MAX_ROUNDS;
@@ -161,6 +167,23 @@ static const bench_shape bench_shapes[] = {
     {"tall", 4096, 16, 64},
     {"tall", 4096, 8, 512, true},
     {"outer", 512, 512, 4},
+    /* steps of training: an LSTM's, a small GPT's, an MLP's */
+    {"train", 16, 1024, 256, true},
+    {"train", 16, 256, 1024},
+    {"train", 512, 1024, 256, true},
+    {"train", 512, 256, 1024},
+    {"train", 1024, 256, 512, false, true},
+    {"train", 512, 384, 128, true},
+    {"train", 512, 128, 384},
+    {"train", 384, 128, 512, false, true},
+    {"train", 512, 512, 128, true},
+    {"train", 512, 128, 512},
+    {"train", 512, 128, 512, true},
+    {"train", 512, 128, 512, false, true},
+    {"train", 64, 1024, 784, true},
+    {"train", 1024, 784, 64, false, true},
+    {"train", 64, 64, 32, true},
+    {"train", 64, 32, 64},
 };
 
 static const char *bench_filter;

@@ -44,6 +44,13 @@ static int64_t block_even(int64_t n, int64_t most, int64_t multiple) {
     return block_round((n + blocks - 1) / blocks, multiple);
 }
 
+/* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about
+ * equal, since one of a few rows would take as long as one of more. */
+static int64_t block_tile(int64_t m, int64_t tiles, int64_t i, int64_t *begin) {
+    *begin = i * (m / tiles) + block_min(i, m % tiles);
+    return m / tiles + (i < m % tiles);
+}
+
 static const char *block_at(const gemm_matrix *mat, int64_t i, int64_t j, size_t size) {
     return (const char *)mat->p + (i * mat->rs + j * mat->cs) * (int64_t)size;
 }
@@ -201,10 +208,14 @@ static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_si
 static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
                          char *pb) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = (int64_t)dtype_size(u->dt), tiles = (p->m + u->mr - 1) / u->mr, i;
     for (int64_t x = 0; x < p->k; x += s->kc) {
-        int64_t k = block_min(p->k - x, s->kc);
-        u->pack(block_at(&p->a, 0, x, (size_t)size), p->m, k, p->a.rs, p->a.cs, u->mr, pa);
+        int64_t k = block_min(p->k - x, s->kc), stride = u->mr * k * size;
+        for (int64_t t = 0; t < tiles; t++) {
+            int64_t rows = block_tile(p->m, tiles, t, &i);
+            u->pack(block_at(&p->a, i, x, (size_t)size), rows, k, p->a.rs, p->a.cs, u->mr,
+                    pa + t * stride);
+        }
         for (int64_t j = 0; j < p->n; j += u->nr) {
             int64_t n = block_min(p->n - j, u->nr), ldb = p->b.rs;
             const char *b = block_at(&p->b, x, j, (size_t)size);
@@ -212,10 +223,11 @@ static void block_direct(gemm_plan plan, const gemm_problem *p, const block_size
                 u->pack(b, n, k, p->b.cs, p->b.rs, u->nr, pb);
                 b = pb, ldb = u->nr;
             }
-            for (int64_t i = 0; i < p->m; i += u->mr)
-                u->tile[block_min(p->m - i, u->mr)](k, pa + i * k * size, b, ldb,
-                                                    (char *)p->c + (i * p->ldc + j) * size, p->ldc,
-                                                    (int)n, p->alpha, x ? 1 : p->beta);
+            for (int64_t t = 0; t < tiles; t++) {
+                int64_t rows = block_tile(p->m, tiles, t, &i);
+                u->tile[rows](k, pa + t * stride, b, ldb, (char *)p->c + (i * p->ldc + j) * size,
+                              p->ldc, (int)n, p->alpha, x ? 1 : p->beta);
+            }
         }
     }
 }
@@ -410,13 +422,6 @@ static int64_t prepacked_most(const gemm_micro *u, int64_t kc) {
     return rows > u->mc ? u->mc : rows < u->mr ? u->mr : rows;
 }
 
-/* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about
- * equal, since one of a few rows would take as long as one of more. */
-static int64_t prepacked_tile(int64_t m, int64_t tiles, int64_t i, int64_t *begin) {
-    *begin = i * (m / tiles) + block_min(i, m % tiles);
-    return m / tiles + (i < m % tiles);
-}
-
 /* Rows of C that begin at c, n <= nr elements of each, get the bias. */
 static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int64_t n, char *c,
                             int64_t size) {
@@ -450,7 +455,7 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
     const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
     int all = (int)(GEMM_NEAR * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles);
     for (int64_t t = 0; t < tiles; t++, pa += a->stride) {
-        int64_t rows = prepacked_tile(m, tiles, t, &begin),
+        int64_t rows = block_tile(m, tiles, t, &begin),
                 asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines)
                                                              : 0;
         char *c = (char *)p->c + ((i + begin) * p->ldc + j) * size;
@@ -465,7 +470,7 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
 
 static void prepacked_pack(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m,
                            int64_t t, int64_t x, int64_t k, char *to) {
-    int64_t begin, rows = prepacked_tile(m, (m + u->mr - 1) / u->mr, t, &begin);
+    int64_t begin, rows = block_tile(m, (m + u->mr - 1) / u->mr, t, &begin);
     u->pack(block_at(&p->a, i + begin, x, dtype_size(u->dt)), rows, k, p->a.rs, p->a.cs, u->mr, to);
 }
 
