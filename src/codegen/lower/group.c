@@ -415,6 +415,19 @@ static int64_t group_given(const group_state *s) {
     return n;
 }
 
+bool group_is_wide(group_state *s, const lazy_tensor *t, const group_reduction *r) {
+    const lazy_tensor *src = r->src;
+    int last = src->ndim - 1;
+    if (s->target != GROUP_HOST || t->depth || t->ndim != src->ndim || last < 1 || !r->mask[last] ||
+        group_value_of(s, t->sizes[last], INT64_MAX) > GROUP_UNROLL_WIDE)
+        return false;
+    for (int d = 0; d <= last; d++)
+        if ((r->mask[d] && d < last) ||
+            group_value_of(s, t->sizes[d], -1) != group_value_of(s, src->sizes[d], -2))
+            return false;
+    return true;
+}
+
 /* Is r a sum of a few elements that is better made in place, next to its neighbours? So where
  * broadcasting made what is summed (a row of memory serves many sums), and where neighbours lie
  * side by side; rows of memory are better summed one by one. */
@@ -427,12 +440,15 @@ static bool group_unrolls_one(group_state *s, const group_reduction *r) {
         if (size != 1) last = d;
     }
     if (count < 1 || count > GROUP_UNROLL_LIMIT || r->src->depth > 0 || results < 8) return false;
-    for (int i = 0; i < s->noutputs; i++)
-        if (group_value_of(s, group_numel(s, s->outputs[i]->ndim, s->outputs[i]->sizes), -1) !=
-            results)
-            return false;
-    return count <= GROUP_UNROLL_TINY || (last >= 0 && !r->mask[last]) ||
-           results * count > 2 * group_given(s);
+    bool any = false;
+    for (int i = 0; i < s->noutputs; i++) {
+        const lazy_tensor *t = s->outputs[i];
+        bool result = group_value_of(s, group_numel(s, t->ndim, t->sizes), -1) == results;
+        if (!result && !group_is_wide(s, t, r)) return false;
+        any |= result;
+    }
+    return any && (count <= GROUP_UNROLL_TINY || (last >= 0 && !r->mask[last]) ||
+                   results * count > 2 * group_given(s));
 }
 static bool group_unrolls(group_state *s) {
     for (int i = 0; i < s->nreductions; i++)

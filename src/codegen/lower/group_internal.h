@@ -91,6 +91,8 @@ typedef struct group_state {
 /* The slot that computes e; -1: no slots can. */
 int group_slot_of(group_state *s, const nest_expr *e);
 int64_t group_now(group_state *s, int slot);
+/* Is t of the shape of what r sums over its few last elements, and needs no sums itself? */
+bool group_is_wide(group_state *s, const lazy_tensor *t, const group_reduction *r);
 /* What e is for the arguments at hand; other: if it is not known. */
 int64_t group_value_of(group_state *s, const nest_expr *e, int64_t other);
 /* x * y, the same expression for the same factors. */

@@ -43,16 +43,38 @@ static int64_t point_numel(group_state *s, const lazy_tensor *t) {
 /* The largest output is the domain; what is beside it must be little, as one thread makes it. */
 static bool point_find_domain(point_state *p) {
     group_state *s = p->s;
-    p->domain = s->outputs[0];
-    for (int i = 1; i < s->noutputs; i++)
-        if (point_numel(s, s->outputs[i]) > point_numel(s, p->domain)) p->domain = s->outputs[i];
+    bool wide[GROUP_MAX_OUTPUTS] = {false};
+    p->domain = NULL;
+    for (int i = 0; i < s->noutputs; i++) {
+        const lazy_tensor *t = s->outputs[i];
+        wide[i] = s->unroll && point_numel(s, t) != point_numel(s, s->reductions[0]->t) &&
+                  group_is_wide(s, t, s->reductions[0]);
+        if (wide[i]) p->wide[p->nwide++] = i;
+        else if (!p->domain || point_numel(s, t) > point_numel(s, p->domain)) p->domain = t;
+    }
+    if (!p->domain) return false;
     int64_t numel = point_numel(s, p->domain), little = 0;
     for (int i = 0; i < s->noutputs; i++) {
+        if (wide[i]) continue;
         bool fits = point_same_shape(s->outputs[i], p->domain);
         if (fits) p->outputs[p->noutputs++] = i;
         else p->beside[p->nbeside++] = i, little += point_numel(s, s->outputs[i]);
     }
     return little * POINT_BESIDE <= numel || numel + little < POINT_LITTLE;
+}
+
+/* The index of element k of a wide output, where the domain's is `index`; false: there is none. */
+static bool point_wide_at(point_state *p, int i, int64_t k, nest_expr *const *index,
+                          nest_expr **at) {
+    group_state *s = p->s;
+    const lazy_tensor *t = s->outputs[p->wide[i]];
+    int last = t->ndim - 1;
+    int64_t count;
+    if (!group_specialise(s, t->sizes[last], &count)) s->l.failed = true;
+    if (s->l.failed || k >= count) return false;
+    for (int d = 0; d < last; d++) at[d] = index[d];
+    at[last] = plan_expr(s->p, s->a, plan_const(s->p, s->a, k));
+    return true;
 }
 
 /* Is t dear to make, smaller than the outputs, and different for neighbouring elements of them? */
@@ -85,7 +107,27 @@ void point_store(point_state *p) {
     nest_expr *at = group_address(s, p->domain->ndim, p->domain->sizes, p->index);
     for (int i = 0; i < p->noutputs; i++)
         nest_store(s->l.n, group_output_buffer(s, p->outputs[i]), at, values[i]);
+    for (int i = 0; i < p->nwide; i++) {
+        const lazy_tensor *t = s->outputs[p->wide[i]];
+        nest_expr *index[LAZY_MAX_DIMS], *v;
+        for (int64_t k = 0; point_wide_at(p, i, k, p->index, index); k++) {
+            v = nest_let(s->l.n, "v", lazy_at(&s->l, t, index));
+            nest_store(s->l.n, group_output_buffer(s, p->wide[i]),
+                       group_address(s, t->ndim, t->sizes, index), v);
+        }
+    }
     lazy_forget(&s->l);
+}
+
+/* The loads of all that is made at `index`. */
+static void point_note(point_state *p, group_walk *w, nest_expr *const *index) {
+    group_state *s = p->s;
+    nest_expr *at[LAZY_MAX_DIMS];
+    for (int i = 0; i < p->noutputs; i++)
+        group_walk_note(s, w, lazy_at(&s->l, s->outputs[p->outputs[i]], index));
+    for (int i = 0; i < p->nwide; i++)
+        for (int64_t k = 0; point_wide_at(p, i, k, index, at); k++)
+            group_walk_note(s, w, lazy_at(&s->l, s->outputs[p->wide[i]], at));
 }
 
 /* In iteration t of the parallel loop: the first one makes the outputs of other shapes. */
@@ -318,8 +360,7 @@ static bool point_tile(point_state *p, const group_loop *loops, int nloops) {
     for (int k = 0; k < nloops; k++) extents[k] = loops[k].extent;
     group_walk_begin(s, &w, nloops, extents);
     for (int k = 0; k < nloops; k++) at[loops[k].last] = w.vars[k];
-    for (int i = 0; i < p->noutputs; i++)
-        group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p->outputs[i]], at));
+    point_note(p, &w, at);
     group_walk_end(s, &w);
     g->w = &w;
     /* of shared memory's banks, columns are to use different ones */
@@ -349,8 +390,7 @@ bool group_schedule_pointwise(group_state *s) {
     if (!point_find_domain(&p) || point_any_wastes(s, p.domain)) return false;
     const lazy_tensor *domain = p.domain;
     group_walk_begin(s, &w, domain->ndim, domain->sizes);
-    for (int i = 0; i < p.noutputs; i++)
-        group_walk_note(s, &w, lazy_at(&s->l, s->outputs[p.outputs[i]], w.vars));
+    point_note(&p, &w, w.vars);
     group_walk_end(s, &w);
     if (w.too_many || s->l.failed) return false;
     for (int d = 0; d < domain->ndim; d++) p.index[d] = lazy_zero(&s->l);

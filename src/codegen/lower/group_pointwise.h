@@ -14,6 +14,8 @@ typedef struct point_state {
     const lazy_tensor *domain;
     int outputs[GROUP_MAX_OUTPUTS], noutputs; /* of the domain's shape */
     int beside[GROUP_MAX_OUTPUTS], nbeside;
+    /* of the domain's shape and a few elements more: what sums in place are made of */
+    int wide[GROUP_MAX_OUTPUTS], nwide;
     nest_expr *index[LAZY_MAX_DIMS];
 } point_state;
 

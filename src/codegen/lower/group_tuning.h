@@ -19,7 +19,8 @@ enum {
     GROUP_GRAIN_COST = 64 * 1024,
     /* [kernels] elements of a reduction that may be unrolled in place, */
     GROUP_UNROLL_LIMIT = 32,
-    GROUP_UNROLL_TINY = 4, /* [kernels] and those that are wherever they lie */
+    GROUP_UNROLL_TINY = 4, /* [kernels] and those that are wherever they lie; */
+    GROUP_UNROLL_WIDE = 8, /* [training] of an output beside what is summed over its last dim */
 };
 
 /* Elements (group_pointwise.c). */
