@@ -71,7 +71,7 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
 #define LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants"
 #define LEVEL_2(products, weights)                                                                 \
     "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
-    ",batch-mm," products "pool-constants,fuse-loops,fuse," weights "dce,reorder"
+    ",batch-mm," products "pool-constants,recompute,fuse-loops,fuse," weights "dce,reorder"
 /* Convolutions of reduced precision write nowhere else. */
 #define LAST "fuse-attention-host,layout,fuse-epilogues-host,"
 
