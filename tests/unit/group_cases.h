@@ -24,6 +24,17 @@
      "9 9 1 0 2 0 3 0 4 1 5 5 6 6 7 7 8 8 9 9 1 0 2 0 3 0 4 1 5 5 6 6 7 7 8 8 9 9 1 0 2 0 3 0 4 1 "
      "5 5 6 6 7 7 8 8 9 9 1 0 2 0 3 0 4 1 5 5 6 6 7 7 8 8 9 9 1 0 2 0 3 0 4 1 5 5 6 6 7 7 8 8 9 9 "
      "1 0 2 0 3 0 4 1 5 5 6 6 7 7 8 8 9 9 1 2 3 4 5 6 7 8 9 1 2 3 4 5 6 7}"},
+    /* what is summed, and more of its shape, beside the sums: in vectors over the sums, if few
+     * elements are summed */
+    {"x = unsqueeze(a, 1); y = unsqueeze(b, 0); z = sub.Tensor(x, y); w = mul.Tensor(z, z); "
+     "s = sum.dim_IntList(w, [2]); r = sqrt(s); return z, r",
+     "f32[3,3]{1 2 3 4 5 6 7 8 9} f32[4,3]{1 0 2 0 3 0 4 1 5 2 2 2}", "f32[70,3]{~} f32[66,3]{~}"},
+    {"w = mul.Tensor(a, b); s = sum.dim_IntList(w, [1] True); v = exp(a); r = neg(s); return w, v, "
+     "r",
+     "f32[10,8]{~} f32[10,8]{~}", "f32[100,8]{~} f32[100,8]{~}"},
+    {"w = mul.Tensor(a, b); s = sum.dim_IntList(w, [2]); m = amax(a, [2]); r = add.Tensor(s, m); "
+     "return r, w",
+     "f64[4,5,2]{~} f64[5,2]{~}", "f64[2,5,2]{~} f64[5,2]{~}"},
     {"y = t(b); z = add.Tensor(a, y); return z", "f32[2,3]{1 2 3 4 5 6} f32[3,2]{1 2 3 4 5 6}",
      "f32[1,2]{1 2} f32[2,1]{5 6}"},
     {"y = permute(b, [2 0 1]); z = add.Tensor(a, y); return z",
