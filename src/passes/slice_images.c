@@ -114,12 +114,22 @@ static bool slice_takes(const slicer *s, const node *n, size_t from) {
 }
 
 static bool slice_is_conv(const node *n) {
-    bool batched;
     return n->kind == N_OP && n->op &&
            (n->op->symbol == SYM_CTSC_CONV_CHANNELS_LAST ||
             n->op->symbol == SYM_CTSC_CONV_CHANNELS_LAST_SCALED ||
-            n->op->symbol == SYM_CTSC_CONV_CHANNELS_LAST_PLACED) &&
-           known_bool(n->inputs.data[CONV_LAST_BATCHED], &batched) && batched;
+            n->op->symbol == SYM_CTSC_CONV_CHANNELS_LAST_PLACED);
+}
+
+/* Is it one of images that surely have a batch dim, perhaps of more than one image? */
+static bool slice_begins(const node *n) {
+    tensor *w;
+    bool batched;
+    if (!slice_is_conv(n)) return false;
+    const ir_value *x = n->inputs.data[CONV_LAST_INPUT];
+    return known_tensor(n->inputs.data[CONV_LAST_WEIGHT], &w) && w->ndim > 2 &&
+           (known_rank(x) == w->ndim ||
+            (known_bool(n->inputs.data[CONV_LAST_BATCHED], &batched) && batched)) &&
+           known_size(x, 0) != 1;
 }
 
 /* The product of a list's ints: by how much a stride makes images smaller. */
@@ -479,7 +489,6 @@ static void slice_hand_on(slice_build *b, ir_value *v, ir_value *out) {
         else block_set_return(u.blk, u.index, out);
     }
     value_copy_name(out, v);
-    v->type = TYPE_TENSOR;
 }
 
 static void slice_make(slice_build *b) {
@@ -518,7 +527,13 @@ static void slice_make(slice_build *b) {
     }
     node *joins = b->body->last;
     for (int k = 1; k < b->non; k++) joins = joins->prev;
-    for (int m = l->first; m < l->end; m++) node_move_before(s->run.data[m], joins);
+    for (int m = l->first; m < l->end; m++) {
+        node *n = s->run.data[m];
+        node_move_before(n, joins);
+        /* sizes that were known are those of the batch */
+        for (size_t i = 0; i < n->outputs.len; i++)
+            if (n->outputs.data[i]->type->kind == T_TENSOR) n->outputs.data[i]->type = TYPE_TENSOR;
+    }
     s->changed = true;
 }
 
@@ -559,10 +574,9 @@ static void slice_forget(slicer *s) {
 
 /* The run that begins with the convolution n; where to go on behind it. */
 static node *slice_from(slicer *s, node *n) {
-    tensor *w;
-    bool begins = known_tensor(n->inputs.data[CONV_LAST_WEIGHT], &w) && w->ndim > 2;
     node *next = n->next;
-    if (!begins || known_size(n->inputs.data[CONV_LAST_INPUT], 0) >= 0) return next;
+    tensor *w;
+    (void)known_tensor(n->inputs.data[CONV_LAST_WEIGHT], &w); /* it has one: it begins a run */
     slice_value images = {
         .kind = SLICE_IMAGES, .rank = w->ndim, .pixels = 1, .channels = (double)w->sizes[1]};
     slice_add(s, n->inputs.data[CONV_LAST_INPUT], &images, SLICE_OUTSIDE);
@@ -583,7 +597,7 @@ static node *slice_from(slicer *s, node *n) {
 static void slice_block(slicer *s, block *b) {
     for (node *n = b->first, *next; n && !s->failed; n = next) {
         for (size_t i = 0; i < n->blocks.len; i++) slice_block(s, n->blocks.data[i]);
-        next = slice_is_conv(n) ? slice_from(s, n) : n->next;
+        next = slice_begins(n) ? slice_from(s, n) : n->next;
         slice_forget(s);
     }
 }
