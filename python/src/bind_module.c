@@ -656,33 +656,49 @@ static PyObject *module_operators(PyObject *self, PyObject *unused) {
     return bind_raise(e, "operators");
 }
 
-static PyObject *argument_rows(const ctsc_signature *s, size_t n,
-                               const ctsc_argument *(*get)(const ctsc_signature *, size_t)) {
+typedef const ctsc_argument *signature_get(const ctsc_signature *, size_t);
+typedef size_t signature_count(const ctsc_signature *);
+typedef PyObject *signature_row(const ctsc_argument *);
+
+static PyObject *signature_rows(const ctsc_signature *s, size_t n, signature_get *get,
+                                signature_row *row) {
     PyObject *l = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; l && i < n; i++) {
-        const ctsc_argument *a = get(s, i);
-        PyObject *d = a->default_value ? bind_from_value(ctsc_value_copy(a->default_value))
-                                       : bind_ref(Py_Ellipsis);
-        if (!d || PyList_SetItem(l, (Py_ssize_t)i, Py_BuildValue("(ssN)", a->name, a->type, d)) < 0)
-            Py_CLEAR(l);
+        PyObject *r = row(get(s, i));
+        if (!r || PyList_SetItem(l, (Py_ssize_t)i, r) < 0) Py_CLEAR(l);
     }
     return l;
 }
-/* _signature(method) -> ([(name, type, default or ...)], [results]) */
-static PyObject *module_signature(PyObject *self, PyObject *args) {
+
+/* ([a row for each argument], [one for each of what count and get give]) */
+static PyObject *signature_pair(PyObject *self, PyObject *args, signature_count *count,
+                                signature_get *get, signature_row *row) {
     const char *method;
     ctsc_signature *s = NULL;
     ctsc_error *e = bind_error();
     if (!e || !PyArg_ParseTuple(args, "s", &method)) return NULL;
     if (ctsc_module_signature(((Module *)self)->m, method, &s, e) != CTSC_OK)
         return bind_raise(e, method);
-    PyObject *in = argument_rows(s, ctsc_signature_argument_count(s), ctsc_signature_argument);
-    PyObject *out = argument_rows(s, ctsc_signature_result_count(s), ctsc_signature_result),
+    PyObject *in = signature_rows(s, ctsc_signature_argument_count(s), ctsc_signature_argument,
+                                  row);
+    PyObject *out = signature_rows(s, count(s), get, row),
              *both = in && out ? PyTuple_Pack(2, in, out) : NULL;
     Py_XDECREF(in);
     Py_XDECREF(out);
     ctsc_signature_free(s);
     return both;
+}
+
+static PyObject *argument_row(const ctsc_argument *a) {
+    PyObject *d = a->default_value ? bind_from_value(ctsc_value_copy(a->default_value))
+                                   : bind_ref(Py_Ellipsis);
+    return d ? Py_BuildValue("(ssN)", a->name, a->type, d) : NULL;
+}
+
+/* _signature(method) -> ([(name, type, default or ...)], [results]) */
+static PyObject *module_signature(PyObject *self, PyObject *args) {
+    return signature_pair(self, args, ctsc_signature_result_count, ctsc_signature_result,
+                          argument_row);
 }
 
 static PyObject *port_shape(const ctsc_argument *a) {
@@ -695,36 +711,19 @@ static PyObject *port_shape(const ctsc_argument *a) {
     return l;
 }
 
-static PyObject *port_rows(const ctsc_signature *s, size_t n,
-                           const ctsc_argument *(*get)(const ctsc_signature *, size_t)) {
-    PyObject *l = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; l && i < n; i++) {
-        const ctsc_argument *a = get(s, i);
-        PyObject *shape = port_shape(a),
-                 *dtype = bind_ref(a->typed ? bind_dtype_object((int)a->dtype) : Py_None);
-        if (!shape || !dtype ||
-            PyList_SetItem(l, (Py_ssize_t)i,
-                           Py_BuildValue("(sNN)", a->label ? a->label : a->name, dtype, shape)) < 0)
-            Py_CLEAR(l);
-    }
-    return l;
+static PyObject *port_row(const ctsc_argument *a) {
+    PyObject *shape = port_shape(a),
+             *dtype = bind_ref(a->typed ? bind_dtype_object((int)a->dtype) : Py_None);
+    if (shape && dtype) return Py_BuildValue("(sNN)", a->label ? a->label : a->name, dtype, shape);
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    return NULL;
 }
+
 /* _ports(method) -> ([(name, dtype or None, [size or None] or None)], [outputs]): what programs of
  * torch.export and ONNX say; no outputs of others */
 static PyObject *module_ports(PyObject *self, PyObject *args) {
-    const char *method;
-    ctsc_signature *s = NULL;
-    ctsc_error *e = bind_error();
-    if (!e || !PyArg_ParseTuple(args, "s", &method)) return NULL;
-    if (ctsc_module_signature(((Module *)self)->m, method, &s, e) != CTSC_OK)
-        return bind_raise(e, method);
-    PyObject *in = port_rows(s, ctsc_signature_argument_count(s), ctsc_signature_argument);
-    PyObject *out = port_rows(s, ctsc_signature_output_count(s), ctsc_signature_output),
-             *both = in && out ? PyTuple_Pack(2, in, out) : NULL;
-    Py_XDECREF(in);
-    Py_XDECREF(out);
-    ctsc_signature_free(s);
-    return both;
+    return signature_pair(self, args, ctsc_signature_output_count, ctsc_signature_output, port_row);
 }
 
 static PyMethodDef module_methods[] = {

@@ -102,14 +102,16 @@ static bool slice_is_plain(const ir_value *v) {
            t->kind == T_STR;
 }
 
-/* Are the arguments from this one on images or numbers of the run, or without tensors? */
+/* Is v images or a number of the run, or without tensors? */
+static bool slice_takes_one(const slicer *s, const ir_value *v) {
+    const slice_value *x = slice_known(s, v);
+    return x ? x->kind == SLICE_IMAGES || x->kind == SLICE_NUMBER : slice_is_plain(v);
+}
+
+/* Are the arguments from this one on such? */
 static bool slice_takes(const slicer *s, const node *n, size_t from) {
-    for (size_t i = from; i < n->inputs.len; i++) {
-        const slice_value *x = slice_known(s, n->inputs.data[i]);
-        if (x ? x->kind != SLICE_IMAGES && x->kind != SLICE_NUMBER
-              : !slice_is_plain(n->inputs.data[i]))
-            return false;
-    }
+    for (size_t i = from; i < n->inputs.len; i++)
+        if (!slice_takes_one(s, n->inputs.data[i])) return false;
     return true;
 }
 
@@ -156,12 +158,8 @@ static bool slice_conv(const slicer *s, const node *n, slice_value *out) {
         (!known_is_none(bias) && !known_tensor(bias, &t)) ||
         (!known_is_none(factors) && !known_tensor(factors, &t)))
         return false;
-    for (size_t i = CONV_LAST_STRIDE; i < n->inputs.len; i++) {
-        const slice_value *k = slice_known(s, n->inputs.data[i]);
-        if (i != CONV_LAST_FACTORS && (k ? k->kind != SLICE_IMAGES && k->kind != SLICE_NUMBER
-                                         : !slice_is_plain(n->inputs.data[i])))
-            return false;
-    }
+    for (size_t i = CONV_LAST_STRIDE; i < n->inputs.len; i++)
+        if (i != CONV_LAST_FACTORS && !slice_takes_one(s, n->inputs.data[i])) return false;
     double stride = slice_shrinks(n->inputs.data[CONV_LAST_STRIDE]), pixels = x->pixels;
     if (n->op->symbol == SYM_CTSC_CONV_CHANNELS_LAST_SCALED) {
         const slice_value *scale = slice_images(s, n->inputs.data[CONV_LAST_ARGS]);
