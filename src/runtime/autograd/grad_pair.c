@@ -19,6 +19,7 @@ struct grad_pair {
     int *slots;   /* of each tensor in the result */
     int *leaves;  /* parameters that require gradients */
     int *written; /* parameters that are written */
+    bool *seen;   /* of each of these: something else may depend on what was there before */
     bool *reads;  /* of each parameter: the backward program reads it */
     bool draws;   /* random numbers */
 };
@@ -32,9 +33,21 @@ typedef struct pair_call {
     value *args;
     uint64_t module;
     generator *rng; /* before the call; NULL: it draws nothing */
+    /* of each parameter that is written and was seen: its bytes then; else NULL */
+    storage **before;
 } pair_call;
 
 static pair_call *pair_call_of(const grad_node *n) { return (pair_call *)n->call; }
+
+static ctsc_status pair_copy(diag *d, storage *of, storage **out) {
+    storage *made;
+    if (of->device != DEVICE_HOST) TRY(device_host->alloc(d, of->device, of->nbytes, &made));
+    else if (!(made = storage_new(of->nbytes))) return diag_no_memory(d);
+    ctsc_status s = storage_copy_bytes(d, made, of);
+    if (s == CTSC_OK) *out = made;
+    else storage_unref(made);
+    return s;
+}
 
 /* ---- tensors of a result --------------------------------------------------------------------- */
 
@@ -322,6 +335,7 @@ void pair_unref(grad_pair *p) {
     mem_free(p->slots);
     mem_free(p->leaves);
     mem_free(p->written);
+    mem_free(p->seen);
     mem_free(p->reads);
     mem_free(p);
 }
@@ -346,6 +360,35 @@ static void pair_number_leaves(const pair_plan *p, grad_pair *made) {
     made->draws = p->draws;
 }
 
+/* Counters and their like: all that is done with them is that they are written. */
+static bool pair_only_written(const ir_value *v) {
+    for (size_t i = 0; i < v->uses.len; i++) {
+        const use *u = &v->uses.data[i];
+        const op *o = u->user ? u->user->op : NULL;
+        if (!o || u->index != 0 || !o->schema->args[0].alias || !o->schema->args[0].alias->write)
+            return false;
+        for (size_t k = 0; k < u->user->outputs.len; k++)
+            if (u->user->outputs.data[k]->uses.len) return false;
+    }
+    return true;
+}
+
+static bool pair_alone(const pair_plan *p, const capture *c, int nparams, int at) {
+    const storage *own = pair_param(p, c, at)->storage;
+    for (int i = 0; i < nparams; i++)
+        if (i != at && pair_param(p, c, i)->storage == own) return false;
+    return true;
+}
+
+static void pair_find_seen(const pair_plan *p, const capture *c, const graph *forward,
+                           grad_pair *made) {
+    for (int i = 0; i < made->nwritten; i++) {
+        int at = made->written[i];
+        made->seen[i] = !pair_only_written(forward->root->params.data[at]) ||
+                        !pair_alone(p, c, made->nparams, at);
+    }
+}
+
 static grad_pair *pair_describe(const pair_plan *p, const graph *backward, int nparams,
                                 const pair_saved_list *saved) {
     grad_pair *made = mem_zalloc(sizeof *made);
@@ -354,7 +397,9 @@ static grad_pair *pair_describe(const pair_plan *p, const graph *backward, int n
     made->nparams = nparams;
     made->nsaved = (int)saved->len;
     made->reads = mem_alloc((size_t)nparams + 1);
-    bool ok = made->reads && pair_copy_ints(&made->slots, p->slots.len, p->slots.data) &&
+    made->seen = mem_zalloc(p->written.len + 1);
+    bool ok = made->reads && made->seen &&
+              pair_copy_ints(&made->slots, p->slots.len, p->slots.data) &&
               pair_copy_ints(&made->leaves, p->leaf_params.len, p->leaf_params.data) &&
               pair_copy_ints(&made->written, p->written.len, p->written.data);
     if (ok) {
@@ -367,7 +412,9 @@ static grad_pair *pair_describe(const pair_plan *p, const graph *backward, int n
     return NULL;
 }
 
-grad_pair *pair_new(const pair_plan *p, graph *g, const char *name, int nparams, diag *d) {
+grad_pair *pair_new(const pair_plan *p, const capture *c, graph *g, const char *name, int device,
+                    diag *d) {
+    int nparams = p->ninputs + (int)c->externals.len;
     pair_cut cut = {0};
     pair_saved_list saved = {0};
     graph *forward = graph_clone(g), *backward = g;
@@ -375,11 +422,12 @@ grad_pair *pair_new(const pair_plan *p, graph *g, const char *name, int nparams,
     bool ok = forward && pair_list_nodes(g, &cut) && pair_find_saved(p, &cut, &saved) &&
               pair_cut_forward(p, forward, &saved) && pair_cut_backward(p, g, &cut, &saved);
     if (ok) made = pair_describe(p, g, nparams, &saved);
+    if (made) pair_find_seen(p, c, forward, made);
     vec_free(&cut.nodes);
     vec_free(&saved);
-    if (made && program_compile(name, forward, d, &made->forward) == CTSC_OK) {
+    if (made && program_compile(name, forward, device, d, &made->forward) == CTSC_OK) {
         forward = NULL;
-        ok = program_compile(name, backward, d, &made->backward) == CTSC_OK;
+        ok = program_compile(name, backward, device, d, &made->backward) == CTSC_OK;
         backward = NULL;
     } else {
         ok = false;
@@ -400,6 +448,9 @@ static void pair_call_free(grad_call *node) {
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     mem_free(c->args);
     mem_free(c->rng);
+    for (int i = 0; c->before && i < c->pair->nwritten; i++)
+        if (c->before[i]) storage_unref(c->before[i]);
+    mem_free(c->before);
     pair_unref(c->pair);
     mem_free(c);
     if (u) unit_unref(u);
@@ -408,10 +459,22 @@ static void pair_call_free(grad_call *node) {
 static ctsc_status pair_backward(op_ctx *cx, grad_node *n, tensor *const *grads, bool create_graph,
                                  tensor **out);
 
-static pair_call *pair_call_new(grad_pair *p, function *f, int n, const value *args,
-                                const runtime *rt) {
+/* What a repeated call has to find where this one will have written. */
+static ctsc_status pair_keep_before(pair_call *c, const value *params, diag *d) {
+    const grad_pair *p = c->pair;
+    c->before = mem_zalloc(((size_t)p->nwritten + 1) * sizeof *c->before);
+    if (!c->before) return diag_no_memory(d);
+    for (int i = 0; i < p->nwritten; i++) {
+        storage *s = params[p->written[i]].u.tensor->storage;
+        if (p->seen[i] && s->nbytes) TRY(pair_copy(d, s, &c->before[i]));
+    }
+    return CTSC_OK;
+}
+
+static ctsc_status pair_call_new(grad_pair *p, function *f, int n, const value *args,
+                                 const value *params, const runtime *rt, diag *d, pair_call **out) {
     pair_call *c = mem_zalloc(sizeof *c);
-    if (!c) return NULL;
+    if (!c) return diag_no_memory(d);
     c->node = (grad_call){
         .backward = pair_backward, .free = pair_call_free, .name = "CapturedBackward"};
     c->pair = pair_ref(p);
@@ -423,9 +486,12 @@ static pair_call *pair_call_new(grad_pair *p, function *f, int n, const value *a
     bool ok = c->args && (c->rng || !p->draws) && program_state(n, args, &c->module);
     for (; ok && c->nargs < n; c->nargs++) c->args[c->nargs] = value_ref(args[c->nargs]);
     if (ok && c->rng) *c->rng = rt->rng;
-    if (ok) return c;
-    pair_call_free(&c->node);
-    return NULL;
+    ctsc_status s = !ok           ? diag_no_memory(d)
+                    : p->nwritten ? pair_keep_before(c, params, d)
+                                  : CTSC_OK;
+    if (s == CTSC_OK) *out = c;
+    else pair_call_free(&c->node);
+    return s;
 }
 
 /* What was made by the call: its elements, since the node must not hold its own results. */
@@ -507,8 +573,8 @@ static ctsc_status pair_attach_node(grad_pair *p, pair_call *call, const value *
 
 ctsc_status pair_run(grad_pair *p, runtime *rt, function *f, int n, const value *args,
                      const value *params, diag *d, value *out) {
-    pair_call *call = pair_call_new(p, f, n, args, rt);
-    if (!call) return diag_no_memory(d);
+    pair_call *call = NULL;
+    TRY(pair_call_new(p, f, n, args, params, rt, d, &call));
     bool taped = rt->taped, enabled = rt->grad_enabled;
     value made = value_none();
     rt->taped = rt->grad_enabled = false;
@@ -584,8 +650,7 @@ static ctsc_status pair_run_backward(op_ctx *cx, grad_node *n, tensor *const *gr
 
 /* What a repeated call must not change: memory without history. */
 typedef struct pair_memory {
-    storage *of;
-    void *bytes;
+    storage *of, *was;
     uint32_t version;
 } pair_memory;
 
@@ -593,25 +658,36 @@ static ctsc_status pair_keep_memory(const grad_pair *p, const grad_node *n, diag
                                     pair_memory *kept) {
     for (int i = 0; i < p->nparams; i++) {
         const tensor *t = n->saved[i].v.u.tensor;
-        if (t->requires_grad || t->storage->device != DEVICE_HOST || !t->storage->nbytes) continue;
-        kept[i] = (pair_memory){t->storage, mem_alloc(t->storage->nbytes), t->storage->version};
-        if (!kept[i].bytes) return diag_no_memory(d);
-        memcpy(kept[i].bytes, t->storage->data, t->storage->nbytes);
+        if (t->requires_grad || !t->storage->nbytes) continue;
+        kept[i] = (pair_memory){.of = t->storage, .version = t->storage->version};
+        TRY(pair_copy(d, t->storage, &kept[i].was));
     }
     return CTSC_OK;
 }
 
-/* Only what changed is written: other threads may read the rest. */
-static void pair_restore_memory(const grad_pair *p, pair_memory *kept) {
+static ctsc_status pair_return_before(op_ctx *cx, const grad_node *n) {
+    const pair_call *c = pair_call_of(n);
+    for (int i = 0; c->before && i < c->pair->nwritten; i++)
+        if (c->before[i])
+            TRY(storage_copy_bytes(cx->diag, n->saved[c->pair->written[i]].v.u.tensor->storage,
+                                   c->before[i]));
+    return CTSC_OK;
+}
+
+/* On the host only what changed is written: other threads may read the rest. */
+static ctsc_status pair_restore_memory(const grad_pair *p, diag *d, pair_memory *kept) {
+    ctsc_status s = CTSC_OK;
     for (int i = 0; kept && i < p->nparams; i++) {
         pair_memory *k = &kept[i];
-        if (!k->bytes) continue;
-        if (memcmp(k->of->data, k->bytes, k->of->nbytes))
-            memcpy(k->of->data, k->bytes, k->of->nbytes);
+        if (!k->was) continue;
+        bool written = k->of->device != DEVICE_HOST ||
+                       memcmp(k->of->data, k->was->data, k->of->nbytes) != 0;
+        if (written && s == CTSC_OK) s = storage_copy_bytes(d, k->of, k->was);
         k->of->version = k->version;
-        mem_free(k->bytes);
+        storage_unref(k->was);
     }
     mem_free(kept);
+    return s;
 }
 
 typedef struct pair_roots {
@@ -673,7 +749,11 @@ static ctsc_status pair_check_repeat(op_ctx *cx, grad_node *n) {
     const pair_call *c = pair_call_of(n);
     uint64_t module;
     value v = value_none();
-    for (int i = 0; i < c->pair->nparams; i++) {
+    for (int i = 0, k = 0; i < c->pair->nparams; i++) {
+        if (k < c->pair->nwritten && c->pair->written[k] == i) {
+            k++; /* what a repeated call finds there is known */
+            continue;
+        }
         TRY(grad_unsave(cx->diag, n, &n->saved[i], false, &v));
         value_unref(v);
     }
@@ -712,8 +792,10 @@ static ctsc_status pair_run_again(op_ctx *cx, grad_node *n, tensor *const *grads
     pair_memory *kept = mem_zalloc(((size_t)p->nparams + 1) * sizeof *kept);
     ctsc_status s = leaves && kept ? pair_keep_memory(p, n, cx->diag, kept)
                                    : diag_no_memory(cx->diag);
+    if (s == CTSC_OK) s = pair_return_before(cx, n);
     if (s == CTSC_OK) s = pair_repeat(cx, n, &result);
-    pair_restore_memory(p, kept);
+    ctsc_status restored = pair_restore_memory(p, cx->diag, kept);
+    if (s == CTSC_OK) s = restored;
     for (int i = 0; s == CTSC_OK && i < p->nleaves; i++)
         s = pair_leaf(cx, n, p->leaves[i], &leaves[i]);
     if (s == CTSC_OK) s = pair_differentiate(cx, n, &result, grads, leaves, out);

@@ -53,7 +53,8 @@ void pair_extend(pair_plan *p, capture *c, op_ctx *cx, value result);
 void pair_end(pair_plan *p);
 
 /* Of the captured graph, which is freed. nparams: arguments and externals. NULL: failed. */
-grad_pair *pair_new(const pair_plan *p, graph *g, const char *name, int nparams, diag *d);
+grad_pair *pair_new(const pair_plan *p, const capture *c, graph *g, const char *name, int device,
+                    diag *d);
 grad_pair *pair_ref(grad_pair *p);
 void pair_unref(grad_pair *p); /* p may be NULL */
 /* The two programs' graphs, which are p's. */

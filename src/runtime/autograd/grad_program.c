@@ -11,6 +11,7 @@
 #include "runtime/context/signature.h"
 #include "runtime/exec/executor.h"
 #include "runtime/interp/bytecode.h"
+#include "tensor/device.h"
 
 #include <string.h>
 
@@ -159,9 +160,11 @@ static bool program_sees_history(const signature *s) {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-ctsc_status program_compile(const char *name, graph *g, diag *d, code **out) {
+/* Where new tensors are made is known: the call has made them. */
+ctsc_status program_compile(const char *name, graph *g, int device, diag *d, code **out) {
     pass_ctx cx = {.diag = d, .device = DEVICE_HOST, .unpacked = true};
     ctsc_status s = pipeline_prepare(&cx, g);
+    cx.device = device;
     if (s == CTSC_OK) s = pipeline_level(&cx, g, 2);
     if (s == CTSC_OK) s = code_new(d, name, g, out);
     if (s == CTSC_OK) (*out)->graph = g;
@@ -197,9 +200,11 @@ static ctsc_status program_run(const program *p, runtime *rt, function *f, const
 static bool program_make(program *p, const char *name, const signature *s, const pair_plan *plan,
                          const capture *c, graph *g) {
     diag lost = {0};
-    int nparams = s->ntensors + (int)c->externals.len;
-    if (plan->wanted) p->pair = pair_new(plan, g, name, nparams, &lost);
-    else program_compile(name, g, &lost, &p->code);
+    int device = s->device;
+    for (size_t i = 0; i < c->externals.len && device == DEVICE_HOST; i++)
+        device = tensor_device(c->externals.data[i]);
+    if (plan->wanted) p->pair = pair_new(plan, c, g, name, device, &lost);
+    else program_compile(name, g, device, &lost, &p->code);
     diag_clear(&lost);
     return p->pair || p->code;
 }
@@ -300,7 +305,7 @@ bool program_seen(const runtime *rt, const function *f, int n, const value *args
     int level = FUNCTION_TAPED + executor_level(rt->opt);
     const code *c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
     programs *all = c ? (programs *)__atomic_load_n(&c->programs, __ATOMIC_ACQUIRE) : NULL;
-    if (!all || all->refused || !signature_of_host(&s, n, args) || !program_state(n, args, &module))
+    if (!all || all->refused || !signature_of_any(&s, n, args) || !program_state(n, args, &module))
         return false;
     const program *p = program_find(all, &s, program_mode(rt, module));
     if (!p || atomic_load_explicit(&p->state, memory_order_acquire) != PROGRAM_READY) return false;
@@ -327,7 +332,7 @@ ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, 
         c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
     diag_clear(&lost); /* the call itself will meet it */
     programs *all = c ? programs_of(c) : NULL;
-    bool fits = all && !all->refused && signature_of_host(&s, n, args) &&
+    bool fits = all && !all->refused && signature_of_any(&s, n, args) &&
                 program_state(n, args, &module) && program_sees_history(&s);
     program *p = fits ? program_find(all, &s, program_mode(rt, module)) : NULL;
     int state = p ? atomic_load_explicit(&p->state, memory_order_acquire) : PROGRAM_REFUSED;

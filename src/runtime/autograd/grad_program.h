@@ -23,8 +23,9 @@
 
 enum { PROGRAM_MAX = 16 };
 
-/* Optimises g, which is taken, also on failure, and makes code of it. */
-ctsc_status program_compile(const char *name, graph *g, diag *d, struct code **out);
+/* Optimises g, which is taken, also on failure, and makes code of it. device: where the tensors
+ * are that it works on. */
+ctsc_status program_compile(const char *name, graph *g, int device, diag *d, struct code **out);
 /* The state of the module that is the first of a call's arguments, if one is; false: it has
  * something that could change without being seen. */
 bool program_state(int n, const value *args, uint64_t *out);

@@ -37,20 +37,21 @@ static int signature_storage(signature *s, storage *st) {
 }
 
 static bool signature_new_tensor(signature *s, tensor *t) {
-    if (s->ntensors == SIGNATURE_TENSORS || t->quantiser ||
-        (tensor_device(t) == DEVICE_HOST) != s->host)
+    int device = tensor_device(t);
+    if (s->ntensors == SIGNATURE_TENSORS || t->quantiser) return false;
+    if (!s->anywhere && (device == DEVICE_HOST || (s->ntensors && s->device != device)))
         return false;
-    if (s->device != DEVICE_HOST && s->device != tensor_device(t)) return false;
-    s->device = tensor_device(t);
+    if (s->device == DEVICE_HOST) s->device = device;
     s->tensors[s->ntensors++] = t;
-    uint64_t kind = (uint64_t)t->dtype | (uint64_t)t->ndim << 8 | (uint64_t)t->requires_grad << 16;
-    uint64_t memory = (uint64_t)signature_storage(s, t->storage) |
-                      (s->host ? 0
-                               : (uint64_t)((uintptr_t)t->storage->data % SIGNATURE_ALIGN) << 8);
+    uint64_t kind = (uint64_t)t->dtype | (uint64_t)t->ndim << 8 | (uint64_t)t->requires_grad << 16 |
+                    (uint64_t)device << 24;
+    uint64_t at = s->anywhere ? 0 : (uintptr_t)t->storage->data % SIGNATURE_ALIGN;
+    uint64_t memory = (uint64_t)signature_storage(s, t->storage) | at << 8;
+    bool alone = s->anywhere && s->nstorages == s->ntensors;
     size_t dims = (size_t)t->ndim * sizeof *t->sizes;
     return signature_put(s, kind) && signature_put(s, memory) &&
-           signature_put(s, s->host ? 0 : t->storage->nbytes) &&
-           signature_put(s, s->host && s->nstorages == s->ntensors ? 0 : (uint64_t)t->offset) &&
+           signature_put(s, s->anywhere ? 0 : t->storage->nbytes) &&
+           signature_put(s, alone ? 0 : (uint64_t)t->offset) &&
            signature_bytes(s, t->sizes, dims) && signature_bytes(s, t->strides, dims);
 }
 
@@ -122,8 +123,8 @@ static bool signature_value(signature *s, value v) {
     }
 }
 
-static bool signature_make(signature *s, bool host, int n, const value *args) {
-    s->host = host;
+static bool signature_make(signature *s, bool anywhere, int n, const value *args) {
+    s->anywhere = anywhere;
     s->nwords = 0;
     s->device = DEVICE_HOST;
     s->ntensors = s->nstorages = s->ncontainers = 0;
@@ -138,7 +139,7 @@ bool signature_of(signature *s, int n, const value *args) {
     return signature_make(s, false, n, args);
 }
 
-bool signature_of_host(signature *s, int n, const value *args) {
+bool signature_of_any(signature *s, int n, const value *args) {
     return signature_make(s, true, n, args);
 }
 

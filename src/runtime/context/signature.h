@@ -5,9 +5,9 @@
  *
  * Two calls of a function with equal signatures ask for the same, if no element is read. A
  * signature is a row of words: tags, numbers, texts, the geometry of tensors, which of them are the
- * same or share memory, how their memory is aligned. Arguments that other things than tensors of
- * one device (or all of the host), numbers, texts, tuples, lists and dicts take part in have none;
- * but for the first, which may be an object: it counts as itself.
+ * same or share memory, and where. Arguments that other things than tensors, numbers, texts,
+ * tuples, lists and dicts take part in have none; but for the first, which may be an object: it
+ * counts as itself.
  *
  * Ownership: a signature borrows its tensors and storages from the values it was made of.
  * Tests: tests/unit/test_cuda_recording.c
@@ -21,8 +21,8 @@ enum { SIGNATURE_WORDS = 4096, SIGNATURE_TENSORS = 256, SIGNATURE_CONTAINERS = 1
 
 typedef struct signature {
     size_t nwords;
-    bool host;  /* of tensors of the host */
-    int device; /* of the tensors; DEVICE_HOST: there are none, or they are the host's */
+    bool anywhere; /* the tensors may be of the host and of devices */
+    int device;    /* of those tensors that are on one, the first; DEVICE_HOST: none is */
     int ntensors, nstorages, ncontainers;
     tensor *tensors[SIGNATURE_TENSORS];   /* each once, in the order in which they are met */
     storage *storages[SIGNATURE_TENSORS]; /* of them, likewise */
@@ -30,10 +30,11 @@ typedef struct signature {
     uint64_t words[SIGNATURE_WORDS];
 } signature;
 
-/* False: they have none. */
+/* Of tensors of one device; how large and how aligned their memory is counts. False: they have
+ * none. */
 bool signature_of(signature *s, int n, const value *args);
-/* The same of tensors of the host; how their memory is aligned does not count. */
-bool signature_of_host(signature *s, int n, const value *args);
+/* Of tensors wherever they are; of their memory counts what they share. */
+bool signature_of_any(signature *s, int n, const value *args);
 bool signature_equal(const signature *s, size_t nwords, const uint64_t *words);
 
 /* v with to[i] where from[i] is, all of them s's tensors; lists and dicts are new. A new reference;

@@ -54,4 +54,8 @@ ctsc_status fused_run(fused *f, struct interp *in, const value *args, value *res
  * results are dropped. False: it has one, or failed. */
 bool fused_profile_run(fused *f, struct interp *in, value *args);
 
+/* Calls with tensors on a device so far: by a kernel, and without one. For tests and tools. */
+typedef struct fused_device_stats { int64_t native, interpreted; } fused_device_stats;
+fused_device_stats fused_get_device_stats(void);
+
 #endif

@@ -17,15 +17,25 @@ static ctsc_status fused_device_group(fused *f, diag *d, cuda_group **out) {
     return s;
 }
 
+static struct { atomic_llong native, interpreted; } fused_device_counts;
+
+fused_device_stats fused_get_device_stats(void) {
+    return (fused_device_stats){fused_device_counts.native, fused_device_counts.interpreted};
+}
+
 /* Loops wait for what they read, so that a device has nothing to give them. */
 ctsc_status fused_run_on_device(fused *f, interp *in, const value *args, value *results,
                                 bool *native) {
     cuda_group *group;
     *native = false;
-    if (f->has_loop) return fused_interpret(f, in, args, results);
-    ctsc_status s = fused_device_group(f, in->d, &group);
-    if (s == CTSC_OK) s = cuda_group_run(group, in->d, args, results, native);
+    ctsc_status s = f->has_loop ? CTSC_OK : fused_device_group(f, in->d, &group);
+    if (s == CTSC_OK && !f->has_loop) s = cuda_group_run(group, in->d, args, results, native);
+    if (s == CTSC_OK)
+        atomic_fetch_add_explicit(*native ? &fused_device_counts.native
+                                          : &fused_device_counts.interpreted,
+                                  1, memory_order_relaxed);
     if (s != CTSC_OK || *native) return s;
+    if (f->has_loop) return fused_interpret(f, in, args, results);
     pthread_mutex_lock(&f->lock);
     fused_make_split(f);
     pthread_mutex_unlock(&f->lock);
