@@ -38,6 +38,8 @@ typedef struct pass_ctx {
     const char *reduce;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
     int device;
+    /* the least result that is worth making again (pass recompute); 0: as usual */
+    int64_t recompute_bytes;
     const pass_options *options; /* NULL: none */
     pass_time *times;            /* PASS_COUNT of them; NULL: not measured */
 } pass_ctx;

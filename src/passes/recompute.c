@@ -41,13 +41,15 @@ static int64_t recompute_bytes(const ir_value *v) {
     return __builtin_mul_overflow(n, (int64_t)dtype_size((dtype)dt), &n) ? -1 : n;
 }
 
-static bool recompute_pays(const alias_db *db, const node *n) {
+static bool recompute_pays(const pass_ctx *cx, const alias_db *db, const node *n) {
     if (n->kind != N_OP || n->outputs.len != 1 || fusible_node(n) != FUSIBLE_POINTWISE ||
         OP_COST(n->op->traits) > RECOMPUTE_COST || node_is_random(n) || node_has_visible_effects(n))
         return false;
     const ir_value *y = n->outputs.data[0];
     int64_t made = recompute_bytes(y), read = 0;
-    if (made < RECOMPUTE_BYTES || alias_ever_written(db, y)) return false;
+    if (made < (cx->recompute_bytes ? cx->recompute_bytes : RECOMPUTE_BYTES) ||
+        alias_ever_written(db, y))
+        return false;
     for (size_t i = 0; i < n->inputs.len; i++) {
         const ir_value *x = n->inputs.data[i];
         if (x->type->kind != T_TENSOR) continue;
@@ -90,14 +92,14 @@ static bool recompute_node(graph *g, node *n) {
     return changed;
 }
 
-static bool recompute_block(const alias_db *db, graph *g, block *b) {
+static bool recompute_block(const pass_ctx *cx, const alias_db *db, graph *g, block *b) {
     bool changed = false;
     for (node *n = b->first, *next; n; n = next) {
         next = n->next;
         for (size_t i = 0; i < n->blocks.len; i++)
-            changed |= recompute_block(db, g, n->blocks.data[i]);
+            changed |= recompute_block(cx, db, g, n->blocks.data[i]);
         if (n->kind == N_OP && n->op && n->outputs.len == 1 &&
-            recompute_readers(n, n->outputs.data[0]) && recompute_pays(db, n))
+            recompute_readers(n, n->outputs.data[0]) && recompute_pays(cx, db, n))
             changed |= recompute_node(g, n);
     }
     return changed;
@@ -109,7 +111,7 @@ bool pass_recompute(pass_ctx *cx, graph *g) {
         diag_no_memory(cx->diag);
         return false;
     }
-    bool changed = recompute_block(db, g, g->root);
+    bool changed = recompute_block(cx, db, g, g->root);
     alias_free(db);
     return changed;
 }

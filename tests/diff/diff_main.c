@@ -9,6 +9,7 @@
  *     diff_main --nests --vary 4                            fusion groups: lowered, and their loop nests run without a compiler (nests.h)
  *     diff_main --coverage 100 --jobs 2                     the same, for each pair of operators until 100 programs had it in a kernel; prints tables
  *     diff_main --pair 'slice, empty:sum' --seed 7 --one    one program of those
+ *     diff_main --passes recompute,fuse --known            passes on graphs that know sizes, as those of captured calls do
  *     diff_main --images 100 --tables                       networks on images: convolutions and what is around them
  *     diff_main --seed 4711 --one                           one graph, in words
  *
@@ -43,7 +44,8 @@ enum {
     CALL_SECONDS = 2,
     PASSES_ROOM = 400,
     CONFIG_LISTED = 5,
-    CONFIGS = 4,
+    CONFIGS = 5,
+    KNOWN_PERCENT = 30, /* of random passes: on graphs that know sizes */
     DEFAULT_COUNT = 1000,
     STRETCH_PERCENT = 6,
     IMAGE_PERCENT = 4,
@@ -53,12 +55,19 @@ enum {
 static const char *const level_one = "lower-tuples,pool-constants,remove-mutation,unroll,[fold-"
                                      "constants,peephole,cse,licm,dce-writes],pool-constants";
 
+/* Level 2 as far as groups, with what is only for captured calls. */
+static const char *const level_two =
+    "lower-tuples,pool-constants,[fold-constants,peephole,cse,licm,dce-writes],join-sums,fuse-"
+    "loops,"
+    "remove-mutation,unroll,[fold-constants,peephole,cse,licm,dce-writes],batch-mm,pool-constants,"
+    "recompute,fuse-loops,fuse,dce,reorder";
+
 typedef struct options {
     uint64_t seed, count;
     int jobs, level, vary, most, images; /* level -1: passes */
     const char *passes, *pair, *counts;
     double seconds;
-    bool one, no_shrink, strict, nests, tables;
+    bool one, no_shrink, strict, nests, tables, known;
     int goal, native;  /* of --coverage; 0: none */
     int first, second; /* labels of --pair; -1: none */
 } options;
@@ -73,7 +82,7 @@ static void limit_cpu(int seconds) {
 /* What the workers tell their parent. */
 typedef struct shared {
     struct {
-        _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels;
+        _Atomic uint64_t seed, graphs, runs, failing, excused, findings, groups, kernels, again;
         _Atomic int first, second;
     } worker[MAX_JOBS];
     _Atomic uint64_t turn, last_open; /* of --coverage */
@@ -86,6 +95,7 @@ typedef struct config {
     int level;
     char passes[PASSES_ROOM];        /* "": none */
     bool coarse;                     /* they reduce the precision of layers with constant weights */
+    bool known;                      /* the graph knows sizes, as that of a captured call */
     int list[CONFIG_LISTED], listed; /* of random passes: their numbers */
 } config;
 
@@ -103,16 +113,18 @@ static void runner_free(runner *r) {
     graph_free(r->g);
 }
 
-/* The graph as `c` runs it; fails if a pass does. */
-static ctsc_status runner_new(runner *r, const graph *g, const config *c, diag *d) {
+/* The graph as `c` runs it; fails if a pass does. of: whose arguments say what a graph knows. */
+static ctsc_status runner_new(runner *r, const graph *g, const gen_case *of, const config *c,
+                              diag *d) {
     static const pass_options verify = {.verify_each = true};
     pass_time times[PASS_COUNT] = {{0}};
-    pass_ctx cx = {.diag = d, .options = &verify, .times = times};
+    pass_ctx cx = {.diag = d, .options = &verify, .times = times, .recompute_bytes = c->known};
     memset(&r->f, 0, sizeof r->f);
     r->g = graph_clone(g);
     r->f = (function){.name = "f", .qualified = "f", .graph = r->g, .state = FUNCTION_READY};
     runtime_init(&r->rt);
     r->rt.opt = c->level;
+    if (c->known) gen_case_learn(of, r->g);
     ctsc_status s = c->passes[0] ? pass_run_list(&cx, r->g, c->passes, NULL) : CTSC_OK;
     for (int i = 0; i < PASS_COUNT; i++) r->changed[i] = times[i].changed > 0;
     return s == CTSC_OK ? graph_verify(d, r->g) : s;
@@ -164,6 +176,7 @@ typedef struct check {
     config config;
     bool strict;
     _Atomic uint64_t *groups; /* fusion groups, counted if not NULL */
+    _Atomic uint64_t *again;  /* graphs that `recompute` changed, likewise */
     /* arguments that the graph was not made for: what fails may be something that nobody
      * needs, and be gone */
     bool varied;
@@ -191,7 +204,7 @@ static bool check_may_succeed(const check *k, const graph *g, const graph *after
     bool gone = k->varied || !k->c->fails || !last || !last->op;
     if (!gone && k->config.level > 0) { /* which optimises elsewhere */
         snprintf(c.passes, sizeof c.passes, "%s", level_one);
-        if (runner_new(&r, g, &c, &d) == CTSC_OK) after = r.g;
+        if (runner_new(&r, g, k->c, &c, &d) == CTSC_OK) after = r.g;
     }
     if (!gone) gone = !check_has_op(after->root, last->op);
     if (r.g) runner_free(&r);
@@ -252,7 +265,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
     bool native_loops = k->config.level == 3 && block_holds(g->root, N_LOOP);
     if (!plain) {
         config as_is = {0};
-        if (runner_new(&r, g, &as_is, &d) == CTSC_OK)
+        if (runner_new(&r, g, k->c, &as_is, &d) == CTSC_OK)
             runner_call(&r, (size_t)k->c->nargs, k->args, &want);
         runner_free(&r);
         plain = &want;
@@ -260,7 +273,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
     if (k->config.level < 0) {
         evaluate_case(g, (size_t)k->c->nargs, k->args, &got);
         v = check_outcomes(k, g, g, plain, &got);
-    } else if (runner_new(&r, g, &k->config, &d) != CTSC_OK) {
+    } else if (runner_new(&r, g, k->c, &k->config, &d) != CTSC_OK) {
         v = BROKEN;
         if (report) diag_render(&d, report, false);
         runner_free(&r);
@@ -270,6 +283,7 @@ static verdict check_graph(check *k, const graph *g, const outcome *plain, strbu
             if (native_loops) outcome_share_as(&got, plain);
             v = check_outcomes(k, g, r.g, plain, &got);
         }
+        if (k->again) *k->again += r.changed[PASS_NUMBER_pass_recompute];
         if (k->cover) config_count(&k->config, r.changed, k->cover);
         if (k->groups && r.f.code[FUNCTION_LEVELS - 1])
             *k->groups += r.f.code[FUNCTION_LEVELS - 1]->groups.len;
@@ -318,8 +332,8 @@ static void finding_print_arguments(const check *k, strbuf *out) {
 static void finding_report(const options *o, uint64_t seed, check *k) {
     strbuf out = STRBUF_INIT;
     graph *g = o->no_shrink ? graph_clone(k->c->g) : shrink_graph(k->c->g, finding_is_bad, k);
-    sb_printf(&out, "\n==== seed %" PRIu64 ", level %d, passes '%s'\n", seed, k->config.level,
-              k->config.passes);
+    sb_printf(&out, "\n==== seed %" PRIu64 ", level %d, passes '%s'%s\n", seed, k->config.level,
+              k->config.passes, k->config.known ? " on a graph that knows sizes" : "");
     graph_print(g, NULL, &out);
     finding_print_arguments(k, &out);
     fputs(sb_str(&out), stdout);
@@ -358,7 +372,8 @@ static void config_random(rng *r, bool images, config *c) {
                                          "normalize-ops",  "scalar-constants",
                                          "decompose",      "reorder",
                                          "batch-mm",       "fuse-linear",
-                                         "fuse-loops",     "fuse"};
+                                         "fuse-loops",     "fuse",
+                                         "recompute",      "join-sums"};
     static const char *const of_images[] = {"layout",
                                             "layout",
                                             "layout",
@@ -388,7 +403,7 @@ static void config_random(rng *r, bool images, config *c) {
 
 static int config_list(const options *o, rng *r, bool images, config *list) {
     if (o->passes) {
-        list[0] = (config){.coarse = strstr(o->passes, "reduce-") != NULL};
+        list[0] = (config){.coarse = strstr(o->passes, "reduce-") != NULL, .known = o->known};
         snprintf(list[0].passes, sizeof list[0].passes, "%s", o->passes);
         return 1;
     }
@@ -402,12 +417,15 @@ static int config_list(const options *o, rng *r, bool images, config *list) {
              images ? ",layout,fuse-epilogues-host,cat-in-place,slice-images,dce" : "");
     list[2] = (config){0};
     config_random(r, images, &list[2]);
-    if (!images) return 3;
-    list[3] = (config){.coarse = true};
-    snprintf(list[3].passes, sizeof list[3].passes,
+    list[2].known = rng_chance(r, KNOWN_PERCENT);
+    list[3] = (config){.known = true};
+    snprintf(list[3].passes, sizeof list[3].passes, "%s", level_two);
+    if (!images) return 4;
+    list[4] = (config){.coarse = true};
+    snprintf(list[4].passes, sizeof list[4].passes,
              "fuse-linear,fold-weights,layout,fuse-epilogues-host,prepack,%s,dce",
              rng_chance(r, 60) ? "reduce-bf16" : "reduce-int8w");
-    return 4;
+    return 5;
 }
 
 static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng *r, bool varied,
@@ -418,7 +436,7 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
     diag d = {0};
     verdict worst = SAME;
     int n = config_list(o, r, c->images, list);
-    if (runner_new(&p, c->g, &as_is, &d) != CTSC_OK) { /* the generator's fault */
+    if (runner_new(&p, c->g, c, &as_is, &d) != CTSC_OK) { /* the generator's fault */
         printf("seed %" PRIu64 ": %s\n", seed, diag_message(&d));
         worst = BROKEN;
         n = 0;
@@ -435,6 +453,7 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
                    .strict = o->strict,
                    .varied = varied,
                    .groups = &sh->worker[worker].groups,
+                   .again = &sh->worker[worker].again,
                    .cover = sh->cover,
                    .calls = list[i].level > 1 ? 2 : 1};
         verdict v = check_graph(&k, c->g, &plain, NULL);
@@ -444,6 +463,7 @@ static verdict seed_check_case(const options *o, uint64_t seed, gen_case *c, rng
         if (v < DIFFERENT) continue;
         sh->worker[worker].findings++;
         k.cover = NULL;
+        k.again = NULL;
         if (report) finding_report(o, seed, &k);
         break;
     }
@@ -698,7 +718,8 @@ enum {
     OPT_NATIVE,
     OPT_PAIR,
     OPT_TABLES,
-    OPT_IMAGES
+    OPT_IMAGES,
+    OPT_KNOWN
 };
 
 static const struct argp_option option_table[] = {
@@ -727,6 +748,7 @@ static const struct argp_option option_table[] = {
     {"tables", OPT_TABLES, 0, 0, "print which passes met on a graph", 0},
     {"images", OPT_IMAGES, "N", 0,
      "of so many of a hundred seeds networks on images are made (4), without --coverage", 0},
+    {"known", OPT_KNOWN, 0, 0, "with --passes: on graphs that know sizes", 0},
     {"no-shrink", OPT_NO_SHRINK, 0, 0, "print findings as they are", 0},
     {0},
 };
@@ -756,6 +778,7 @@ static error_t option_parse(int key, char *arg, struct argp_state *state) {
     case OPT_COUNTS: o->counts = arg; break;
     case OPT_NATIVE: o->native = atoi(arg); break;
     case OPT_TABLES: o->tables = true; break;
+    case OPT_KNOWN: o->known = true; break;
     case OPT_IMAGES: o->images = atoi(arg); break;
     case OPT_PAIR:
         o->nests = true;
@@ -815,7 +838,8 @@ int main(int argc, char **argv) {
     gen_ops *ops = gen_ops_new(o.images);
     double begin = seconds_now();
     run_all(&o, ops, sh);
-    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0, groups = 0, kernels = 0;
+    uint64_t graphs = 0, runs = 0, failing = 0, excused = 0, findings = 0, groups = 0, kernels = 0,
+             again = 0;
     for (int i = 0; i < o.jobs; i++) {
         graphs += sh->worker[i].graphs;
         runs += sh->worker[i].runs;
@@ -824,11 +848,13 @@ int main(int argc, char **argv) {
         findings += sh->worker[i].findings;
         groups += sh->worker[i].groups;
         kernels += sh->worker[i].kernels;
+        again += sh->worker[i].again;
     }
     double took = seconds_now() - begin;
     printf("%" PRIu64 " graphs, %" PRIu64 " comparisons, %" PRIu64 " that fail, %" PRIu64
            " excused, %" PRIu64 " findings, %.1f s, %.0f graphs/s\n",
            graphs, runs, failing, excused, findings, took, (double)graphs / took);
+    if (again) printf("%" PRIu64 " graphs in which results are made again\n", again);
     if (groups) printf("%" PRIu64 " fusion groups, %" PRIu64 " loop nests\n", groups, kernels);
     if (o.tables || o.goal) {
         strbuf sb = STRBUF_INIT;

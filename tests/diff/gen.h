@@ -65,6 +65,10 @@ int gen_image_percent(const gen_ops *ops);
 node *gen_apply(gen *G, const op *o, ir_value *with);
 /* gen_container.c: lists and tuples */
 bool gen_container(gen *G);
+/* gen_composed.c: einsum; arithmetic of ints as tensors; broadcasting that is read several times */
+bool gen_einsum(gen *G);
+bool gen_number_tensor(gen *G);
+bool gen_broadcast(gen *G);
 /* gen_image.c: a step of a network on images; arguments for one */
 bool gen_image_step(gen *G);
 int gen_image_arguments(rng *r, int64_t *sizes, gen_argument *recipes);

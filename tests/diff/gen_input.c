@@ -51,6 +51,14 @@ tensor *gen_fill_new(rng *r, dtype dt, int ndim, const int64_t *sizes, int style
 
 /* ---- layouts --------------------------------------------------------------------------------- */
 
+enum { INPUT_APART = 4096, INPUT_APART_ROWS = 24 };
+
+static int64_t input_rows(const gen_argument *a, const int64_t *sizes) {
+    int64_t rows = 1;
+    for (int i = 0; i + 1 < a->ndim; i++) rows *= sizes[i];
+    return rows;
+}
+
 /* A tensor of these sizes as part of a new, larger or permuted one. */
 static tensor *input_laid_out(rng *r, const gen_argument *a, const int64_t *sizes) {
     int64_t whole[GEN_MAX_DIMS];
@@ -71,6 +79,13 @@ static tensor *input_laid_out(rng *r, const gen_argument *a, const int64_t *size
         whole[i] = sizes[i] * step + skip;
         base = gen_fill_new(r, a->dt, a->ndim, whole, a->style);
         if (tensor_slice(&d, base, i, skip, skip + sizes[i] * step, step, &t) != CTSC_OK) abort();
+    } else if (a->layout == LAYOUT_APART) {
+        whole[a->ndim - 1] = INPUT_APART / (int64_t)dtype_size(a->dt);
+        if (sizes[a->ndim - 1] > whole[a->ndim - 1] || input_rows(a, sizes) > INPUT_APART_ROWS)
+            return gen_fill_new(r, a->dt, a->ndim, sizes, a->style);
+        base = gen_fill_new(r, a->dt, a->ndim, whole, a->style);
+        if (tensor_slice(&d, base, a->ndim - 1, skip, skip + sizes[a->ndim - 1], 1, &t) != CTSC_OK)
+            abort();
     } else {
         if (sizes[i] > 0) whole[i] = 1;
         base = gen_fill_new(r, a->dt, a->ndim, whole, a->style);
@@ -137,7 +152,7 @@ static void input_recipe(rng *r, gen_argument *a) {
         if (rng_chance(r, 12)) a->sizes[i] = 1;
         else if (rng_chance(r, 2)) a->sizes[i] = 0;
     }
-    if (rng_chance(r, 35)) a->layout = (gen_layout)rng_range(r, LAYOUT_TRANSPOSED, LAYOUT_EXPANDED);
+    if (rng_chance(r, 35)) a->layout = (gen_layout)rng_range(r, LAYOUT_TRANSPOSED, LAYOUT_APART);
 }
 
 int gen_arguments(rng *r, const int64_t *sizes, gen_argument *recipes) {

@@ -8,6 +8,7 @@
 
 #include "ir/graph/alias.h"
 #include "ir/op/fusible.h"
+#include "passes/peephole/value_analysis.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -56,7 +57,7 @@ static bool gen_value_fits(const gen *G, value v) {
     }
     if (v.tag != V_TENSOR) return v.tag == V_INT || v.tag == V_BOOL || v.tag == V_DEVICE;
     const tensor *t = v.u.tensor;
-    if (t->ndim > GEN_MAX_DIMS || t->numel > most || (int64_t)t->storage->nbytes > 64 * most)
+    if (t->ndim > GEN_MAX_DIMS || t->numel > most || (int64_t)t->storage->nbytes > GEN_MAX_BYTES)
         return false;
     if (dtype_is_complex((dtype)t->dtype) || dtype_is_quantised((dtype)t->dtype)) return false;
     return !t->numel || !dtype_is_float((dtype)t->dtype) ||
@@ -453,6 +454,9 @@ void gen_statements(gen *G, int n) {
         else if (what < 7 && deeper) done = gen_counted_loop(G);
         else if (what < (G->focus == FOCUS_SCALARS ? 18 : 9) && deeper) done = gen_element_loop(G);
         else if (what < 26) done = gen_container(G);
+        else if (what < 28) done = gen_einsum(G);
+        else if (what < 30) done = gen_number_tensor(G);
+        else if (what < 33) done = gen_broadcast(G);
         else done = gen_operator(G);
         G->focus = focus;
         if (!done) continue;
@@ -649,6 +653,35 @@ static double gen_largest(const gen_case *c) {
     return largest;
 }
 
+/* What a value is known to be in a graph of a captured call (runtime/autograd/grad_capture.c). */
+static void gen_learn(const evaluation *e, ir_value *v) {
+    value x = evaluation_get(e, v);
+    if (x.tag != V_TENSOR || v->type->kind != T_TENSOR) return;
+    tensor_info info = {.dtype = (int8_t)x.u.tensor->dtype,
+                        .ndim = (int8_t)x.u.tensor->ndim,
+                        .requires_grad = -1,
+                        .device = 0,
+                        .sizes = x.u.tensor->sizes};
+    v->type = type_tensor_details(&info);
+}
+
+bool gen_case_learn(const gen_case *c, graph *g) {
+    value own[GEN_MAX_ARGS];
+    diag d = {0};
+    evaluation e;
+    if (known_graph_reshapes(g)) return false;
+    evaluation_init(&e, &d);
+    copy_values((size_t)c->nargs, c->args, own);
+    bool ok = evaluate_graph(&e, g, own) == CTSC_OK;
+    for (size_t i = 0; ok && i < g->root->params.len; i++) gen_learn(&e, g->root->params.data[i]);
+    for (node *n = g->root->first; ok && n; n = n->next)
+        for (size_t i = 0; i < n->outputs.len; i++) gen_learn(&e, n->outputs.data[i]);
+    evaluation_free(&e);
+    for (int i = 0; i < c->nargs; i++) value_unref(own[i]);
+    diag_clear(&d);
+    return ok;
+}
+
 void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
     for (int i = 0; i < c->nargs; i++) value_unref(c->args[i]);
     for (int i = 0; i < GEN_SIZES; i++)
@@ -656,7 +689,7 @@ void gen_case_vary(gen_case *c, rng *r, int64_t max_size) {
             c->sizes[i] = rng_chance(r, 70) ? gen_size(r, max_size) : rng_range(r, 0, max_size);
     for (int i = 0; i < c->nargs; i++)
         if (c->recipes[i].layout != LAYOUT_VIEW && rng_chance(r, 30))
-            c->recipes[i].layout = (gen_layout)rng_range(r, LAYOUT_CONTIGUOUS, LAYOUT_EXPANDED);
+            c->recipes[i].layout = (gen_layout)rng_range(r, LAYOUT_CONTIGUOUS, LAYOUT_APART);
     gen_make_arguments(r, c->nargs, c->recipes, c->sizes, c->args);
 }
 

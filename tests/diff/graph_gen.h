@@ -21,6 +21,7 @@ enum {
     GEN_MAX_DIMS = 5,
     GEN_MAX_NUMEL = 400,
     GEN_MAX_IMAGE = 4096,
+    GEN_MAX_BYTES = 64 * GEN_MAX_IMAGE, /* of a storage */
     GEN_SIZES = 3
 };
 
@@ -30,6 +31,7 @@ typedef enum gen_layout {
     LAYOUT_TRANSPOSED,
     LAYOUT_SLICED,
     LAYOUT_EXPANDED,
+    LAYOUT_APART, /* rows of a wider tensor: multiples of 4 KiB lie between them */
     LAYOUT_VIEW,
     LAYOUT_COUNT
 } gen_layout;
@@ -69,6 +71,9 @@ bool gen_case_new(const gen_ops *ops, uint64_t seed, gen_case *out);
 bool gen_case_pair(const gen_ops *ops, uint64_t seed, int first, int second, gen_case *out,
                    coverage_miss *miss);
 void gen_case_free(gen_case *c);
+/* g, a copy of the case's graph, learns the sizes and dtypes that its tensors have with the case's
+ * arguments, as graphs of captured calls have them. False: a tensor's sizes change. */
+bool gen_case_learn(const gen_case *c, graph *g);
 /* Other arguments of the same make: other sizes, layouts and numbers. */
 void gen_case_vary(gen_case *c, rng *r, int64_t max_size);
 /* The same with one size so long that kernels cut it into blocks or tiles. */

@@ -392,12 +392,16 @@ static ctsc_status nests_run_graph(nests *s, evaluation *e, const graph *g, cons
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-nests *nests_new(const graph *g, coverage *cover, uint64_t seed, diag *d) {
+nests *nests_new(const graph *g, int64_t recompute_bytes, coverage *cover, uint64_t seed, diag *d) {
     nests *s = mem_zalloc(sizeof *s);
-    function f = {.name = "f", .qualified = "f", .graph = (graph *)g, .state = FUNCTION_READY};
+    pass_ctx cx = {.diag = d, .recompute_bytes = recompute_bytes};
+    s->g = graph_clone(g);
     s->cover = cover;
     s->r.state = seed;
-    if (executor_optimise(&f, FUNCTION_LEVELS - 1, NULL, d, &s->g) == CTSC_OK) return s;
+    if (pipeline_prepare(&cx, s->g) == CTSC_OK &&
+        pipeline_level(&cx, s->g, FUNCTION_LEVELS - 1) == CTSC_OK)
+        return s;
+    graph_free(s->g);
     mem_free(s);
     return NULL;
 }

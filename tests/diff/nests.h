@@ -15,9 +15,9 @@
 
 typedef struct nests nests;
 
-/* g: a graph that runs; it is optimised as level 3 does. cover: NULL: nothing is counted. NULL:
- * optimising failed, see d. */
-nests *nests_new(const graph *g, coverage *cover, uint64_t seed, diag *d);
+/* g: a graph that runs; it is optimised as level 3 does. recompute_bytes: of the pass's context.
+ * cover: NULL: nothing is counted. NULL: optimising failed, see d. */
+nests *nests_new(const graph *g, int64_t recompute_bytes, coverage *cover, uint64_t seed, diag *d);
 void nests_free(nests *s);
 
 /* EXCUSED: rounding */

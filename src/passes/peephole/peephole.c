@@ -80,9 +80,22 @@ ir_value *peephole_copy(peephole *p, const node *n, ir_value *x) {
     return known_is_fresh(x) && known_only_read(x) ? x : NULL;
 }
 
+/* What writes one of the two and takes the other, too, asks whether they are the same tensor. */
+static bool peephole_met_by_write(const ir_value *y, const ir_value *x) {
+    for (size_t i = 0; i < y->uses.len; i++) {
+        const node *n = y->uses.data[i].user;
+        bool writes = false, takes = false;
+        for (size_t k = 0; n && n->op && k < n->inputs.len; k++) {
+            writes |= known_writes_argument(n, (int)k);
+            takes |= n->inputs.data[k] == x;
+        }
+        if (writes && takes) return true;
+    }
+    return false;
+}
+
 ir_value *peephole_view_of(peephole *p, const node *n, ir_value *x) {
-    (void)n;
-    return peephole_graph_reshapes(p) ? NULL : x;
+    return peephole_graph_reshapes(p) || peephole_met_by_write(n->outputs.data[0], x) ? NULL : x;
 }
 
 /* ---- rules: types ---------------------------------------------------------------------------- */

@@ -83,7 +83,8 @@ ir_value *rule_permute(peephole *p, node *n) {
     x = inner->inputs.data[0];
     for (int i = 0; i < count; i++) both[i] = first[outer[i]];
     if (peephole_graph_reshapes(p)) return NULL;
-    if (view_is_identity(both, count)) return known_rank(x) == count ? x : NULL;
+    if (view_is_identity(both, count))
+        return known_rank(x) == count ? peephole_view_of(p, n, x) : NULL;
     ir_value *args[] = {x, view_int_list(p, n, both, count)};
     return peephole_new_op(p, n, op_of(SYM_PERMUTE), 2, args, n->outputs.data[0]->type);
 }

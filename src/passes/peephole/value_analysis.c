@@ -188,7 +188,10 @@ bool known_writes_argument(const node *n, int i) {
 
 static bool known_shares(const node *n, int i) {
     const schema *s = n->op->schema;
-    return i >= s->nargs || s->args[i].alias || node_returns_unmarked(n);
+    if (i >= s->nargs || s->args[i].alias || node_returns_unmarked(n)) return true;
+    for (int k = 0; k < s->nreturns; k++) /* a list of the same elements */
+        if (s->args[i].type->has_var && s->returns[k].type->has_var) return true;
+    return false;
 }
 
 static bool known_asks_strides(const node *n) { return n->op && (n->op->traits & ASKS_STRIDES); }
