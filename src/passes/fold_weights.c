@@ -19,6 +19,10 @@
  *     %d = aten::dim(%x);  %u = aten::ne(%d, 4);  prim::If(%u) {prim::RaiseException(...)} {}
  *
  * once for all that has its dims from %x. torch.jit.freeze does not ask (pass_ctx.batched).
+ *
+ * A folded weight is as large as the original, and `layout` needs none for most of the
+ * convolutions. So its products may be put off (pass_ctx.put_off): until `make-weights`, behind
+ * `layout`, a convolution's folded weight has sizes and an origin, but no elements.
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
 #include "passes/fold_weights.h"
@@ -359,23 +363,29 @@ WEIGHTS_HOT static void weights_multiply(float *restrict out, const float *restr
     for (int64_t i = 0; i < n; i++) out[i] = (float)((double)in[i] * by);
 }
 
-/* What the block of a folded weight begins with. */
+/* What is known of a folded weight. */
 typedef struct weights_head {
+    char *raw; /* its memory; NULL: the products are put off */
     size_t all;
     tensor *from, *factors; /* NULL: it is not said where it comes from */
 } weights_head;
 
-static void weights_release(void *raw, void *data) {
-    weights_head *b = raw;
+static void weights_release(void *head, void *data) {
+    weights_head *h = head;
     (void)data;
-    tensor_unref(b->from);
-    tensor_unref(b->factors);
-    page_pool_free(raw, b->all);
+    tensor_unref(h->from);
+    tensor_unref(h->factors);
+    page_pool_free(h->raw, h->all);
+    mem_free(h);
+}
+
+static weights_head *weights_head_of(const storage *s) {
+    return s->release == weights_release ? s->release_ctx : NULL;
 }
 
 bool folded_weight_origin(const tensor *w, tensor **from, tensor **factors) {
     const storage *s = w->storage;
-    const weights_head *b = s->release == weights_release ? s->release_ctx : NULL;
+    const weights_head *b = weights_head_of(s);
     if (!b || !b->factors || w->offset || w->dtype != DT_FLOAT32 ||
         !tensor_same_shape(w, b->from) || !tensor_is_contiguous(w))
         return false;
@@ -396,19 +406,29 @@ static void weights_say_origin(tensor *w, const weights_layer *l, const weights_
     b->factors = factors;
 }
 
-/* A tensor of t's sizes. */
-static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
-    size_t bytes = (size_t)t->numel * sizeof(float),
-           all = bytes + sizeof(weights_head) + TENSOR_ALIGNMENT;
+/* Its pages, if it is a part of a file. */
+static void weights_drop(const tensor *w) {
+    if (w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
+}
+
+/* Memory for the elements of h's weight, which are not there yet. */
+static bool weights_take_memory(weights_head *h, storage *s) {
+    size_t all = s->nbytes + TENSOR_ALIGNMENT;
     char *raw = page_pool_alloc(all);
-    if (!raw) return diag_no_memory(d);
-    *(weights_head *)(void *)raw = (weights_head){.all = all};
-    char *data = raw + sizeof(weights_head);
-    data += -(uintptr_t)data & (TENSOR_ALIGNMENT - 1);
+    if (!raw) return false;
+    h->raw = raw, h->all = all;
+    s->data = raw + (-(uintptr_t)raw & (TENSOR_ALIGNMENT - 1));
+    return true;
+}
+
+/* A tensor of t's sizes, without elements. */
+static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
     int64_t strides[TENSOR_MAX_DIMS], nbytes;
-    storage *s = storage_borrow(data, bytes, weights_release, raw);
+    weights_head *h = mem_zalloc(sizeof *h);
+    storage *s = h ? storage_borrow(NULL, (size_t)t->numel * sizeof(float), weights_release, h)
+                   : NULL;
     if (!s) {
-        page_pool_free(raw, all);
+        mem_free(h);
         return diag_no_memory(d);
     }
     ctsc_status st = tensor_layout(d, DT_FLOAT32, t->ndim, t->sizes, strides, &nbytes);
@@ -417,26 +437,62 @@ static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
     return st;
 }
 
-/* float32, the common case, in one sweep: each product is rounded once, as below. */
-static tensor *weights_scaled_float(diag *d, const weights_layer *l, const weights_walk *k) {
-    tensor *in, *out;
-    if (weights_on_host(d, l->weight, DT_FLOAT32, &in) != CTSC_OK) return NULL;
-    if (weights_new(d, in, &out) == CTSC_OK) {
-        const float *x = TENSOR_AT(in, float);
-        float *y = TENSOR_AT(out, float);
-        for (int64_t r = 0; r < k->rows; r++)
-            for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner)
-                weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
-        weights_say_origin(out, l, k);
-    } else out = NULL;
-    tensor_unref(in);
-    return out;
+/* Who wants the elements of a weight that waits for them? `layout` takes the convolution's original
+ * and what it is multiplied by, and no other pass reads elements of a convolution's weight. */
+static bool weights_put_off(const weights_pass *p, const weights_layer *l, const tensor *w) {
+    return p->cx->put_off && l->spatial > 0 && weights_head_of(w->storage)->factors;
 }
 
-static tensor *weights_scaled(diag *d, const weights_layer *l, const weights_affine *a) {
+/* float32, the common case, in one sweep: each product is rounded once, as below. */
+static ctsc_status weights_fill(diag *d, const tensor *in, const weights_walk *k, tensor *out) {
+    if (!weights_take_memory(weights_head_of(out->storage), out->storage)) return diag_no_memory(d);
+    const float *x = TENSOR_AT(in, float);
+    float *y = TENSOR_AT(out, float);
+    for (int64_t r = 0; r < k->rows; r++)
+        for (int64_t c = 0; c < k->columns; c++, x += k->inner, y += k->inner)
+            weights_multiply(y, x, weights_walk_scale(k, r, c), k->inner);
+    return CTSC_OK;
+}
+
+static tensor *weights_scaled_float(const weights_pass *p, const weights_layer *l,
+                                    const weights_walk *k) {
+    diag *d = p->cx->diag;
+    tensor *in, *out;
+    if (weights_on_host(d, l->weight, DT_FLOAT32, &in) != CTSC_OK) return NULL;
+    ctsc_status st = weights_new(d, in, &out);
+    if (st == CTSC_OK) {
+        weights_say_origin(out, l, k);
+        if (!weights_put_off(p, l, out)) st = weights_fill(d, in, k, out);
+        if (st != CTSC_OK) tensor_unref(out);
+    }
+    tensor_unref(in);
+    return st == CTSC_OK ? out : NULL;
+}
+
+/* The products that were put off, where w is such a weight. */
+static ctsc_status weights_make_now(diag *d, tensor *w) {
+    weights_head *h = weights_head_of(w->storage);
+    if (!h || h->raw) return CTSC_OK;
+    weights_walk k = {.rows = w->sizes[0],
+                      .columns = 1,
+                      .per_group = 1,
+                      .inner = w->numel / w->sizes[0],
+                      .scale = tensor_data(h->factors)};
+    tensor *in;
+    TRY(tensor_contiguous(d, h->from, &in));
+    ctsc_status st = weights_fill(d, in, &k, w);
+    tensor_unref(in);
+    if (st == CTSC_OK) weights_drop(h->from);
+    return st;
+}
+
+static tensor *weights_scaled(const weights_pass *p, const weights_layer *l,
+                              const weights_affine *a) {
+    diag *d = p->cx->diag;
     tensor *wide, *out = NULL;
     weights_walk k = weights_walk_of(l, a);
-    if (l->weight->dtype == DT_FLOAT32) return weights_scaled_float(d, l, &k);
+    if (weights_make_now(d, l->weight) != CTSC_OK) return NULL;
+    if (l->weight->dtype == DT_FLOAT32) return weights_scaled_float(p, l, &k);
     if (weights_on_host(d, l->weight, DT_FLOAT64, &wide) != CTSC_OK) return NULL;
     tensor *w = NULL;
     if (tensor_clone(d, wide, &w) == CTSC_OK) {
@@ -482,15 +538,16 @@ static void weights_set(node *n, int i, tensor *t) {
     node_set_input(n, i, c);
 }
 
-static bool weights_fold(pass_ctx *cx, const weights_layer *l, node *n, const weights_affine *a) {
-    tensor *w = weights_place(cx->diag, l, weights_scaled(cx->diag, l, a));
-    tensor *b = w ? weights_place(cx->diag, l, weights_shifted(cx->diag, l, a)) : NULL;
+static bool weights_fold(const weights_pass *p, const weights_layer *l, node *n,
+                         const weights_affine *a) {
+    diag *d = p->cx->diag;
+    tensor *w = weights_place(d, l, weights_scaled(p, l, a));
+    tensor *b = w ? weights_place(d, l, weights_shifted(d, l, a)) : NULL;
     if (!b) {
         tensor_unref(w);
         return false;
     }
-    if (l->weight->storage->of_file)
-        pages_drop(l->weight->storage->data, l->weight->storage->nbytes);
+    if (w->storage->data) weights_drop(l->weight);
     weights_set(l->n, 1, w);
     weights_set(l->n, 2, b);
     value_replace_uses(n->outputs.data[0], l->n->outputs.data[0]);
@@ -527,7 +584,7 @@ static bool weights_node(weights_pass *p, node *n) {
         bool ok = weights_affine_new(&a, l.channels) &&
                   (norm ? weights_batch_norm(&l, n, &a) : weights_arithmetic(&l, n, 1 - i, &a)) &&
                   weights_is_moderate(&a) && (!a.batched || weights_batched(p, &l)) &&
-                  weights_fold(p->cx, &l, n, &a);
+                  weights_fold(p, &l, n, &a);
         mem_free(a.scale);
         if (ok) return true;
     }
@@ -550,4 +607,22 @@ bool pass_fold_weights(pass_ctx *cx, graph *g) {
     bool changed = weights_block(&p, g->root);
     ptrmap_free(&p.batched);
     return changed;
+}
+
+/* ---- what was put off ------------------------------------------------------------------------ */
+
+static ctsc_status weights_make_block(diag *d, const block *b) {
+    for (node *n = b->first; n; n = n->next) {
+        value c;
+        for (size_t i = 0; i < n->blocks.len; i++) TRY(weights_make_block(d, n->blocks.data[i]));
+        for (size_t i = 0; i < n->inputs.len; i++)
+            if (ir_value_constant(n->inputs.data[i], &c) && c.tag == V_TENSOR)
+                TRY(weights_make_now(d, c.u.tensor));
+    }
+    return CTSC_OK;
+}
+
+bool pass_make_weights(pass_ctx *cx, graph *g) {
+    (void)weights_make_block(cx->diag, g->root); /* the diagnostic ends the pipeline */
+    return false;
 }

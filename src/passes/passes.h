@@ -30,6 +30,7 @@ typedef struct pass_ctx {
     diag *diag;
     /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
     object *self;
+    bool put_off;  /* elements of folded weights wait for `make-weights` */
     bool unpacked; /* constant weights stay as they are (ctsc_set_packing) */
     bool batched;  /* images are taken to have a batch dim, as torch.jit.freeze does */
     /* the graph is shown and not run: as in PyTorch's, inputs of convolutions count as batched */
@@ -88,6 +89,8 @@ ctsc_status pipeline_level_0(pass_ctx *cx, graph *g);
 ctsc_status pipeline_prepare(pass_ctx *cx, graph *g);
 /* Attributes of cx->self, which stay as they are, become constants. */
 ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level);
+/* Is `layout` among the passes of level 2? */
+bool pipeline_has_layout(const pass_ctx *cx);
 /* All else of a level, on a graph without calls, for cx->device. */
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level);
 

@@ -60,9 +60,13 @@ static bool executor_changes_only_by(const object *self, function *f) {
            (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
 }
 
-static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self, diag *d) {
+/* after: what the passes behind it will be given. */
+static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self,
+                                   const pass_ctx *after) {
     if (!self || !executor_changes_only_by(self, f)) return CTSC_OK;
-    pass_ctx cx = {.diag = d, .self = (object *)self};
+    pass_ctx cx = {.diag = after->diag,
+                   .self = (object *)self,
+                   .put_off = level >= 2 && pipeline_has_layout(after)};
     return pipeline_specialise(&cx, g, level);
 }
 
@@ -82,7 +86,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
     };
     ctsc_status s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
-    if (s == CTSC_OK) s = executor_freeze(f, g, level, self, d);
+    if (s == CTSC_OK) s = executor_freeze(f, g, level, self, &cx);
     if (s == CTSC_OK) s = pipeline_level(&cx, g, level);
     graph *kept = s == CTSC_OK ? graph_clone(g) : NULL;
     graph_free(g);

@@ -26,16 +26,52 @@ static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
     return true;
 }
 
-/* The direct way where Winograd's meets a number that is not finite. *w: NULL: there is no memory
- * for its weights. */
-static ctsc_status last_winograd(diag *d, const conv_shape *s, const tensor *weight,
-                                 const tensor *factors, const float *x, const float *bias,
-                                 const conv_tail *tail, float *out, const conv_packed **w) {
+/* A convolution that one of the kernels does. */
+typedef struct last_call {
+    diag *d;
+    const conv_shape *s;
+    const tensor *weight, *factors;
+    const float *x, *scale, *bias;
+    const conv_tail *tail;
+    float *out;
+    bool odd; /* Winograd's sums are not finite */
+} last_call;
+
+static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed *w,
+                            const float *bias, const conv_tail *tail, float *out) {
     bool finite = true;
-    TRY(conv_winograd(d, s, *w, x, bias, tail, out, &finite));
-    if (finite) return CTSC_OK;
-    *w = conv_packed_of(s, weight, factors, CONV_ROWS);
-    return *w ? conv_rows(d, s, *w, x, NULL, bias, tail, out) : CTSC_OK;
+    switch (w->form) {
+    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, c->x, w->weights, bias, tail, out);
+    case CONV_BF16: return conv_bf16(c->d, s, w, c->x, bias, tail, out);
+    case CONV_WINOGRAD_4:
+    case CONV_WINOGRAD_2:
+        TRY(conv_winograd(c->d, s, w, c->x, bias, tail, out, &finite));
+        c->odd |= !finite;
+        return CTSC_OK;
+    default: return conv_rows(c->d, s, w, c->x, c->scale, bias, tail, out);
+    }
+}
+
+/* Outputs [first, first + w->out): a convolution with so many of them, whose pixels lie
+ * as all of them do. */
+static ctsc_status last_some(void *ctx, const conv_packed *w, int64_t first) {
+    last_call *c = ctx;
+    conv_shape s = *c->s;
+    conv_tail tail = *c->tail;
+    if (!tail.pitch) tail.pitch = s.out_channels;
+    if (tail.other) tail.other += first;
+    s.out_channels = w->out;
+    return last_run(c, &s, w, c->bias ? c->bias + first : NULL, &tail, c->out + first);
+}
+
+/* *done: there is memory for the weights. */
+static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
+    *done = true;
+    if (conv_packed_is_first(c->s, c->weight, form))
+        return conv_packed_in_turn(c->d, c->s, c->weight, c->factors, form, last_some, c);
+    const conv_packed *w = conv_packed_of(c->s, c->weight, c->factors, form);
+    *done = w != NULL;
+    return w ? last_run(c, c->s, w, c->bias, c->tail, c->out) : CTSC_OK;
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. */
@@ -72,19 +108,22 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     if (*done || in->numel == 0 || weight->numel == 0) return CTSC_OK;
     conv_form form = last_form(s, bf16);
     if (unpacked && form != CONV_BF16) return CTSC_OK;
-    const conv_packed *w = form < CONV_FORMS ? conv_packed_of(s, weight, factors, form) : NULL;
-    if (!w) return CTSC_OK;
+    if (form == CONV_FORMS) return CTSC_OK;
     conv_tail tail;
     bool with = last_tail(e, t, &tail);
-    const float *x = tensor_data(in), *b = bias ? tensor_data(bias) : NULL;
-    if (form == CONV_DEPTHWISE)
-        TRY(conv_last_depthwise(d, s, x, w->weights, b, &tail, tensor_data(t)));
-    else if (form == CONV_BF16) TRY(conv_bf16(d, s, w, x, b, &tail, tensor_data(t)));
-    else if (conv_winograd_products(form))
-        TRY(last_winograd(d, s, weight, factors, x, b, &tail, tensor_data(t), &w));
-    else TRY(conv_rows(d, s, w, x, scale, b, &tail, tensor_data(t)));
-    if (!w) return CTSC_OK;
+    last_call c = {.d = d,
+                   .s = s,
+                   .weight = weight,
+                   .factors = factors,
+                   .x = tensor_data(in),
+                   .scale = scale,
+                   .bias = bias ? tensor_data(bias) : NULL,
+                   .tail = &tail,
+                   .out = tensor_data(t)};
+    TRY(last_form_run(&c, form, done));
+    /* the direct way where Winograd's meets a number that is not finite */
+    if (c.odd) TRY(last_form_run(&c, CONV_ROWS, done));
+    if (!*done) return CTSC_OK;
     if (e) e->done = with;
-    *done = true;
     return CTSC_OK;
 }

@@ -9,10 +9,12 @@
 #include "runtime/kernels/conv/conv_packed.h"
 
 #include "base/pages.h"
+#include "base/recycle.h"
 #include "base/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -27,6 +29,7 @@ typedef struct packed_forms {
     int64_t offset, strides[CONV_DIMS + 2], groups;
     int ndim;
     _Atomic(conv_packed *) form[CONV_FORMS];
+    bool used[CONV_FORMS]; /* once, in turn */
 } packed_forms;
 
 static pthread_mutex_t packed_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -199,6 +202,7 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
     bool packed = memory && conv_bf16_pack(s, &m, tensor_data(whole));
     tensor_unref(whole);
     if (packed) {
+        made->form = CONV_BF16;
         made->memory = memory;
         made->room = room;
         made->weights = (float *)(void *)m.data;
@@ -232,11 +236,17 @@ static void *packed_begin(const void *from) {
     return f;
 }
 
-static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, const tensor *factors,
-                                        conv_form form) {
+/* NULL: something else is kept there. */
+static packed_forms *packed_forms_of(const conv_shape *s, const tensor *w) {
     packed_key key = {s, w};
     packed_forms *f = prepack_derived_now(w->storage, packed_begin, &key, packed_free);
-    if (!f || !packed_is_of(f, s, w)) return NULL;
+    return f && packed_is_of(f, s, w) ? f : NULL;
+}
+
+static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, const tensor *factors,
+                                        conv_form form) {
+    packed_forms *f = packed_forms_of(s, w);
+    if (!f) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return p;
     p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
@@ -252,4 +262,54 @@ const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const te
     const conv_packed *p = packed_locked(s, w, factors, form);
     pthread_mutex_unlock(&packed_lock);
     return p;
+}
+
+/* ---- the first time -------------------------------------------------------------------------- */
+
+bool conv_packed_is_first(const conv_shape *s, const tensor *w, conv_form form) {
+    bool panels = form == CONV_ROWS || conv_winograd_products(form);
+    if (!panels || s->groups > 1 || !w->storage->constant || w->ndim > CONV_DIMS + 2) return false;
+    pthread_mutex_lock(&packed_lock);
+    packed_forms *f = packed_forms_of(s, w);
+    bool first = f && !f->used[form];
+    if (first) f->used[form] = true;
+    pthread_mutex_unlock(&packed_lock);
+    return first;
+}
+
+ctsc_status conv_packed_in_turn(diag *d, const conv_shape *s, const tensor *w,
+                                const tensor *factors, conv_form form, conv_packed_use *use,
+                                void *ctx) {
+    conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32), .form = form};
+    int64_t n = p.micro ? packed_size(&p, s) : -1, panels = p.panels, panel = p.steps * p.nr;
+    if (n < 0) return diag_no_memory(d);
+    p.panels = conv_min(panels, conv_parts(CONV_TURN_WEIGHTS, panel));
+    p.out = p.panels * p.nr;
+    size_t bytes = (size_t)(p.panels * panel) * sizeof(float),
+           row = (size_t)(p.depth * p.taps) * sizeof(float);
+    tensor *whole;
+    TRY(tensor_contiguous(d, (tensor *)w, &whole));
+    float *memory = recycle_alloc(bytes + PACKED_ALIGN),
+          *scaled = memory && factors ? recycle_alloc((size_t)p.nr * row) : NULL;
+    ctsc_status st = memory && (scaled || !factors) ? CTSC_OK : diag_no_memory(d);
+    p.weights = memory
+                    ? (float *)(void *)((char *)memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1)))
+                    : NULL;
+    for (int64_t first = 0; st == CTSC_OK && first < s->out_channels; first += p.out) {
+        conv_packed some = p;
+        some.out = conv_min(p.out, s->out_channels - first);
+        some.panels = conv_parts(some.out, p.nr);
+        if (some.out % p.nr)
+            memset(p.weights + (some.panels - 1) * panel, 0, (size_t)panel * sizeof(float));
+        for (int64_t i = 0; i < some.panels; i++)
+            packed_fill_panel(&p, tensor_data(whole), factors ? tensor_data(factors) : NULL,
+                              first + i * p.nr, conv_min(p.nr, some.out - i * p.nr), scaled,
+                              p.weights + i * panel);
+        st = use(ctx, &some, first);
+    }
+    recycle_free(scaled, (size_t)p.nr * row);
+    recycle_free(memory, bytes + PACKED_ALIGN);
+    tensor_unref(whole);
+    prepack_drop(w);
+    return st;
 }

@@ -3,9 +3,11 @@
  * conv_packed.h - constant weights of convolutions whose channels come last, as their
  * kernels read them.
  *
- * Made when they are first used and kept with the weight's storage (storage.derived), which has to
- * be a constant's: the pass "layout" gives each convolution's weight a storage of its own
- * (tensor_constant). The pages of the original are given back, if they are those of a file.
+ * Made when they are used a second time and kept with the weight's storage (storage.derived), which
+ * has to be a constant's: the pass "layout" gives each convolution's weight a storage of its own
+ * (tensor_constant). The first time they are made panel by panel, each forgotten when it was used
+ * (where there are no groups): programs that run once need no memory for them, and results are the
+ * same. The pages of the original are given back each time, if they are those of a file.
  *
  *     CONV_ROWS       outputs in panels of a micro-kernel's nr; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
  *                     rows of pixels are read.
@@ -57,5 +59,14 @@ void conv_packed_factors(const float *w, const double *factors, int64_t rows, in
  * else is kept there), or there is no memory. Thread-safe. */
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
                                   conv_form form);
+
+/* Are they wanted for the first time, and are they such that conv_packed_in_turn does them? */
+bool conv_packed_is_first(const conv_shape *s, const tensor *w, conv_form form);
+/* Weights of some outputs, from `first` on, which are there until it returns. */
+typedef ctsc_status conv_packed_use(void *ctx, const conv_packed *p, int64_t first);
+/* Calls `use` for all outputs, some panels at a time. Fails where that does, and without memory. */
+ctsc_status conv_packed_in_turn(diag *d, const conv_shape *s, const tensor *w,
+                                const tensor *factors, conv_form form, conv_packed_use *use,
+                                void *ctx);
 
 #endif

@@ -132,6 +132,9 @@ enum {
     /* [nets] so many times as many where sets of groups are copied: neighbours copy some
      * of the same rows */
     CONV_ROWS_SETS = 4,
+    /* [coldstart] weights that a convolution's first call makes at a time: they stay in the second
+     * cache */
+    CONV_TURN_WEIGHTS = 1 << 18,
     CONV_ROWS_TILES = 4, /* [nets] tiles of positions at least, even so */
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
