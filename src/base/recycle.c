@@ -10,6 +10,7 @@
 
 #include "base/block_plan.h"
 #include "base/mem.h"
+#include "base/sanitized.h"
 
 #include <string.h>
 
@@ -45,17 +46,7 @@ static inline int recycle_class(size_t size, size_t *block) {
     return RECYCLE_SMALL_CLASSES + (octave - 10) * 4 + (int)step;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { RECYCLE_ON = 0 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { RECYCLE_ON = 0 };
-#else
-enum { RECYCLE_ON = 1 };
-#endif
-#else
-enum { RECYCLE_ON = 1 };
-#endif
+enum { RECYCLE_ON = !SANITIZED };
 
 static void recycle_count(recycle_watch *w, size_t block) {
     w->blocks++;

@@ -4,9 +4,12 @@
  *
  * Method: a call cuts its range into at most POOL_CHUNKS chunks (more where they would be huge),
  * puts a job on the list of open jobs and works on it itself; idle workers join the first open job
- * that has chunks left and takes another helper. Chunks are handed out by an atomic counter, so a
- * slow thread holds nobody up. An idle worker spins for some microseconds before it sleeps, because
- * kernels follow each other closely.
+ * that has chunks left and takes another helper. The chunks are divided into as many homes as
+ * threads may come: a thread takes those of its own home, then what is left in others', so a slow
+ * thread holds nobody up, and the part of the range that a thread gets is the same in each call,
+ * so that it finds in its own caches what it wrote there in the call before. (Between cores that do
+ * not share a cache a line takes half a microsecond.) An idle worker spins for some microseconds
+ * before it sleeps, because kernels follow each other closely.
  * Invariants: a job lives on its caller's stack; it is off the list, and its count of helpers is
  * zero, before the caller returns. Workers start on demand and are never stopped; a thread that
  * cannot be started leaves the work to the others. A forked child has no workers and starts its
@@ -33,24 +36,32 @@ enum {
     /* that somebody with nothing to do looks for work before he sleeps: longer than what one thread
      * does between the kernels of a program, as to be woken takes some ten microseconds */
     POOL_SPIN_NS = 150000,
-    POOL_PAUSES = 32,     /* between looks at the clock */
-    POOL_BACKLOG = 2,     /* tasks per thread that wait to be begun: more would only hold memory */
-    POOL_STACK = 8 << 20, /* tasks run and compile programs */
+    POOL_PAUSES = 32, /* between looks at the clock */
+    POOL_BACKLOG = 2, /* tasks per thread that wait to be begun: more would only hold memory */
+    POOL_STACK = (8 << 20) + POOL_SCRATCH, /* tasks run and compile programs */
+    POOL_HOMES = 64,
 };
 
 enum { TASK_OFFERED = 1, TASK_BEGUN, TASK_OVER };
+
+/* Neighbouring chunks: those from `taken` on are left, if that is below `end`. */
+typedef struct pool_home {
+    _Alignas(64) _Atomic int64_t taken;
+    int64_t end;
+} pool_home;
 
 typedef struct pool_job {
     struct pool_job *next;
     void (*fn)(void *ctx, int64_t begin, int64_t end);
     void *ctx;
     int64_t n, chunk, chunks;
-    int wanted;            /* helpers that may still join; under pool_lock */
-    limits *limits;        /* its caller's; NULL: none */
-    bool limited;          /* ... which may end it */
-    atomic_bool stopped;   /* ... and have */
-    _Atomic int64_t taken; /* chunks handed out, or more */
-    atomic_int helpers;    /* workers inside; goes up under pool_lock */
+    int wanted;          /* helpers that may still join; under pool_lock */
+    limits *limits;      /* its caller's; NULL: none */
+    bool limited;        /* ... which may end it */
+    atomic_bool stopped; /* ... and have */
+    atomic_int helpers;  /* workers inside; goes up under pool_lock */
+    int homes;
+    pool_home home[POOL_HOMES];
 } pool_job;
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,6 +76,8 @@ static int pool_sleeping; /* threads waiting on pool_work; under pool_lock */
 static atomic_uint pool_opened;
 static atomic_int pool_limit; /* threads per call; 0: not asked for yet */
 static pthread_once_t pool_once = PTHREAD_ONCE_INIT;
+static _Thread_local int pool_number;         /* of this worker, from 1 on; 0: no worker */
+static _Thread_local char *pool_spare;        /* its scratch; NULL: it has none, or it is in use */
 static _Thread_local bool pool_inside;        /* this thread is working on a chunk */
 static _Thread_local pool_task *pool_current; /* ... or is running this task; NULL: none */
 
@@ -92,29 +105,46 @@ int pool_threads(void) {
     return atomic_compare_exchange_strong(&pool_limit, &n, fresh) ? fresh : n;
 }
 
+static void pool_chunk(const pool_job *job, int64_t i) {
+    int64_t begin = i * job->chunk;
+    job->fn(job->ctx, begin, i + 1 == job->chunks ? job->n : begin + job->chunk);
+}
+
+/* False: the job's limits say that no more is to be begun. */
+static bool pool_help_home(pool_job *job, pool_home *home) {
+    for (;;) {
+        int64_t i = atomic_fetch_add_explicit(&home->taken, 1, memory_order_relaxed);
+        if (i >= home->end) return true;
+        if (job->limited && limits_stop()) {
+            atomic_store_explicit(&job->stopped, true, memory_order_relaxed);
+            return false;
+        }
+        pool_chunk(job, i);
+    }
+}
+
 /* Works on the job until no chunk is left, or none is to be begun. */
 static void pool_help(pool_job *job) {
     bool outer = pool_inside;
     limits *own = limits_use(job->limits);
     pool_inside = true;
-    for (;;) {
-        int64_t i = atomic_fetch_add_explicit(&job->taken, 1, memory_order_relaxed);
-        if (i >= job->chunks) break;
-        if (job->limited && limits_stop()) {
-            atomic_store_explicit(&job->stopped, true, memory_order_relaxed);
-            break;
-        }
-        int64_t begin = i * job->chunk;
-        job->fn(job->ctx, begin, i + 1 == job->chunks ? job->n : begin + job->chunk);
-    }
+    for (int i = 0; i < job->homes; i++)
+        if (!pool_help_home(job, &job->home[(pool_number + i) % job->homes])) break;
     pool_inside = outer;
     limits_use(own);
+}
+
+static bool pool_has_chunks(const pool_job *job) {
+    for (int i = 0; i < job->homes; i++)
+        if (atomic_load_explicit(&job->home[i].taken, memory_order_relaxed) < job->home[i].end)
+            return true;
+    return false;
 }
 
 /* The first open job with work for one more, joined; NULL if there is none. Under pool_lock. */
 static pool_job *pool_join(void) {
     for (pool_job *j = pool_jobs; j; j = j->next)
-        if (j->wanted > 0 && atomic_load_explicit(&j->taken, memory_order_relaxed) < j->chunks) {
+        if (j->wanted > 0 && pool_has_chunks(j)) {
             j->wanted--;
             atomic_fetch_add_explicit(&j->helpers, 1, memory_order_relaxed);
             return j;
@@ -203,8 +233,10 @@ static void pool_idle(unsigned seen) {
     pthread_mutex_unlock(&pool_lock);
 }
 
-static void *pool_worker(void *unused) {
-    (void)unused;
+static void *pool_worker(void *number) {
+    _Alignas(64) char scratch[POOL_SCRATCH ? POOL_SCRATCH : 1];
+    pool_number = (int)(intptr_t)number;
+    if (POOL_SCRATCH) pool_spare = scratch;
     for (;;) {
         unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
         if (!pool_help_any() && !pool_run_any(NULL)) pool_idle(seen);
@@ -232,7 +264,8 @@ static void pool_start_workers(int want) {
     pthread_attr_setstacksize(&attr, POOL_STACK);
     while (pool_started < want) {
         pthread_t thread;
-        if (pthread_create(&thread, &attr, pool_worker, NULL) != 0) break;
+        if (pthread_create(&thread, &attr, pool_worker, (void *)(intptr_t)(pool_started + 1)) != 0)
+            break;
         pool_started++;
     }
     pthread_attr_destroy(&attr);
@@ -268,6 +301,15 @@ static void pool_close(pool_job *job) {
     pthread_mutex_unlock(&pool_lock);
 }
 
+static void pool_divide(pool_job *job, int homes) {
+    int64_t each = job->chunks / homes, more = job->chunks % homes, begin = 0;
+    job->homes = homes;
+    for (int i = 0; i < homes; i++) {
+        atomic_init(&job->home[i].taken, begin);
+        job->home[i].end = begin += each + (i < more);
+    }
+}
+
 static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
                         void *ctx, bool limited) {
     if (n <= 0) return true;
@@ -276,23 +318,23 @@ static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t 
     if (chunk / POOL_MAX_GRAINS >= grain) chunk = grain * POOL_MAX_GRAINS;
     if (chunk < grain) chunk = grain;
     int64_t chunks = n / chunk + (n % chunk != 0);
-    pool_job job = {.fn = fn,
-                    .ctx = ctx,
-                    .n = n,
-                    .chunk = chunk,
-                    .chunks = chunks,
-                    .limits = limits_current,
-                    .limited = limited};
-    int threads = pool_threads();
     if (chunks == 1) {
         fn(ctx, 0, n);
         return true;
     }
-    job.wanted = (threads < chunks ? threads : (int)chunks) - 1;
-    bool alone = pool_inside || job.wanted < 1;
-    if (!alone) pool_open(&job);
+    int threads = pool_inside ? 1 : pool_threads();
+    if (threads > chunks) threads = (int)chunks;
+    pool_job job;
+    job.fn = fn, job.ctx = ctx;
+    job.n = n, job.chunk = chunk, job.chunks = chunks;
+    job.wanted = threads - 1;
+    job.limits = limits_current, job.limited = limited;
+    atomic_init(&job.stopped, false);
+    atomic_init(&job.helpers, 0);
+    pool_divide(&job, threads < POOL_HOMES ? threads : POOL_HOMES);
+    if (threads > 1) pool_open(&job);
     pool_help(&job);
-    if (!alone) pool_close(&job);
+    if (threads > 1) pool_close(&job);
     return !atomic_load_explicit(&job.stopped, memory_order_relaxed);
 }
 
@@ -305,6 +347,14 @@ bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t be
                       void *ctx) {
     return pool_spread(n, grain, fn, ctx, true);
 }
+
+void *pool_scratch_take(void) {
+    void *scratch = pool_spare;
+    pool_spare = NULL;
+    return scratch;
+}
+
+void pool_scratch_give(void *scratch) { pool_spare = scratch; }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 

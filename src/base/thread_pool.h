@@ -4,7 +4,8 @@
  *
  * One process-wide pool, started at the first parallel call that needs it. Work is cut into chunks
  * whose borders depend on the range and the grain alone, never on the number of threads, so that
- * results do not depend on it either.
+ * results do not depend on it either. Calls of equal length are divided among the threads in the
+ * same way, where none is late: what a thread wrote it reads again.
  *
  * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread chunks and offer
  * tasks of their own, for which they wait before they end. A thread that waits for a task helps
@@ -14,6 +15,8 @@
  */
 #ifndef CTSC_BASE_THREAD_POOL_H
 #define CTSC_BASE_THREAD_POOL_H
+
+#include "base/sanitized.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,6 +37,13 @@ void pool_for(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int
  * not be read then. */
 bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
                       void *ctx);
+
+/* Memory of the calling thread's own, where it is one of the pool's and is not using it already:
+ * POOL_SCRATCH bytes, aligned to 64, the same ones each time, so that they stay in the caches of
+ * its core. NULL: none. Given back by the same thread. (Sanitizers would see no borders in it.) */
+enum { POOL_SCRATCH = SANITIZED ? 0 : 2 << 20 };
+void *pool_scratch_take(void);
+void pool_scratch_give(void *scratch);
 
 /* Something to do, in memory of its maker's, who sets run and maker. Each task that was offered is
  * taken back, or waited for, before what offered it ends. */

@@ -448,14 +448,14 @@ typedef struct slots_record {
 
 static void slots_mark(void *ctx, int64_t begin, int64_t end) {
     slots_record *r = ctx;
-    int slot;
-    _Atomic int64_t *scratch = slots_take(&r->slots, &slot);
+    slot taken = slots_take(&r->slots);
+    _Atomic int64_t *scratch = taken.memory;
     atomic_store(scratch, begin);
     for (int64_t i = begin; i < end; i++) {
         if (atomic_load(scratch) != begin) atomic_store(&r->shared, true);
         atomic_fetch_add(&r->covered, 1);
     }
-    slots_give(&r->slots, slot);
+    slots_give(&r->slots, taken);
 }
 
 /* Each chunk has a slot of its own, also where there are fewer of them than threads; small ones are

@@ -206,8 +206,8 @@ static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
 
 static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     bf16_job *j = ctx;
-    int slot;
-    bfloat16 *buffer = slots_take(&j->slots, &slot);
+    slot taken = slots_take(&j->slots);
+    bfloat16 *buffer = taken.memory;
     for (int64_t i = begin; i < end; i++) {
         bf16_chunk t = bf16_chunk_of(j, i);
         if (i == begin || i % j->shares == 0) bf16_fill(j, &t, buffer);
@@ -216,7 +216,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
                 bf16_panels(j, &t, g, panel, buffer);
         bf16_finish(j, &t);
     }
-    slots_give(&j->slots, slot);
+    slots_give(&j->slots, taken);
 }
 
 /* ---- how a call is done ---------------------------------------------------------------------- */

@@ -531,10 +531,10 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
 
 static void rows_items(void *ctx, int64_t begin, int64_t end) {
     rows_job *j = ctx;
-    int slot;
-    float *scratch = slots_take(&j->slots, &slot);
+    slot taken = slots_take(&j->slots);
+    float *scratch = taken.memory;
     for (int64_t i = begin; i < end; i++) rows_item(j, i, scratch);
-    slots_give(&j->slots, slot);
+    slots_give(&j->slots, taken);
 }
 
 /* ---- entry ----------------------------------------------------------------------------------- */

@@ -373,11 +373,11 @@ static void winograd_item(winograd_job *j, int64_t item, float *memory) {
 
 static void winograd_items(void *ctx, int64_t begin, int64_t end) {
     winograd_job *j = ctx;
-    int slot;
-    float *memory = slots_take(&j->slots, &slot);
+    slot taken = slots_take(&j->slots);
+    float *memory = taken.memory;
     for (int64_t i = begin; i < end && !atomic_load_explicit(&j->odd, memory_order_relaxed); i++)
         winograd_item(j, i, memory);
-    slots_give(&j->slots, slot);
+    slots_give(&j->slots, taken);
 }
 
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,

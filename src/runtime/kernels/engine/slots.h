@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slots.h - scratch memory for the chunks of one parallel call: as many slots as threads can be at
- * it at once, in one block that the caller's thread keeps for its next calls (base/recycle.h). A
- * chunk takes a slot when it begins and gives it back when it ends.
+ * slots.h - scratch memory for the chunks of one parallel call. A chunk takes a slot when it begins
+ * and gives it back when it ends.
+ *
+ * Threads of the pool have scratch memory of their own, which is in their caches from the last
+ * call; the caller's thread has a block that it keeps for its next calls (base/recycle.h). Where
+ * chunks need more than the pool's threads have, that block has as many slots as threads can be at
+ * the call at once.
  * Tests: tests/unit/test_base.c, tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_SLOTS_H
@@ -18,13 +22,19 @@ typedef struct slots {
     _Atomic(uint64_t) free; /* a bit per slot */
 } slots;
 
-enum { SLOTS_MAX = 64, SLOTS_ALIGN = 64 };
+/* A slot that was taken: of the block, or the thread's own (SLOTS_OWN). */
+typedef struct slot {
+    void *memory;
+    int index;
+} slot;
+
+enum { SLOTS_MAX = 64, SLOTS_ALIGN = 64, SLOTS_OWN = -1 };
 
 /* Of `bytes` each, for a call of `chunks`: in `small`, aligned, of `room` bytes, if they fit there.
  * False without memory. */
 static inline bool slots_begin_in(slots *s, size_t bytes, int64_t chunks, void *small,
                                   size_t room) {
-    int64_t n = pool_threads();
+    int64_t n = bytes < POOL_SCRATCH ? 1 : pool_threads();
     if (n > chunks) n = chunks;
     if (n > SLOTS_MAX) n = SLOTS_MAX;
     if (n < 1) n = 1;
@@ -48,21 +58,25 @@ static inline void slots_end(slots *s) {
     if (!s->small) recycle_free(s->memory, s->all);
 }
 
-/* A slot that nobody else has: waits for one where more threads came than there are slots (calls of
- * thousands of chunks, or a number of threads that was changed meanwhile). */
-static inline void *slots_take(slots *s, int *slot) {
+/* Waits where more threads came than there are slots: calls of thousands of chunks, a number of
+ * threads that was changed meanwhile, or a thread of the pool whose own scratch is in use. */
+static inline slot slots_take(slots *s) {
+    void *own = s->each < POOL_SCRATCH ? pool_scratch_take() : NULL;
+    if (own) return (slot){own, SLOTS_OWN};
     uint64_t free = atomic_load_explicit(&s->free, memory_order_relaxed);
+    int index;
     do {
         while (!free) free = atomic_load_explicit(&s->free, memory_order_relaxed);
-        *slot = __builtin_ctzll(free);
-    } while (!atomic_compare_exchange_weak_explicit(&s->free, &free, free & ~((uint64_t)1 << *slot),
+        index = __builtin_ctzll(free);
+    } while (!atomic_compare_exchange_weak_explicit(&s->free, &free, free & ~((uint64_t)1 << index),
                                                     memory_order_acquire, memory_order_relaxed));
     char *aligned = s->memory + (-(uintptr_t)s->memory & (SLOTS_ALIGN - 1));
-    return aligned + (size_t)*slot * s->each;
+    return (slot){aligned + (size_t)index * s->each, index};
 }
 
-static inline void slots_give(slots *s, int slot) {
-    atomic_fetch_or_explicit(&s->free, (uint64_t)1 << slot, memory_order_release);
+static inline void slots_give(slots *s, slot taken) {
+    if (taken.index == SLOTS_OWN) pool_scratch_give(taken.memory);
+    else atomic_fetch_or_explicit(&s->free, (uint64_t)1 << taken.index, memory_order_release);
 }
 
 #endif

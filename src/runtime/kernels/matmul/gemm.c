@@ -214,8 +214,8 @@ typedef struct gemm_own_job {
 static void gemm_own_chunks(void *ctx, int64_t begin, int64_t end) {
     gemm_own_job *job = ctx;
     int64_t size = (int64_t)dtype_size(job->plan.micro->dt);
-    int slot;
-    void *scratch = slots_take(&job->slots, &slot);
+    slot taken = slots_take(&job->slots);
+    void *scratch = taken.memory;
     for (int64_t chunk = begin; chunk < end; chunk++) {
         int64_t i = chunk / job->across * job->rows, j = chunk % job->across * job->cols;
         gemm_problem part = job->whole;
@@ -228,7 +228,7 @@ static void gemm_own_chunks(void *ctx, int64_t begin, int64_t end) {
         if (part.tail.other) part.tail.other += i * part.ldc + j;
         gemm_block_run(job->plan, &part, scratch);
     }
-    slots_give(&job->slots, slot);
+    slots_give(&job->slots, taken);
 }
 
 /* What the thread with most to do has to do, in multiplications per step of k, with chunks of this

@@ -191,9 +191,9 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
 
 static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
     qconv_job *j = ctx;
-    int slot;
     const quant_panels *m = &j->c.p->panels;
-    uint8_t *scratch = slots_take(&j->slots, &slot);
+    slot taken = slots_take(&j->slots);
+    uint8_t *scratch = taken.memory;
     for (int64_t i = begin; i < end; i++) {
         qconv_chunk t = qconv_chunk_of(j, i);
         if (j->way == QCONV_COPIED && (i == begin || i % j->shares == 0))
@@ -206,7 +206,7 @@ static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
                 qconv_rows(j, &t, g, panel, scratch);
         }
     }
-    slots_give(&j->slots, slot);
+    slots_give(&j->slots, taken);
 }
 
 /* ---- how a call is done ---------------------------------------------------------------------- */

@@ -96,8 +96,8 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
 
 static void depthwise_chunks(void *ctx, int64_t begin, int64_t end) {
     depthwise_job *j = ctx;
-    int slot;
-    uint8_t *scratch = slots_take(&j->slots, &slot);
+    slot taken = slots_take(&j->slots);
+    uint8_t *scratch = taken.memory;
     memset(scratch, j->c.zero, (size_t)j->size);
     for (int64_t i = begin; i < end; i++) {
         int64_t rest = i, at[3], block = rest % j->t->blocks;
@@ -110,7 +110,7 @@ static void depthwise_chunks(void *ctx, int64_t begin, int64_t end) {
         at[0] = rest / j->c.place[0];
         depthwise_part(j, at, first, nn_min(j->results, j->c.place[2] - first), block, scratch);
     }
-    slots_give(&j->slots, slot);
+    slots_give(&j->slots, taken);
 }
 
 static void depthwise_taps(const depthwise_job *j) {
