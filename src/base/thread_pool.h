@@ -41,7 +41,7 @@ bool pool_for_limited(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t be
 /* Memory of the calling thread's own, where it is one of the pool's and is not using it already:
  * POOL_SCRATCH bytes, aligned to 64, the same ones each time, so that they stay in the caches of
  * its core. NULL: none. Given back by the same thread. (Sanitizers would see no borders in it.) */
-enum { POOL_SCRATCH = SANITIZED ? 0 : 2 << 20 };
+enum { POOL_SCRATCH = SANITIZED ? 0 : 8 << 20 };
 void *pool_scratch_take(void);
 void pool_scratch_give(void *scratch);
 

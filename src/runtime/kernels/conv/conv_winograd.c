@@ -16,7 +16,8 @@
  * the direct way. Where a kernel is dilated, the pixels of a tile are as far apart as its taps:
  * every residue of places has tiles of its own.
  *
- *     batches of tiles (threads share them)    whose transformed input stays in the second cache
+ *     batches of tiles (threads share them)    whose transformed input stays in the second cache,
+ *                                              or is larger, where weights cost more than that
  *       some panels of output channels         whose products stay there beside it
  *
  * Tests: tests/unit/test_conv_last.c
@@ -70,12 +71,12 @@ static int64_t winograd_tiles(const conv_shape *s, const winograd_form *f) {
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-/* In vector instructions, or in bytes of weights that come from memory where these are more: with
- * `tiles` tiles, from `in` to `out` channels. */
+/* In vector instructions, or in bytes of weights that come from memory where these are more
+ * (`byte`: instructions in the time of one): with `tiles` tiles, from `in` to `out` channels. */
 static double winograd_time(const winograd_form *f, double lanes, double tiles, double in,
-                            double out) {
+                            double out, double byte) {
     double work = tiles * (f->products * in * out + f->input * in + f->output * out) / lanes,
-           bytes = in * out * f->products * (double)sizeof(float) * CONV_WINOGRAD_BYTE;
+           bytes = in * out * f->products * (double)sizeof(float) * byte;
     return work > bytes ? work : bytes;
 }
 
@@ -86,6 +87,7 @@ bool conv_winograd_fits(const conv_shape *s) {
     return flat && winograd_kernels_best();
 }
 
+/* As for one thread: results are the same with any number of them. */
 conv_form conv_winograd_best(const conv_shape *s) {
     const winograd_kernels *k = winograd_kernels_best();
     if (!conv_winograd_fits(s)) return CONV_FORMS;
@@ -96,7 +98,8 @@ conv_form conv_winograd_best(const conv_shape *s) {
     conv_form best = CONV_FORMS;
     for (conv_form form = CONV_WINOGRAD_4; form <= CONV_WINOGRAD_2; form++) {
         const winograd_form *f = winograd_form_of(form);
-        double time = winograd_time(f, lanes, (double)winograd_tiles(s, f), in, out);
+        double time = winograd_time(f, lanes, (double)winograd_tiles(s, f), in, out,
+                                    CONV_WINOGRAD_BYTE);
         if (time < least) least = time, best = form;
     }
     return best;
@@ -202,51 +205,71 @@ static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at,
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
 
-/* What the thread with most to do has to do, in vector instructions, where a batch has so many
- * tiles and is shared so often. A share transforms the input again and reads weights of its own. */
-static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares) {
-    int64_t nr = j->w->micro->nr, sets = conv_parts(j->w->panels, j->panels),
-            items = conv_parts(j->tiles, batch) * shares;
-    double in = (double)j->s->in_channels,
-           out = (double)conv_min(conv_parts(sets, shares) * j->panels * nr, j->s->out_channels);
-    return (double)conv_parts(items, pool_threads()) *
-           winograd_time(j->form, j->lanes, (double)batch, in, out);
+/* Bytes of a tile's transformed input, and of its products with the panels that
+ * are done together. */
+static int64_t winograd_bytes(const winograd_job *j) {
+    return j->form->products * (int64_t)sizeof(float) * (j->channels + j->panels * j->w->micro->nr);
 }
 
-/* Batches as they fit, or smaller ones, and shares of them, as they suit the threads. */
+/* What the thread with most to do has to do, in vector instructions, where a batch has so many
+ * tiles and is shared so often. A share transforms the input again and reads weights of its own;
+ * what goes beyond the second cache is written once and read for each set of panels. Threads share
+ * the bandwidth of memory. */
+static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares) {
+    int64_t nr = j->w->micro->nr, sets = conv_parts(j->w->panels, j->panels),
+            items = conv_parts(j->tiles, batch) * shares, own = conv_parts(sets, shares),
+            bytes = batch * j->form->products * (int64_t)sizeof(float) * j->channels * (1 + own);
+    double in = (double)j->s->in_channels, crowd = pool_threads() * CONV_WINOGRAD_CROWD,
+           out = (double)conv_min(own * j->panels * nr, j->s->out_channels),
+           byte = CONV_WINOGRAD_BYTE * (crowd > 1 ? crowd : 1),
+           time = winograd_time(j->form, j->lanes, (double)batch, in, out, byte);
+    if (batch * winograd_bytes(j) > CONV_WINOGRAD_SCRATCH)
+        time += (double)bytes * byte * CONV_WINOGRAD_SPILL;
+    return (double)conv_parts(items, pool_threads()) * time;
+}
+
+/* Of so many tiles at most: all batches of about one size, in whole tiles of the micro-kernel if
+ * there are enough. */
+static int64_t winograd_batch(const winograd_job *j, int64_t most) {
+    int64_t mr = j->w->micro->mr, batch = conv_parts(j->tiles, conv_parts(j->tiles, most)),
+            whole = conv_parts(batch, mr) * mr;
+    return batch > mr && whole <= most ? whole : batch;
+}
+
+/* Batches that fit in the second cache, or larger ones, for which weights come from memory less
+ * often; these or smaller ones, and shares of them, as they suit the threads. */
 static void winograd_share(winograd_job *j) {
-    int64_t threads = pool_threads(), whole = j->batch, shares = 1,
-            sets = conv_parts(j->w->panels, j->panels), batches = conv_parts(j->tiles, whole);
-    double least = winograd_work(j, whole, 1);
-    for (int64_t i = 0; i < 2 && threads > 1; i++) {
-        int64_t n = i ? conv_parts(batches, threads) * threads : batches,
-                batch = i ? conv_parts(j->tiles, n) : whole;
-        for (int64_t k = 1; k <= conv_min(sets, 2 * threads); k++) {
-            double work = winograd_work(j, batch, k);
-            if (work < least) least = work, j->batch = batch, shares = k;
+    int64_t threads = pool_threads(), sets = conv_parts(j->w->panels, j->panels), shares = 1,
+            fit = CONV_WINOGRAD_SCRATCH / winograd_bytes(j),
+            most = CONV_WINOGRAD_MOST / winograd_bytes(j);
+    double least = INFINITY;
+    if (fit < j->w->micro->mr) fit = j->w->micro->mr;
+    for (bool more = true; more; fit = conv_min(2 * fit, most)) {
+        int64_t whole = winograd_batch(j, fit), batches = conv_parts(j->tiles, whole);
+        for (int64_t i = 0; i < (threads > 1 ? 2 : 1); i++) {
+            int64_t n = i ? conv_parts(batches, threads) * threads : batches,
+                    batch = i ? conv_parts(j->tiles, n) : whole;
+            for (int64_t k = 1; k <= (threads > 1 ? conv_min(sets, 2 * threads) : 1); k++) {
+                double work = winograd_work(j, batch, k);
+                if (work < least) least = work, j->batch = batch, shares = k;
+            }
         }
+        more = batches > 1 && fit < most;
     }
     j->batches = conv_parts(j->tiles, j->batch);
     j->group = conv_parts(sets, shares) * j->panels;
     j->shares = conv_parts(j->w->panels, j->group);
 }
 
-/* Tiles of a batch: as many as fit, whole tiles of the micro-kernel if there are enough. */
 static void winograd_cut(winograd_job *j) {
     const conv_shape *s = j->s;
-    int64_t mr = j->w->micro->mr, nr = j->w->micro->nr, lanes = j->lanes;
+    int64_t nr = j->w->micro->nr, lanes = j->lanes;
     j->down = winograd_along(s, j->form, DIM_H), j->across = winograd_along(s, j->form, DIM_W);
     j->tiles = winograd_tiles(s, j->form);
     j->channels = conv_parts(s->in_channels, lanes) * lanes;
     /* or all of a tile's rows meet in one place of the first cache */
     if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
     j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
-    int64_t fit = CONV_WINOGRAD_SCRATCH /
-                  (j->form->products * (int64_t)sizeof(float) * (j->channels + j->panels * nr));
-    if (fit < mr) fit = mr;
-    j->batch = conv_parts(j->tiles, conv_parts(j->tiles, fit));
-    int64_t whole = conv_parts(j->batch, mr) * mr;
-    if (j->batch > mr && whole <= fit) j->batch = whole;
     winograd_share(j);
 }
 

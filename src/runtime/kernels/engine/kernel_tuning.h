@@ -158,6 +158,7 @@ enum {
 enum {
     /* [nets] bytes of transformed input and products, in a core's second cache */
     CONV_WINOGRAD_SCRATCH = 768 << 10,
+    CONV_WINOGRAD_MOST = 6 << 20, /* [nets] and at most, where that reads weights less often */
     /* [nets] output channels whose products are in memory at a time */
     CONV_WINOGRAD_CHANNELS = 64,
     /* [exact] input channels in one sum; sums of more are added up */
@@ -171,6 +172,10 @@ enum {
 };
 /* [nets] instructions in the time that one byte of weights takes from memory */
 #define CONV_WINOGRAD_BYTE 0.3
+/* [nets] that time times the number of threads: they share memory's bandwidth */
+#define CONV_WINOGRAD_CROWD 0.75
+/* [nets] the part of the time of bytes beyond the second cache that products do not hide */
+#define CONV_WINOGRAD_SPILL 0.5
 /* [nets] the part of the direct form's time that is worth its memory */
 #define CONV_WINOGRAD_GAIN 0.85
 
