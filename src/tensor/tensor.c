@@ -26,8 +26,10 @@ void (*tensor_autograd_free)(struct autograd_meta *m);
 void tensor_free(tensor *t) {
     bool in_storage = t->in_storage;
     storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
-    if (t->quantiser) quantiser_unref(t->quantiser);
-    if (t->autograd) tensor_autograd_free(t->autograd);
+    if ((uintptr_t)t->quantiser | (uintptr_t)t->autograd) { /* of few tensors: one test */
+        if (t->quantiser) quantiser_unref(t->quantiser);
+        if (t->autograd) tensor_autograd_free(t->autograd);
+    }
     if (t->sizes != t->inline_dims) mem_free(t->sizes);
     storage_unref(s); /* t may be gone after that */
     if (!in_storage) recycle_free(t, sizeof *t);
@@ -45,8 +47,10 @@ void tensor_moved(tensor *t, const storage *before) {
     else if (t->storage == home) storage_unref(home);
 }
 
-/* Sets up a handle on s with room for ndim sizes and strides. false: no memory. */
-static bool tensor_handle_init(tensor *t, dtype dt, int ndim, storage *s, bool in_storage) {
+/* Sets up a handle on s with room for ndim sizes and strides. false: no memory. Every result of
+ * every operator is one, so it is a part of its callers. */
+static inline __attribute__((always_inline)) bool tensor_handle_init(tensor *t, dtype dt, int ndim,
+                                                                     storage *s, bool in_storage) {
     if (dtype_is_stored(dt)) tensor_note_kind(TENSOR_KIND_STORED);
     atomic_init(&t->refs, 1);
     t->dtype = (uint8_t)dt;

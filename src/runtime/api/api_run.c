@@ -42,7 +42,8 @@ const ctsc_run_options *api_run_options(const ctsc_run_options *given, ctsc_run_
     return own;
 }
 
-void api_run_limits(runtime *rt, const ctsc_run_options *o) {
+static inline __attribute__((always_inline)) void run_limits(runtime *rt,
+                                                             const ctsc_run_options *o) {
     rt->print = o->print;
     rt->warn = o->warn;
     rt->sink_ctx = o->ctx;
@@ -53,16 +54,21 @@ void api_run_limits(runtime *rt, const ctsc_run_options *o) {
                        (o->timeout_us < UINT64_MAX / 2000 ? o->timeout_us * 1000 : UINT64_MAX / 2);
 }
 
-static void run_prepare(workspace *w, const ctsc_module *m, const ctsc_run_options *o) {
+void api_run_limits(runtime *rt, const ctsc_run_options *o) { run_limits(rt, o); }
+
+static inline __attribute__((always_inline)) void run_prepare(workspace *w, const ctsc_module *m,
+                                                              const ctsc_run_options *o) {
     runtime *rt = &w->rt;
     runtime_init(rt);
     rt->ws = w;
     /* code is made of a class, and kept: only of the whole there is one object */
     rt->root = m->whole ? NULL : m->m->root.u.object;
     rt->opt = m->m->opt;
-    rt->taped = m->m->gradients;
-    rt->grad_enabled = rt->taped && !o->no_gradients;
-    api_run_limits(rt, o);
+    if (__builtin_expect(m->m->gradients, 0)) {
+        rt->taped = true;
+        rt->grad_enabled = !o->no_gradients;
+    }
+    run_limits(rt, o);
 }
 
 enum { RUN_FEW = 16 }; /* arguments and self that need no allocation */

@@ -270,7 +270,12 @@ ctsc_status autograd_backward(op_ctx *cx, const backward_request *r, tensor **gr
  * compile may never be reached). Fails without memory. */
 ctsc_status autograd_find_wanted(function *f, diag *d);
 
-/* Does f, or what it calls, ask for gradients? Each call of a method asks. */
+/* May a call of f have to do with gradients? One test; false for programs that never ask. */
+static inline bool autograd_concerns(const function *f, bool taped) {
+    return (__atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE) ^ FUNCTION_TAKES_NONE) | taped;
+}
+
+/* Does f, or what it calls, ask for gradients? */
 static inline ctsc_status autograd_wanted(function *f, diag *d, bool *out) {
     uint8_t known = __atomic_load_n(&f->takes_gradients, __ATOMIC_ACQUIRE);
     ctsc_status s = CTSC_OK;

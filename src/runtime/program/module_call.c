@@ -33,11 +33,17 @@ static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const 
 }
 
 /* Most calls need no conversion: then nobody needs arguments of his own. */
-static inline ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args,
-                                       diag *d, value *result) {
-    bool as_they_are = !device_in_use() && !rt->taped && interp_args_fit(f, (int)nargs, args);
+static inline ctsc_status call_plain(function *f, runtime *rt, size_t nargs, const value *args,
+                                     diag *d, value *result) {
+    bool as_they_are = !device_in_use() && interp_args_fit(f, (int)nargs, args);
     return as_they_are ? interp_call(rt, f, (int)nargs, args, d, result)
                        : call_converted(f, rt, nargs, args, d, result);
+}
+
+static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
+                                value *result) {
+    return rt->taped ? call_converted(f, rt, nargs, args, d, result)
+                     : call_plain(f, rt, nargs, args, d, result);
 }
 
 /* The arguments behind self as one tuple. */
@@ -101,15 +107,22 @@ static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, si
     return s;
 }
 
-ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
-                        value *result) {
-    const class_info *c = f->cls ? f->cls->cls : NULL;
+static ctsc_status call_prepare_gradients(function *f, runtime *rt, diag *d) {
     bool gradients;
     TRY(autograd_wanted(f, d, &gradients));
     rt->grad_requested |= rt->taped; /* by the caller, who wants results with their history */
     if (gradients) rt->taped = rt->grad_enabled = true;
+    return CTSC_OK;
+}
+
+ctsc_status module_call(function *f, runtime *rt, size_t nargs, const value *args, diag *d,
+                        value *result) {
+    const class_info *c = f->cls ? f->cls->cls : NULL;
+    bool concerned = __builtin_expect(autograd_concerns(f, rt->taped), 0);
+    if (concerned) TRY(call_prepare_gradients(f, rt, d));
     bool hooked = c && (c->forward_pre_hooks.len || c->forward_hooks.len) &&
                   f == class_find_method(f->cls, "forward");
-    return hooked ? call_hooked(c, f, rt, nargs, args, d, result)
-                  : call_checked(f, rt, nargs, args, d, result);
+    return hooked      ? call_hooked(c, f, rt, nargs, args, d, result)
+           : concerned ? call_checked(f, rt, nargs, args, d, result)
+                       : call_plain(f, rt, nargs, args, d, result);
 }
