@@ -54,7 +54,8 @@ typedef struct rows_job {
     int64_t pixel, row, plane; /* distances in what the stretches read */
     int64_t rows, columns;     /* of the output in a strip */
     int64_t strips, chunks;    /* of an image: down, across */
-    int64_t group, shares;     /* panels that are done together, so many times */
+    int64_t shares;            /* of the panels: those of one are done together */
+    int64_t units;             /* strips in all */
     gemm_stretch *stretch;
     rows_tap *tap; /* of each stretch */
     int64_t stretches;
@@ -138,20 +139,30 @@ static void rows_strips(rows_job *j) {
     j->rows = conv_parts(s->out[ROWS_H], strips);
 }
 
-static int64_t rows_items_of(const rows_job *j, int64_t rows, int64_t columns) {
+static int64_t rows_units(const rows_job *j, int64_t rows, int64_t columns) {
     const conv_shape *s = &j->s;
     return s->batch * j->w->sets * s->out[ROWS_D] * conv_parts(s->out[ROWS_H], rows) *
            conv_parts(s->out[ROWS_W], columns);
 }
 
-/* What the thread with most to do has to do, in tiles, where strips are of this size and `group`
- * panels are done together. A strip that is copied is copied for each group. */
-static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_t group) {
-    int64_t items = rows_items_of(j, rows, columns) * conv_parts(j->w->panels, group);
-    double tiles = (double)(rows * conv_parts(columns, j->w->mr)),
-           extra = j->copied ? CONV_ROWS_COPY / (double)j->s.kernel_size : 0;
-    return (double)conv_parts(items, pool_threads()) *
-           (tiles * ((double)group + extra) + CONV_ROWS_ITEM);
+/* In all strips. */
+static double rows_tiles_of(const rows_job *j) {
+    const conv_shape *s = &j->s;
+    return (double)(s->batch * j->w->sets * s->out[ROWS_D] * s->out[ROWS_H]) *
+           (double)conv_parts(s->out[ROWS_W], j->w->mr);
+}
+
+/* What the thread with most to do has to do, in tiles, where strips have at most this size and the
+ * panels are divided into so many shares. A strip that is copied is copied for each share. */
+static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_t shares) {
+    const conv_shape *s = &j->s;
+    int64_t units = rows_units(j, rows, columns), threads = pool_threads(), most = j->w->panels;
+    double tiles = rows_tiles_of(j) / (double)units,
+           extra = j->copied ? CONV_ROWS_COPY / (double)s->kernel_size : 0,
+           panels = shares > threads ? (double)most / (double)shares
+                                     : (double)conv_parts(most, shares);
+    return (double)conv_parts(units * shares, threads) *
+           (tiles * (panels + extra) + CONV_ROWS_ITEM);
 }
 
 /* Strips as they suit the caches, and smaller ones as they suit the threads. */
@@ -159,9 +170,8 @@ static void rows_cut(rows_job *j) {
     const conv_shape *s = &j->s;
     rows_strips(j);
     int64_t rows = j->rows, columns = j->columns, threads = pool_threads(), most = j->w->panels;
-    double least = rows_work(j, rows, columns, j->group = most),
-           enough = CONV_ROWS_EVEN * (double)rows_items_of(j, rows, columns) * (double)rows *
-                    (double)conv_parts(columns, j->w->mr) * (double)most / (double)threads;
+    double least = rows_work(j, rows, columns, j->shares = 1),
+           enough = CONV_ROWS_EVEN * rows_tiles_of(j) * (double)most / (double)threads;
     for (int64_t part = 1; part <= threads && least > enough; part++) {
         int64_t r = rows > 1 ? conv_parts(rows, part) : 1,
                 c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->w->mr) * j->w->mr;
@@ -169,15 +179,15 @@ static void rows_cut(rows_job *j) {
         c = conv_min(c, columns);
         for (int64_t shares = 1; shares <= conv_min(most, CONV_ROWS_SHARES) && least > enough;
              shares++) {
-            double work = rows_work(j, r, c, conv_parts(most, shares));
+            double work = rows_work(j, r, c, shares);
             if (work >= least) continue;
             least = work;
-            j->rows = r, j->columns = c, j->group = conv_parts(most, shares);
+            j->rows = r, j->columns = c, j->shares = shares;
         }
     }
     j->strips = conv_parts(s->out[ROWS_H], j->rows);
     j->chunks = conv_parts(s->out[ROWS_W], j->columns);
-    j->shares = conv_parts(most, j->group);
+    j->units = rows_units(j, j->rows, j->columns);
 }
 
 /* Distances between pixels that are multiples of large powers of two have all of a tile's pixels
@@ -259,17 +269,30 @@ typedef struct rows_strip {
     int64_t tiles, longer, least; /* of a row: so many, the last of them of one more than `least` */
 } rows_strip;
 
+/* Where part i of so many of n begins: parts differ by one at most. */
+static int64_t rows_part(int64_t n, int64_t i, int64_t parts) {
+    return n / parts * i + n % parts * i / parts;
+}
+
+/* Threads take neighbouring items: parts of the image, where the panels are not shared, or shares
+ * of them. */
 static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     const conv_shape *s = &j->s;
     rows_strip t;
-    int64_t share = item % j->shares;
-    t.set = (item /= j->shares) % j->w->sets; /* neighbours have the same lines of memory in part */
+    int64_t share = item / j->units, panels = j->w->panels,
+            across = conv_parts(s->out[ROWS_W], j->w->mr);
+    item %= j->units;
+    t.set = item % j->w->sets; /* neighbours have the same lines of memory in part */
     int64_t chunk = (item /= j->w->sets) % j->chunks, strip = (item /= j->chunks) % j->strips;
     t.plane = (item /= j->strips) % s->out[ROWS_D];
     t.image = item / s->out[ROWS_D];
-    t.panel = share * j->group, t.panels = conv_min(j->group, j->w->panels - t.panel);
-    t.row = strip * j->rows, t.rows = conv_min(j->rows, s->out[ROWS_H] - t.row);
-    t.column = chunk * j->columns, t.columns = conv_min(j->columns, s->out[ROWS_W] - t.column);
+    t.panel = rows_part(panels, share, j->shares);
+    t.panels = rows_part(panels, share + 1, j->shares) - t.panel;
+    t.row = rows_part(s->out[ROWS_H], strip, j->strips);
+    t.rows = rows_part(s->out[ROWS_H], strip + 1, j->strips) - t.row;
+    t.column = rows_part(across, chunk, j->chunks) * j->w->mr;
+    t.columns = conv_min(rows_part(across, chunk + 1, j->chunks) * j->w->mr, s->out[ROWS_W]) -
+                t.column;
     t.tiles = conv_parts(t.columns, j->w->mr);
     t.least = t.columns / t.tiles, t.longer = t.columns % t.tiles;
     return t;
@@ -570,7 +593,7 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
            bytes = room + (size_t)j.stretches * sizeof *j.tap;
     j.stretch = recycle_alloc(bytes);
     j.tap = j.stretch ? (rows_tap *)(j.stretch + j.stretches) : NULL;
-    int64_t items = j.s.batch * w->sets * j.s.out[ROWS_D] * j.strips * j.chunks * j.shares;
+    int64_t items = j.units * j.shares;
     bool ready = j.stretch &&
                  slots_begin(&j.slots,
                              (size_t)rows_pixels(&j) * sizeof(float) + (j.copied ? room : 0),

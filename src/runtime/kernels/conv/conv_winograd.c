@@ -216,11 +216,11 @@ static int64_t winograd_bytes(const winograd_job *j) {
  * what goes beyond the second cache is written once and read for each set of panels. Threads share
  * the bandwidth of memory. */
 static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares) {
-    int64_t nr = j->w->micro->nr, sets = conv_parts(j->w->panels, j->panels),
-            items = conv_parts(j->tiles, batch) * shares, own = conv_parts(sets, shares),
-            bytes = batch * j->form->products * (int64_t)sizeof(float) * j->channels * (1 + own);
+    int64_t items = conv_parts(j->tiles, batch) * shares, own = conv_parts(j->w->panels, shares),
+            bytes = batch * j->form->products * (int64_t)sizeof(float) * j->channels *
+                    (1 + conv_parts(own, j->panels));
     double in = (double)j->s->in_channels, crowd = pool_threads() * CONV_WINOGRAD_CROWD,
-           out = (double)conv_min(own * j->panels * nr, j->s->out_channels),
+           out = (double)conv_min(own * j->w->micro->nr, j->s->out_channels),
            byte = CONV_WINOGRAD_BYTE * (crowd > 1 ? crowd : 1),
            time = winograd_time(j->form, j->lanes, (double)batch, in, out, byte);
     if (batch * winograd_bytes(j) > CONV_WINOGRAD_SCRATCH)
@@ -239,8 +239,7 @@ static int64_t winograd_batch(const winograd_job *j, int64_t most) {
 /* Batches that fit in the second cache, or larger ones, for which weights come from memory less
  * often; these or smaller ones, and shares of them, as they suit the threads. */
 static void winograd_share(winograd_job *j) {
-    int64_t threads = pool_threads(), sets = conv_parts(j->w->panels, j->panels), shares = 1,
-            fit = CONV_WINOGRAD_SCRATCH / winograd_bytes(j),
+    int64_t threads = pool_threads(), shares = 1, fit = CONV_WINOGRAD_SCRATCH / winograd_bytes(j),
             most = CONV_WINOGRAD_MOST / winograd_bytes(j);
     double least = INFINITY;
     if (fit < j->w->micro->mr) fit = j->w->micro->mr;
@@ -249,7 +248,7 @@ static void winograd_share(winograd_job *j) {
         for (int64_t i = 0; i < (threads > 1 ? 2 : 1); i++) {
             int64_t n = i ? conv_parts(batches, threads) * threads : batches,
                     batch = i ? conv_parts(j->tiles, n) : whole;
-            for (int64_t k = 1; k <= (threads > 1 ? conv_min(sets, 2 * threads) : 1); k++) {
+            for (int64_t k = 1; k <= (threads > 1 ? conv_min(j->w->panels, 2 * threads) : 1); k++) {
                 double work = winograd_work(j, batch, k);
                 if (work < least) least = work, j->batch = batch, shares = k;
             }
@@ -257,7 +256,7 @@ static void winograd_share(winograd_job *j) {
         more = batches > 1 && fit < most;
     }
     j->batches = conv_parts(j->tiles, j->batch);
-    j->group = conv_parts(sets, shares) * j->panels;
+    j->group = conv_parts(j->w->panels, shares);
     j->shares = conv_parts(j->w->panels, j->group);
 }
 

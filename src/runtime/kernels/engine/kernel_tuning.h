@@ -23,6 +23,7 @@ enum {
 enum {
     GEMM_TINY = 512,      /* [gemm] multiplications below which BLAS is not worth its call */
     GEMM_CHUNK = 1 << 20, /* [gemm] multiplications worth a thread of their own */
+    GEMM_LOAD = 4,        /* [gemm] of them in the time that an element of B takes from memory */
     /* [gemm] of a chunk, so that packing the other operand again is paid for */
     GEMM_MIN_COLUMNS = 64,
     GEMM_SHARES = 4,       /* [nets] chunks for a thread at most; */

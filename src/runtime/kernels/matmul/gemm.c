@@ -248,7 +248,8 @@ static double gemm_own_work(const gemm_own_job *job, int64_t rows, int64_t cols,
  * products: a thread that is held up leaves some to others. */
 static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
     const gemm_problem *p = &job->whole;
-    double chunks = (double)p->m * (double)p->n * (double)p->k / GEMM_CHUNK,
+    double load = p->m < GEMM_LOAD ? GEMM_LOAD : (double)p->m,
+           chunks = load * (double)p->n * (double)p->k / GEMM_CHUNK,
            even = GEMM_EVEN * (double)p->m * (double)p->n / threads, least = INFINITY;
     int64_t most = chunks > GEMM_SHARES * threads ? GEMM_SHARES * threads : (int64_t)chunks,
             step = gemm_block_columns(job->plan), mr = job->plan.micro->mr;
