@@ -329,6 +329,7 @@ enum {
     COPY_TILE_MIN = 32,
     COPY_TILE_NARROW = 2,
     COPY_TILE_NARROW_ROWS = 1024,
+    COPY_TILE_COLS = 1024, /* of a piece at least, and fewer than twice as many */
     COPY_TILE_WORK = 32768
 };
 
@@ -338,8 +339,8 @@ typedef struct copy_transposed {
     int64_t item, height, width; /* of a tile */
     int64_t rows, cols;          /* of a matrix of dst, which is contiguous */
     int64_t src_col;             /* stride in bytes; that of a row is the item's size */
-    int64_t row_tiles;
-    bool words; /* transpose.h does it: tiles are as wide as dst */
+    int64_t row_tiles, col_pieces;
+    bool words; /* transpose.h does it: tiles are as wide as a piece */
     int nbatches;
     /* of src's dims; the first nbatches count the matrices */
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
@@ -379,21 +380,25 @@ static const char *copy_tile_source(const copy_transposed *c, int64_t batch) {
     return c->src + offset * c->item;
 }
 
-/* Pieces are rows of tiles. */
+/* Pieces are rows of tiles, or parts of them. */
 static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     const copy_transposed *c = ctx;
     for (int64_t k = begin; k < end; k++) {
-        int64_t batch = k / c->row_tiles, row = k % c->row_tiles * c->height;
+        int64_t piece = k % c->col_pieces, tile = k / c->col_pieces;
+        int64_t batch = tile / c->row_tiles, row = tile % c->row_tiles * c->height;
         int64_t h = c->rows - row < c->height ? c->rows - row : c->height;
+        int64_t first = piece * COPY_TILE_COLS,
+                last = piece + 1 < c->col_pieces ? first + COPY_TILE_COLS : c->cols;
         char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
         const char *src = copy_tile_source(c, batch) + row * c->item;
         if (c->words) {
-            transpose_words((uint32_t *)(void *)dst, (const uint32_t *)(const void *)src,
-                            c->src_col / c->item, h, c->cols);
+            transpose_words((uint32_t *)(void *)dst + first, c->cols,
+                            (const uint32_t *)(const void *)(src + first * c->src_col),
+                            c->src_col / c->item, h, last - first);
             continue;
         }
-        for (int64_t col = 0; col < c->cols; col += c->width) {
-            int64_t w = c->cols - col < c->width ? c->cols - col : c->width;
+        for (int64_t col = first; col < last; col += c->width) {
+            int64_t w = last - col < c->width ? last - col : c->width;
             copy_one_tile(c, dst + col * c->item, src + col * c->src_col, h, w);
         }
     }
@@ -423,6 +428,7 @@ static void copy_tile_sizes(copy_transposed *c) {
     c->width = c->words || c->cols < line ? c->cols : c->rows < line ? room / c->rows : line;
     c->height = !c->words ? room / c->width : c->cols < 8 ? COPY_TILE_NARROW_ROWS : TRANSPOSE_ROWS;
     c->row_tiles = (c->rows + c->height - 1) / c->height;
+    c->col_pieces = c->cols < COPY_TILE_COLS ? 1 : c->cols / COPY_TILE_COLS;
 }
 
 /* dst contiguous, src with its last two dimensions exchanged: moves it and returns true. *whole: no
@@ -444,8 +450,9 @@ static bool copy_try_tiles(tensor *dst, const tensor *src, bool *whole) {
     c.src_col = c.strides[n - 1] * c.item;
     c.nbatches = n - 2;
     copy_tile_sizes(&c);
-    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles,
-                              COPY_TILE_WORK / (cols * c.height) + 1, copy_tiles, &c);
+    *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles * c.col_pieces,
+                              COPY_TILE_WORK / (cols / c.col_pieces * c.height) + 1, copy_tiles,
+                              &c);
     return true;
 }
 

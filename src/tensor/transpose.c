@@ -38,16 +38,16 @@ static inline TRANSPOSE_TARGET void transpose_eight(const float *src, int64_t st
     }
 }
 
-static inline TRANSPOSE_TARGET void transpose_block(float *dst, const float *src, int64_t step,
-                                                    int64_t cols) {
+static inline TRANSPOSE_TARGET void transpose_block(float *dst, int64_t ld, const float *src,
+                                                    int64_t step) {
     __m256 out[8];
     transpose_eight(src, step, out);
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; k++) _mm256_storeu_ps(dst + k * cols, out[k]);
+    for (int k = 0; k < 8; k++) _mm256_storeu_ps(dst + k * ld, out[k]);
 }
 
 /* Up to TRANSPOSE_ROWS rows, 8 at least; 8 columns at least. */
-static TRANSPOSE_TARGET void transpose_tile(float *dst, const float *src, int64_t step,
+static TRANSPOSE_TARGET void transpose_tile(float *dst, int64_t ld, const float *src, int64_t step,
                                             int64_t rows, int64_t cols) {
     for (int64_t j = 0; j < cols; j += 16) {
         int64_t next = j + 8 < cols ? j + 8 : j;
@@ -55,30 +55,29 @@ static TRANSPOSE_TARGET void transpose_tile(float *dst, const float *src, int64_
         if (j + 8 > cols) j = next;
         for (int64_t i = 0; i < rows; i += 8) {
             if (i + 8 > rows) i = rows - 8;
-            transpose_block(dst + i * cols + j, src + j * step + i, step, cols);
-            if (next != j)
-                transpose_block(dst + i * cols + next, src + next * step + i, step, cols);
+            transpose_block(dst + i * ld + j, ld, src + j * step + i, step);
+            if (next != j) transpose_block(dst + i * ld + next, ld, src + next * step + i, step);
         }
     }
 }
 
-static void transpose_single(float *dst, const float *src, int64_t step, int64_t rows, int64_t cols,
-                             int64_t from_row, int64_t from_col) {
+static void transpose_single(float *dst, int64_t ld, const float *src, int64_t step, int64_t rows,
+                             int64_t cols, int64_t from_row, int64_t from_col) {
     for (int64_t i = from_row; i < rows; i++)
-        for (int64_t j = from_col; j < cols; j++) dst[i * cols + j] = src[j * step + i];
+        for (int64_t j = from_col; j < cols; j++) dst[i * ld + j] = src[j * step + i];
 }
 
 /* Fewer than 8 rows: what is loaded behind a line's end is of lines to come, which the last
  * columns have none of. */
-static TRANSPOSE_TARGET void transpose_flat(float *dst, const float *src, int64_t step,
+static TRANSPOSE_TARGET void transpose_flat(float *dst, int64_t ld, const float *src, int64_t step,
                                             int64_t rows, int64_t cols) {
     __m256 out[8];
     int64_t j = 0;
     for (; j + 8 <= cols && (j + 7) * step + 8 <= (cols - 1) * step + rows; j += 8) {
         transpose_eight(src + j * step, step, out);
-        for (int k = 0; k < rows; k++) _mm256_storeu_ps(dst + k * cols + j, out[k]);
+        for (int k = 0; k < rows; k++) _mm256_storeu_ps(dst + k * ld + j, out[k]);
     }
-    transpose_single(dst, src, step, rows, cols, 0, j);
+    transpose_single(dst, ld, src, step, rows, cols, 0, j);
 }
 
 /* Fewer than 8 columns, and as many rows as there are. */
@@ -104,7 +103,7 @@ static TRANSPOSE_TARGET void transpose_narrow(float *dst, const float *src, int6
         }
         for (int k = 0; k < 8; k++) _mm256_storeu_ps(dst + (i + k) * cols, out[k]);
     }
-    transpose_single(dst, src, step, rows, cols, i, 0);
+    transpose_single(dst, cols, src, step, rows, cols, i, 0);
 }
 
 /* Up to WEAVE_MOST columns: element e of `cols` vectors' results is row e / cols of
@@ -137,7 +136,7 @@ static inline __attribute__((always_inline)) TRANSPOSE_TARGET void transpose_wea
             _mm256_storeu_ps(dst + 8 * v, out);
         }
     }
-    transpose_single(dst - i * cols, src, step, rows, cols, i, 0);
+    transpose_single(dst - i * cols, cols, src, step, rows, cols, i, 0);
 }
 
 static TRANSPOSE_TARGET void transpose_few(float *dst, const float *src, int64_t step, int64_t rows,
@@ -149,14 +148,15 @@ static TRANSPOSE_TARGET void transpose_few(float *dst, const float *src, int64_t
 }
 
 /* The elements are moved as floats, which changes none. */
-void transpose_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t rows, int64_t cols) {
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols) {
     float *to = (float *)(void *)dst;
     const float *from = (const float *)(const void *)src;
     if (cols < 8) transpose_few(to, from, step, rows, cols);
     else
         for (int64_t i = 0; i < rows; i += TRANSPOSE_ROWS) {
             int64_t n = rows - i < TRANSPOSE_ROWS ? rows - i : TRANSPOSE_ROWS;
-            (n < 8 ? transpose_flat : transpose_tile)(to + i * cols, from + i, step, n, cols);
+            (n < 8 ? transpose_flat : transpose_tile)(to + i * ld, ld, from + i, step, n, cols);
         }
 }
 
@@ -164,9 +164,10 @@ void transpose_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t r
 
 bool transpose_usable(void) { return false; }
 
-void transpose_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t rows, int64_t cols) {
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols) {
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++) dst[i * cols + j] = src[j * step + i];
+        for (int64_t j = 0; j < cols; j++) dst[i * ld + j] = src[j * step + i];
 }
 
 #endif

@@ -17,7 +17,9 @@ enum { TRANSPOSE_ROWS = 32 };
 
 /* Can this processor? */
 bool transpose_usable(void);
-/* dst[i * cols + j] = src[j * step + i] for i < rows, j < cols. */
-void transpose_words(uint32_t *dst, const uint32_t *src, int64_t step, int64_t rows, int64_t cols);
+/* dst[i * ld + j] = src[j * step + i] for i < rows, j < cols. Fewer than 8 columns are all of
+ * dst's: ld == cols. */
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols);
 
 #endif

@@ -33,14 +33,16 @@ static void guarded_free(char *p, size_t n) {
 
 static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
     int64_t step = rows + gap, taken = (cols - 1) * step + rows;
-    size_t in = (size_t)taken * 4, out = (size_t)(rows * cols) * 4;
+    int64_t ld = cols < 8 ? cols : cols + rows % 3; /* what lies between rows stays as it is */
+    size_t in = (size_t)taken * 4, out = (size_t)((rows - 1) * ld + cols) * 4;
     char *src = guarded(in, front), *dst = guarded(out, front);
     uint32_t *s = (uint32_t *)(void *)src, *d = (uint32_t *)(void *)dst;
     for (int64_t i = 0; i < taken; i++) s[i] = (uint32_t)i * 2654435761u; /* NaN, too */
-    transpose_words(d, s, step, rows, cols);
+    for (size_t i = 0; i < out / 4; i++) d[i] = 12345;
+    transpose_words(d, ld, s, step, rows, cols);
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++)
-            if (d[i * cols + j] != s[j * step + i])
+        for (int64_t j = 0; j < (i + 1 < rows ? ld : cols); j++)
+            if (d[i * ld + j] != (j < cols ? s[j * step + i] : 12345))
                 fail_msg("%d x %d, gap %d: row %d, column %d", (int)rows, (int)cols, (int)gap,
                          (int)i, (int)j);
     guarded_free(src, in);
@@ -103,6 +105,10 @@ static void test_clones(void **state) {
     }
     check_clone(DT_FLOAT32, 4, (int64_t[]){1, 512, 40, 40}, last);
     check_clone(DT_FLOAT32, 4, (int64_t[]){2, 40, 40, 512}, first);
+    for (int i = 0; i < 6; i++) { /* rows that several threads share */
+        check_clone(dtypes[i], 4, (int64_t[]){2, 70, 71, 21 + i}, first);
+        check_clone(dtypes[i], 4, (int64_t[]){1, 3, 32, 32 + i}, last);
+    }
 }
 
 int main(void) {
