@@ -230,8 +230,9 @@ enum {
     ADAPTIVE_ROW = 1024, /* [pool] the same, of adaptive pools */
     /* [exact] pixels in one sum, channels last; sums of more are added up in double */
     POOL_LAST_PIXELS = 64,
-    POOL_LAST_BLOCK = 256, /* [pool] channels of a chunk */
-    POOL_LAST_ROWS = 16,   /* [pool] rows of outputs that are chunks enough */
+    POOL_LAST_PART = 1 << 15, /* [exact] elements of an image in one sum, where it is all summed */
+    POOL_LAST_BLOCK = 256,    /* [pool] channels of a chunk */
+    POOL_LAST_ROWS = 16,      /* [pool] rows of outputs that are chunks enough */
 };
 
 #endif

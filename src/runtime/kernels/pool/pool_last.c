@@ -5,10 +5,12 @@
  *
  * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over its
  * pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are added up in double every
- * so often. Checks are those of pool.c, on a view with channels first; what is not float32 on the
- * host goes to its operators.
+ * so often. Where a window is all of an image, threads share its rows; which rows are added first
+ * does not depend on them. Checks are those of pool.c, on a view with channels first; what is not
+ * float32 on the host goes to its operators.
  * Tests: tests/unit/test_pool_last.c
  */
+#include "base/recycle.h"
 #include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"
@@ -109,8 +111,7 @@ NN_HOT static void last_add_channels(double *total, const float *sum, int64_t n)
 }
 
 /* Any number of pixels, n <= POOL_LAST_BLOCK channels. */
-static void last_mean_large(const last_window *w, float *y, int64_t n, double by) {
-    double total[POOL_LAST_BLOCK];
+static void last_sum_large(const last_window *w, double *total, int64_t n) {
     float sum[POOL_LAST_BLOCK];
     for (int64_t c = 0; c < n; c++) total[c] = 0;
     for (int64_t a = 0; a < w->rows; a++)
@@ -120,6 +121,11 @@ static void last_mean_large(const last_window *w, float *y, int64_t n, double by
             last_mean_channels(&part, sum, n, 1);
             last_add_channels(total, sum, n);
         }
+}
+
+static void last_mean_large(const last_window *w, float *y, int64_t n, double by) {
+    double total[POOL_LAST_BLOCK];
+    last_sum_large(w, total, n);
     for (int64_t c = 0; c < n; c++) y[c] = (float)(total[c] / by);
 }
 
@@ -182,6 +188,56 @@ static void last_pool_cut(last_pool_job *j, int64_t images) {
     j->blocks = j->channels / j->block;
 }
 
+/* ---- means of whole images ------------------------------------------------------------------- */
+
+typedef struct last_whole_job {
+    const float *x;
+    int64_t rows, columns, channels; /* of an image */
+    int64_t parts;                   /* of its rows */
+    double *total;                   /* of each image, part and channel */
+} last_whole_job;
+
+static void last_whole_parts(void *ctx, int64_t begin, int64_t end) {
+    const last_whole_job *j = ctx;
+    int64_t row = j->columns * j->channels;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t part = i % j->parts, first = j->rows * part / j->parts,
+                rows = j->rows * (part + 1) / j->parts - first;
+        last_window w = {j->x + (i / j->parts * j->rows + first) * row, rows, j->columns, row,
+                         j->channels};
+        for (int64_t c = 0; c < j->channels; c += POOL_LAST_BLOCK, w.x += POOL_LAST_BLOCK)
+            last_sum_large(&w, j->total + i * j->channels + c,
+                           nn_min(j->channels - c, POOL_LAST_BLOCK));
+    }
+}
+
+/* Whether images are large enough for that. */
+static bool last_is_whole(const last_pool_job *j) {
+    const pool_geometry *g = j->g;
+    return j->adaptive && g->out[1] == 1 && g->out[2] == 1 &&
+           g->in[1] * g->in[2] > POOL_LAST_PIXELS &&
+           g->in[1] * g->in[2] * j->channels > POOL_LAST_PART;
+}
+
+static ctsc_status last_whole(op_ctx *cx, const last_pool_job *j, int64_t images) {
+    const pool_geometry *g = j->g;
+    int64_t rows = g->in[1], columns = g->in[2], n = j->channels,
+            parts = nn_min(rows, rows * columns * n / POOL_LAST_PART);
+    size_t bytes = (size_t)(images * parts * n) * sizeof(double);
+    last_whole_job job = {j->x, rows, columns, n, parts, recycle_alloc(bytes)};
+    if (!job.total) return diag_no_memory(cx->diag);
+    ctsc_status st = op_for(cx, images * parts, 1, last_whole_parts, &job);
+    for (int64_t i = 0; i < images && st == CTSC_OK; i++) {
+        double *sum = job.total + i * parts * n;
+        for (int64_t part = 1; part < parts; part++)
+            for (int64_t c = 0; c < n; c++) sum[c] += sum[part * n + c];
+        for (int64_t c = 0; c < n; c++)
+            j->y[i * n + c] = (float)(sum[c] / (double)(rows * columns));
+    }
+    recycle_free(job.total, bytes);
+    return st;
+}
+
 /* input: [..., H, W, C], float32 on the host; j: all but what is known from it. */
 static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, value *results) {
     const pool_geometry *g = j->g;
@@ -197,8 +253,9 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
         int64_t pixels = j->adaptive
                              ? g->in[1] * g->in[2] / g->out[1]
                              : g->out[2] * nn_min(g->kernel[1] * g->kernel[2], g->in[1] * g->in[2]);
-        st = op_for(cx, images * g->out[1] * j->blocks, nn_grain(pixels * j->block),
-                    last_pool_chunks, j);
+        st = last_is_whole(j) ? last_whole(cx, j, images)
+                              : op_for(cx, images * g->out[1] * j->blocks,
+                                       nn_grain(pixels * j->block), last_pool_chunks, j);
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);
