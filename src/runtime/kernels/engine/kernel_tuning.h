@@ -182,7 +182,7 @@ enum {
 
 /* [nets] bytes that the operators of a chain read and make, of the images that are done together
  * (image_slices.c) */
-enum { IMAGE_SLICE_BYTES = 2 << 20 };
+enum { IMAGE_SLICE_BYTES = 4 << 20 };
 
 /* A form that is tried (conv_tune.c): calls, and bytes of what passes the caches between them. */
 enum { CONV_TUNE_CALLS = 4, CONV_TUNE_OTHERS = 64 << 20 };
