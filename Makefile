@@ -16,7 +16,7 @@
 #   make bench          the benchmark suite, with PyTorch and ONNX Runtime in the same run where they are installed
 #   make bench-cuda     on a CUDA device, against its limits, and PyTorch where it is installed (TORCH_PYTHON=)
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
-#   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=)
+#   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=, CPU=avx2)
 #   make bench-memory   what these take in memory, into docs/bench-memory.md (NETS=, PEERS=)
 #   make bench-quantised  networks quantised by PyTorch against ONNX Runtime's int8 (QUANTISED="--only resnet18", PEERS=)
 #   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
@@ -222,7 +222,7 @@ $(BUILD)/scalar_ops.bc: $(BITCODE_SRC) Makefile
 	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
 	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(BUILD)/src/codegen/llvm/scalar_bitcode.d -MT $@ -emit-llvm -c $< -o $@
 # The hash makes objects on disk that another build left stale.
-$(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h Makefile
+$(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h src/codegen/llvm/kernel_symbols.def Makefile
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$$($(LLVM_CONFIG) --includedir) -DBITCODE_FILE='"$(BUILD)/scalar_ops.bc"' \
 	    -DLLVM_VERSION_TEXT='"'$$($(LLVM_CONFIG) --version)'"' \
@@ -508,11 +508,15 @@ bench-cuda: deps-build
 
 # Whole networks, written by TORCH_PYTHON's PyTorch 1.13 and torchvision: make bench-nets [NETS="--only resnet18 --rounds 5 --json times.json"]. PEERS: a
 # virtual environment with ONNX Runtime and OpenVINO, made where it is missing.
+# CPU=avx2: as a processor without AVX-512 would do it; peers are held to the same where they have a switch for that.
 PEERS ?= $(BUILD)/peers
+CPU ?=
+NETS_BUILD = $(BUILD)$(CPU:%=/as-%)
 bench-nets: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
-	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
-	    --folder $(BUILD)/nets $(NETS)
+	@[ -z "$(CPU)" ] || $(MAKE) --no-print-directory as-$(CPU) MACHINES_PROGRAMS="$(NETS_BUILD)/ctsc $(NETS_BUILD)/bench/nets/nets_ctsc"
+	@python3 bench/nets/nets_suite.py --ctsc $(NETS_BUILD)/ctsc --worker $(NETS_BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	    --folder $(BUILD)/nets $(CPU:%=--cpu %) $(NETS)
 
 # What they take in memory, into docs/bench-memory.md: make bench-memory [NETS="--only resnet18"].
 bench-memory: deps-build

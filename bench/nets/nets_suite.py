@@ -2,13 +2,16 @@
 """Whole networks: ctsc against PyTorch, ONNX Runtime and OpenVINO, whichever are there, in the same run.
 
     python3 bench/nets/nets_suite.py [--only resnet18,bert_128] [--contenders ctsc,openvino] [--threads 1,2] [--rounds 3] [--seconds 1]
-                                     [--json FILE] [--markdown FILE]                                      (make bench-nets)
+                                     [--json FILE] [--markdown FILE] [--cpu avx2]                         (make bench-nets)
 
 Networks (networks.py) are written by PyTorch 1.13 (--torch-python) where --folder does not have them yet. Each contender is one process per network and
 number of threads, which stays and measures when told; in each round every one has its turn, and all others are stopped (SIGSTOP), so that no thread pool
 that waits in a loop disturbs. The figure is the best call of all rounds. A result that differs from PyTorch's eager one by more than --tolerance of
 the largest value counts as WRONG, whatever time it took. "at peak": the time that the network's floating-point operations take if all of them are
 multiply-adds in registers, at the rate that this machine has been measured to reach; Winograd's algorithm makes fewer. Needs nothing but Python.
+
+--cpu: all as on an older processor. ctsc's programs have to be those that were linked for it (tests/machines/processor.c; make bench-nets CPU=avx2 makes
+them), the others are told by variables. ONNX Runtime asks the processor itself and has no switch: it takes no part.
 """
 import argparse
 import datetime
@@ -38,9 +41,16 @@ NAMES = [n for family in FAMILIES for n in family]
 # ---- contenders ---------------------------------------------------------------------------------------
 
 
+# --cpu: variables of oneDNN (of PyTorch's and OpenVINO's own), of PyTorch, of OpenBLAS and of libm.
+CPUS = {"avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell",
+                 "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD"}}
+NOT_HELD = ["onnxruntime"]
+held = {}  # of these, what this run adds
+
+
 def environment():
     """Settings for another machine would slow the matrix products of everybody down."""
-    return {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+    return dict({k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}, **held)
 
 
 class Contender:
@@ -293,7 +303,7 @@ def markdown(args, rows):
            "At peak: as if each operation of the network were made, in multiply-adds that stay in registers; Winograd's algorithm makes fewer, so that more than 100 %% can "
            "be reached." % (args.rounds, args.seconds), "",
            "Date: %d %s. Command: `%s`." % (date.day, date.strftime("%B %Y"), args.said),
-           "Machine: %s, %.0f GiB, %s." % (processor(), memory_gib(), platform.platform()),
+           "Machine: %s, %.0f GiB, %s%s." % (processor(), memory_gib(), platform.platform(), "; held to %s" % args.cpu.upper() if args.cpu else ""),
            "Peak of multiply-adds in registers: %s." % ", ".join("%.0f GFLOP/s with %d thread%s" % (g, t, "" if t == 1 else "s") for t, g in peaks.items() if g),
            "Contenders: %s." % "; ".join("%s: %s" % (n, versions[n]) for n in CONTENDERS if n in versions), ""]
     for threads in args.threads:
@@ -324,18 +334,20 @@ def arguments(description=__doc__, page="bench-nets.md"):
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--seconds", type=float, default=1.0, help="of each turn")
     ap.add_argument("--tolerance", type=float, default=1e-3, help="of the largest value")
+    ap.add_argument("--cpu", default="", choices=sorted(CPUS), help="all as on an older processor; ctsc's programs have to be linked for it")
     ap.add_argument("--json", default="", help="all figures, as JSON, to this file")
     ap.add_argument("--markdown", default="", help="the tables to this file (a page in docs, if all networks and contenders are wanted)")
     args = ap.parse_args()
     said = [" --%s %s" % (o, getattr(args, o)) for o in ("only", "contenders", "threads", "rounds", "seconds", "tolerance") if getattr(args, o) != ap.get_default(o)]
-    args.said = 'make bench-nets' + (' NETS="%s"' % "".join(said).strip() if said else "")
-    if not args.markdown and not args.only and not args.contenders:
+    args.said = 'make bench-nets' + (" CPU=%s" % args.cpu if args.cpu else "") + (' NETS="%s"' % "".join(said).strip() if said else "")
+    held.update(CPUS.get(args.cpu, {}))
+    if not args.markdown and not args.only and not args.contenders and not args.cpu:
         args.markdown = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", page)
     args.asked = [c for c in args.contenders.split(",") if c]
     unknown = [c for c in args.asked if c not in CONTENDERS]
     if unknown:
         ap.error("no such contender: " + ", ".join(unknown))
-    args.contenders = args.asked or CONTENDERS
+    args.contenders = [c for c in args.asked or CONTENDERS if not args.cpu or c not in NOT_HELD]
     args.threads = [int(t) for t in args.threads.split(",")]
     wanted = [w for w in args.only.split(",") if w]
     args.nets = [n for n in NAMES if not wanted or n in wanted or any(w in n for w in wanted if w not in NAMES)]

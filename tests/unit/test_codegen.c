@@ -8,6 +8,7 @@
 #include "support.h"
 
 #include "codegen/cache/cache.h"
+#include "codegen/cache/object.h"
 #include "codegen_nests.h"
 #include "ir/scalar/scalar_ops.h"
 
@@ -723,6 +724,11 @@ static void codegen_disk(void **state) {
     arena a;
     arena_init(&a);
     nest *n = nests_power(&a, DT_FLOAT32, 3);
+#if defined(__x86_64__)
+    enum { KEPT = 2 }; /* the kernel and the processor */
+#else
+    enum { KEPT = 1 };
+#endif
     /* made, read, then made again after each damage and read once more */
     for (int round = 0; round < 10; round++) {
         codegen *c = codegen_new(&(codegen_options){.folder = inner});
@@ -732,8 +738,11 @@ static void codegen_disk(void **state) {
         assert_int_equal(k->origin, round % 2 ? KERNEL_FROM_DISK : KERNEL_COMPILED);
         assert_int_equal(k->fn((void *[]){x, out}, (int64_t[]){3}, NULL, 0, 3, NULL), 0);
         assert_true(out[2] == 81);
+        /* what is on disk needs no compiler; that knows what the compiler calls
+         * the processor, too */
+        assert_int_equal(codegen_get_stats(c).compiler, round % 2 == 0);
         codegen_free(c);
-        assert_int_equal(folder_damage(inner, round % 2 ? (round + 1) / 2 : 0), 1);
+        assert_int_equal(folder_damage(inner, round % 2 ? (round + 1) / 2 : 0), KEPT);
     }
     /* others may write there: not trusted */
     chmod(inner, 0777);
@@ -753,6 +762,81 @@ static void codegen_disk(void **state) {
     rmdir(inner);
     *strrchr(inner, '/') = 0;
     rmdir(inner);
+    rmdir(folder);
+}
+
+/* The bytes of the folder's object, whose function has the file's name; its size. */
+static size_t folder_object(const char *folder, char *to, size_t room, char symbol[64]) {
+    size_t size = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; (e = readdir(dir));) {
+        char path[600];
+        if (e->d_name[0] != 'k') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        snprintf(symbol, 64, "%.*s", (int)strcspn(e->d_name, "."), e->d_name);
+        int fd = open(path, O_RDONLY);
+        ssize_t n = read(fd, to, room);
+        close(fd);
+        char *elf = n > 0 ? memmem(to, (size_t)n, "\177ELF", 4) : NULL;
+        if (!elf) continue;
+        size = (size_t)(to + n - elf);
+        memmove(to, elf, size);
+    }
+    closedir(dir);
+    return size;
+}
+
+/* Our loader takes what the compiler makes, and no object that was damaged makes it read or write
+ * where it should not: run under AddressSanitizer that shows. */
+static void codegen_object(void **state) {
+    (void)state;
+#if !defined(__x86_64__)
+    skip();
+#endif
+    if (!have_compiler) skip();
+    enum { ROOM = 1 << 16 };
+    char folder[] = "/tmp/ctsc-test-XXXXXX", *object = malloc(ROOM);
+    assert_non_null(mkdtemp(folder));
+    arena a;
+    arena_init(&a);
+    nest *n = nest_new(&a, "calls");
+    nest_buffer *x0 = nest_add_buffer(n, "x", DT_FLOAT32, 0),
+                *o = nest_add_buffer(n, "out", DT_FLOAT32, 0);
+    nest_expr *i0 = nest_for(n, "i", nest_int(n, 0), nest_add_int(n, "n"), NEST_PARALLEL),
+              *args[] = {nest_const_float(n, NEST_F32, 7), nest_load(n, x0, i0)};
+    nest_store(n, o, i0, nest_call(n, "fmod", 2, args));
+    nest_end(n);
+    codegen *c = codegen_new(&(codegen_options){.folder = folder});
+    const kernel *k;
+    assert_int_equal(codegen_kernel(c, n, &k, NULL), CTSC_OK);
+    codegen_free(c);
+    char symbol[64];
+    size_t size = folder_object(folder, object, ROOM, symbol);
+    assert_true(size > 64 && size < ROOM);
+    object_code code;
+    void *address;
+    assert_true(object_load(object, size, symbol, &code, &address));
+    float x[3] = {1, 2, 3}, out[3] = {0};
+    union {
+        void *address;
+        kernel_fn fn;
+    } entry = {address};
+    assert_int_equal(entry.fn((void *[]){x, out}, (int64_t[]){3}, NULL, 0, 3, NULL), 0);
+    for (int i = 0; i < 3; i++) assert_true(out[i] == fmodf(7, x[i]));
+    object_unload(&code);
+    assert_false(object_load(object, size, "no_such_symbol", &code, &address));
+    for (size_t i = 0; i < 40000; i++) {
+        size_t cut = i < size ? i : size, at = (i * 7919) % size;
+        char *exact = malloc(cut ? cut : 1);
+        memcpy(exact, object, cut);
+        if (i >= size)
+            exact[at] = (char)(exact[at] ^ (1 << i % 8)), exact[(at * 31) % size] ^= (char)i;
+        if (object_load(exact, cut, symbol, &code, &address)) object_unload(&code);
+        free(exact);
+    }
+    arena_free(&a);
+    free(object);
+    folder_damage(folder, 5);
     rmdir(folder);
 }
 
@@ -843,8 +927,8 @@ int main(void) {
         cmocka_unit_test(codegen_steps),      cmocka_unit_test(codegen_print),
         cmocka_unit_test(codegen_verify),     cmocka_unit_test(codegen_bad_calls),
         cmocka_unit_test(codegen_threads),    cmocka_unit_test(codegen_disk),
-        cmocka_unit_test(codegen_absent),     cmocka_unit_test(codegen_vectors),
-        cmocka_unit_test(codegen_ahead),
+        cmocka_unit_test(codegen_object),     cmocka_unit_test(codegen_absent),
+        cmocka_unit_test(codegen_vectors),    cmocka_unit_test(codegen_ahead),
     };
     return cmocka_run_group_tests(tests, codegen_setup, codegen_teardown);
 }

@@ -8,7 +8,7 @@
  * himself. An entry that failed is kept with its message: the same nest would fail again. The key
  * is a line about the processor and the build, and the nest's IR.
  *
- * Ownership: a codegen owns its entries, their keys, and the engine that holds the machine code.
+ * Ownership: a codegen owns its entries, their keys and machine code.
  */
 #include "codegen/cache/cache_internal.h"
 
@@ -17,6 +17,7 @@
 #include "base/disk.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "codegen/cache/object.h"
 #include "codegen/llvm/llvm_emit.h"
 
 #include <pthread.h>
@@ -31,7 +32,8 @@ typedef struct cache_entry {
     char *key;
     size_t key_len, ir;   /* the IR's place in it */
     char name[DISK_NAME]; /* the symbol, and the file's name */
-    void *handle;
+    object_code object;
+    void *handle; /* the engine's, of what `object` cannot hold; else NULL */
     ctsc_status status;
     char message[JIT_TEXT];
     struct cache_entry *next;
@@ -42,8 +44,9 @@ struct codegen {
     pthread_cond_t ready;
     char *wanted_cpu, *library;
     const jit_interface *jit; /* NULL until opened */
-    jit_engine *engine;
-    jit_cpu cpu;
+    jit_engine *engine;       /* NULL until there is an object for it */
+    bool known;               /* what follows is */
+    cache_target is;
     llvm_target target;
     disk disk;
     strmap table;
@@ -88,18 +91,35 @@ static void cache_drop_halves(jit_cpu *cpu) {
         for (char *at = cpu->features; (at = strstr(at, dropped[i])); at++) *at = '-';
 }
 
-static bool cache_set_cpu(codegen *c) {
-    const char *name = c->wanted_cpu ? c->wanted_cpu : "host";
+static const char *cache_cpu_name(const codegen *c) {
+    return c->wanted_cpu ? c->wanted_cpu : "host";
+}
+
+static const struct cache_level *cache_level_of(const codegen *c) {
     for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
-        if (!strcmp(name, cache_levels[i].name)) {
-            c->target = (llvm_target){cache_levels[i].f16c, cache_levels[i].width};
-            return c->jit->describe(cache_levels[i].llvm, &c->cpu);
-        }
-    if (!c->jit->describe(name, &c->cpu)) return false;
-    cache_drop_halves(&c->cpu);
-    c->target.f16c = strstr(c->cpu.features, "+f16c") || strstr(c->cpu.features, "+fullfp16");
-    c->target.vector_width = cache_prefers_512(&c->cpu) ? 512 : 0;
+        if (!strcmp(cache_cpu_name(c), cache_levels[i].name)) return &cache_levels[i];
+    return NULL;
+}
+
+/* In the compiler's words. */
+static bool cache_describe(codegen *c, cache_target *out) {
+    const struct cache_level *l = cache_level_of(c);
+    snprintf(out->build, sizeof out->build, "%s", c->jit->build);
+    if (!c->jit->describe(l ? l->llvm : cache_cpu_name(c), &out->cpu)) return false;
+    if (!l) cache_drop_halves(&out->cpu);
     return true;
+}
+
+static void cache_set_target(codegen *c) {
+    const struct cache_level *l = cache_level_of(c);
+    const jit_cpu *cpu = &c->is.cpu;
+    if (l) {
+        c->target = (llvm_target){l->f16c, l->width};
+    } else {
+        c->target.f16c = strstr(cpu->features, "+f16c") || strstr(cpu->features, "+fullfp16");
+        c->target.vector_width = cache_prefers_512(cpu) ? 512 : 0;
+    }
+    c->known = true;
 }
 
 bool codegen_runnable(codegen *c) {
@@ -147,6 +167,7 @@ void codegen_free(codegen *c) {
     for (cache_entry *e = c->entries, *next; e; e = next) {
         next = e->next;
         if (e->handle) c->jit->unload(c->engine, e->handle);
+        object_unload(&e->object);
         mem_free(e->key);
         mem_free(e);
     }
@@ -187,25 +208,51 @@ ctsc_status codegen_share(diag *d, const char *cpu) {
     return made ? CTSC_OK : diag_no_memory(d);
 }
 
-/* With the lock held. */
+/* With the lock held: the compiler itself. */
 static bool cache_open(codegen *c, diag *d) {
-    jit_error error = {""};
-    if (c->engine) return true;
-    if (!c->jit) c->jit = library_open(c->library, d);
-    if (!c->jit) return false;
-    if (!cache_set_cpu(c)) {
+    cache_target now = {0};
+    if (c->jit) return true;
+    const jit_interface *jit = library_open(c->library, d);
+    if (!jit) return false;
+    if (c->known && strcmp(jit->build, c->is.build) != 0) { /* replaced since then */
+        diag_fail(d, CTSC_ENVIRONMENT, "the compiler for kernels is another one than before");
+        return false;
+    }
+    c->jit = jit;
+    if (c->known) return true;
+    if (!cache_describe(c, &now)) {
+        c->jit = NULL;
         diag_fail(d, CTSC_ENVIRONMENT, "the processor cannot be described");
         return false;
     }
-    c->engine = c->jit->engine_new(&error);
-    if (!c->engine) diag_fail(d, CTSC_ENVIRONMENT, "%s", error.text);
-    return c->engine != NULL;
+    c->is = now;
+    cache_set_target(c);
+    target_write(&c->disk, c->library, cache_cpu_name(c), &c->is);
+    return true;
 }
 
-bool codegen_available(codegen *c, diag *d) {
+/* The same where it is waited for. */
+static bool cache_compiler(codegen *c, diag *d) {
     pthread_mutex_lock(&c->lock);
     bool ok = cache_open(c, d);
     pthread_mutex_unlock(&c->lock);
+    return ok;
+}
+
+/* Can keys be made? As a rule without the compiler. */
+static bool cache_know(codegen *c) {
+    pthread_mutex_lock(&c->lock);
+    if (!c->known && !c->jit && target_read(&c->disk, c->library, cache_cpu_name(c), &c->is))
+        cache_set_target(c);
+    bool known = c->known;
+    pthread_mutex_unlock(&c->lock);
+    if (known) atomic_store_explicit(&c->opened, CACHE_OPENED, memory_order_release);
+    return known;
+}
+
+bool codegen_available(codegen *c, diag *d) {
+    if (cache_know(c)) return true;
+    bool ok = cache_compiler(c, d);
     atomic_store_explicit(&c->opened, CACHE_OPENED, memory_order_release);
     return ok;
 }
@@ -222,13 +269,15 @@ static void cache_open_later(background_job *j) {
     jit_error error;
     void *object;
     size_t size;
-    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->cpu, "trial",
+    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->is.cpu, "trial",
                                                       JIT_OBJECT, &object, &size, &error))
         c->jit->release(object);
 }
 
 bool codegen_prepare(codegen *c, uint64_t until) {
     int state = CACHE_UNOPENED;
+    if (atomic_load_explicit(&c->opened, memory_order_acquire) == CACHE_OPENED || cache_know(c))
+        return true;
     if (atomic_compare_exchange_strong(&c->opened, &state, CACHE_OPENING)) {
         c->opening.run = cache_open_later;
         if (!background_add(&c->opening)) codegen_available(c, NULL);
@@ -246,6 +295,7 @@ bool codegen_in_calls(void) { return atomic_load_explicit(&cache_in_calls, memor
 codegen_stats codegen_get_stats(codegen *c) {
     pthread_mutex_lock(&c->lock);
     codegen_stats s = c->stats;
+    s.compiler = c->jit != NULL;
     pthread_mutex_unlock(&c->lock);
     return s;
 }
@@ -254,15 +304,26 @@ codegen_stats codegen_get_stats(codegen *c) {
 
 /* The key: a comment line, then the IR; `ir` is where that begins. */
 static ctsc_status cache_key(codegen *c, nest *n, strbuf *key, size_t *ir, diag *d) {
-    sb_printf(key, "; %s %s %s\n", c->jit->build, c->cpu.name, c->cpu.features);
+    sb_printf(key, "; %s %s %s\n", c->is.build, c->is.cpu.name, c->is.cpu.features);
     *ir = key->len;
     return nest_emit_llvm(n, &c->target, key, d);
+}
+
+/* Objects that are not as usual are for LLVM. */
+static bool cache_load_by_engine(codegen *c, cache_entry *e, const void *object, size_t size,
+                                 void **address, jit_error *error) {
+    pthread_mutex_lock(&c->lock);
+    bool ok = cache_open(c, NULL) && (c->engine || (c->engine = c->jit->engine_new(error)));
+    pthread_mutex_unlock(&c->lock);
+    return ok && c->jit->load(c->engine, e->name, object, size, address, &e->handle, error);
 }
 
 static bool cache_load(codegen *c, cache_entry *e, const void *object, size_t size,
                        jit_error *error) {
     void *address;
-    if (!c->jit->load(c->engine, e->name, object, size, &address, &e->handle, error)) return false;
+    if (!object_load(object, size, e->name, &e->object, &address) &&
+        !cache_load_by_engine(c, e, object, size, &address, error))
+        return false;
     union {
         void *object;
         kernel_fn fn;
@@ -289,8 +350,16 @@ static void cache_make(codegen *c, cache_entry *e) {
             return;
         }
     }
-    bool ok = c->jit->compile(e->key + e->ir, e->key_len - e->ir, &c->cpu, e->name, JIT_OBJECT,
-                              &object, &size, &error);
+    diag d = {0};
+    bool ok = cache_compiler(c, &d);
+    if (!ok) {
+        e->status = CTSC_ENVIRONMENT;
+        snprintf(e->message, sizeof e->message, "%s", diag_message(&d));
+        diag_clear(&d);
+        return;
+    }
+    ok = c->jit->compile(e->key + e->ir, e->key_len - e->ir, &c->is.cpu, e->name, JIT_OBJECT,
+                         &object, &size, &error);
     if (ok) {
         ok = cache_load(c, e, object, size, &error);
         e->k.milliseconds = (double)(clock_now() - start) * 1e-6;
@@ -410,7 +479,7 @@ ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out,
     jit_error error = {""};
     void *data;
     size_t ir, size;
-    if (!codegen_available(c, d)) return d && d->status ? d->status : CTSC_ENVIRONMENT;
+    if (!cache_compiler(c, d)) return d && d->status ? d->status : CTSC_ENVIRONMENT;
     ctsc_status st = cache_key(c, n, &key, &ir, d);
     if (st != CTSC_OK) goto out;
     char *text = NULL;
@@ -418,7 +487,7 @@ ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out,
         text = mem_strdup(key.data + ir);
     } else {
         jit_output want = what == CODEGEN_ASSEMBLY ? JIT_ASSEMBLY : JIT_IR;
-        if (!c->jit->compile(key.data + ir, key.len - ir, &c->cpu, "kernel", want, &data, &size,
+        if (!c->jit->compile(key.data + ir, key.len - ir, &c->is.cpu, "kernel", want, &data, &size,
                              &error)) {
             st = diag_fail(d, CTSC_INTERNAL, "%s", error.text);
             goto out;

@@ -71,7 +71,9 @@ codegen *codegen_shared(void);
  * was called before. */
 ctsc_status codegen_share(diag *d, const char *cpu);
 
-/* Opens the compiler library if that was not done. d: why not (may be NULL). */
+/* Can kernels be had? Opens the compiler library, unless the folder on disk has what it
+ * said when it was opened before: then it is opened once a kernel is to be compiled. d: why
+ * not (may be NULL). */
 bool codegen_available(codegen *c, diag *d);
 /* Whether this machine can run what c compiles. */
 bool codegen_runnable(codegen *c);
@@ -102,6 +104,7 @@ ctsc_status codegen_describe(codegen *c, nest *n, codegen_text what, char **out,
 typedef struct codegen_stats {
     int64_t compiled, from_disk, from_memory, working;
     double compile_ms;
+    bool compiler; /* its library was opened */
 } codegen_stats;
 codegen_stats codegen_get_stats(codegen *c);
 

@@ -11,7 +11,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char library_name[] = "libctsc-jit.so";
 
@@ -33,22 +35,38 @@ static const jit_interface *library_try(const char *path, char *why, size_t size
     return NULL;
 }
 
-static const jit_interface *library_search(char *why, size_t size) {
-    static const char *const places[] = {"", "../lib/", "../", "../../"};
+enum { LIBRARY_PLACES = 4, LIBRARY_PATH = 4096 };
+
+/* The i-th file beside this code that may be the library; false: there is no such place. */
+static bool library_place(int i, char path[LIBRARY_PATH]) {
+    static const char *const places[LIBRARY_PLACES] = {"", "../lib/", "../", "../../"};
     Dl_info self;
-    char path[4096];
-    if (dladdr((void *)library_name, &self) && self.dli_fname) {
-        const char *slash = strrchr(self.dli_fname, '/');
-        int len = slash ? (int)(slash - self.dli_fname) + 1 : 0;
-        for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-            if (snprintf(path, sizeof path, "%.*s%s%s", len, self.dli_fname, places[i],
-                         library_name) >= (int)sizeof path)
-                continue;
-            const jit_interface *found = library_try(path, why, size);
-            if (found) return found;
-        }
+    if (!dladdr((void *)library_name, &self) || !self.dli_fname) return false;
+    const char *slash = strrchr(self.dli_fname, '/');
+    int len = slash ? (int)(slash - self.dli_fname) + 1 : 0;
+    return slash && snprintf(path, LIBRARY_PATH, "%.*s%s%s", len, self.dli_fname, places[i],
+                             library_name) < LIBRARY_PATH;
+}
+
+static const jit_interface *library_search(char *why, size_t size) {
+    char path[LIBRARY_PATH];
+    for (int i = 0; i < LIBRARY_PLACES; i++) {
+        const jit_interface *found = library_place(i, path) ? library_try(path, why, size) : NULL;
+        if (found) return found;
     }
     return library_try(library_name, why, size);
+}
+
+bool library_identify(const char *path, strbuf *key) {
+    char found[LIBRARY_PATH], *whole;
+    struct stat s;
+    for (int i = 0; !path && i < LIBRARY_PLACES; i++)
+        if (library_place(i, found) && stat(found, &s) == 0) path = found;
+    if (!path || stat(path, &s) != 0 || !(whole = realpath(path, NULL))) return false;
+    sb_printf(key, "%s %lld %lld.%09ld", whole, (long long)s.st_size, (long long)s.st_mtim.tv_sec,
+              s.st_mtim.tv_nsec);
+    free(whole);
+    return true;
 }
 
 const jit_interface *library_open(const char *path, diag *d) {

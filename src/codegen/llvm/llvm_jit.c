@@ -7,8 +7,8 @@
  * Compiling: parse; link in the functions of scalar_ops that the kernel calls (the bitcode is
  * opened lazily, and the linker takes linkonce functions only where they are used); inline; a short
  * list of passes, chosen for compile time: what -O2 adds to it changes kernels little and costs as
- * much again. Loading: ORC's LLJIT. Objects see the functions of libm named in the table below and
- * nothing else of the process.
+ * much again. Loading: ORC's LLJIT, for what codegen/cache/object.c does not know. Objects see the
+ * functions of libm that kernel_symbols.def names and nothing else of the process.
  *
  * No fast-math: the only flags are those in the text (reassoc on accumulations), and `contract`
  * throughout where the kernel has the attribute "ctsc-contract".
@@ -368,28 +368,16 @@ out:
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* What code made from loop nests may call. */
-/* clang-format off */
-#define JIT_MATH(X)                                                                                \
-    X(exp)                                                                                         \
-    X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh)   \
-        X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(floor) X(ceil) X(trunc) X(rint)          \
-            X(nearbyint) X(round) X(roundeven) X(sqrt) X(fabs) X(frexp) X(modf)
-/* clang-format on */
-#define JIT_MATH2(X)                                                                               \
-    X(pow) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(fmax) X(fmin) X(ldexp)
-#define JIT_OTHER(X)                                                                               \
-    X(lgamma_r) X(j0) X(j1) X(y0) X(y1) X(memcpy) X(memmove) X(memset) X(fma) X(fmaf)
-
 typedef struct jit_symbol {
     const char *name;
     void *address;
 } jit_symbol;
 
+#define KERNEL_SYMBOL(name) {#name, (void *)name},
 static const jit_symbol jit_symbols[] = {
-#define JIT_ROWS(name) {#name, (void *)name}, {#name "f", (void *)name##f},
-#define JIT_ROW(name) {#name, (void *)name},
-    JIT_MATH(JIT_ROWS) JIT_MATH2(JIT_ROWS) JIT_OTHER(JIT_ROW)};
+#include "codegen/llvm/kernel_symbols.def"
+};
+#undef KERNEL_SYMBOL
 enum { JIT_SYMBOLS = sizeof jit_symbols / sizeof *jit_symbols };
 
 static bool jit_failed(LLVMErrorRef failed, jit_error *error) {
