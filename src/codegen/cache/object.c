@@ -6,8 +6,8 @@
  * (kernel_symbols.def, and nothing else of the process). Its sections are put one behind the other
  * into one mapping; behind them stand a jump for each function that is called, since the process'
  * own code may be further away than a call reaches. Then references are resolved, and the mapping
- * is made executable and read-only. What kernels have no use for (data that is written, thread-local
- * variables, references through tables) is not known here.
+ * is made executable and read-only. What kernels have no use for (data that is written,
+ * thread-local variables, references through tables) is not known here.
  *
  * Invariant: every offset and size that the file states is checked before it is used.
  */

@@ -19,8 +19,9 @@ enum { TARGET_VERSION = 1 };
 #if defined(__x86_64__)
 /* Leaves that tell models and features apart; what differs from core to core is left out. */
 static void target_put_processor(strbuf *key) {
-    static const unsigned leaves[][2] = {{0, 0},    {1, 0},    {7, 0},          {7, 1},         {0xd, 1},
-                                         {0x14, 0}, {0x19, 0}, {0x24, 0},       {0x80000001, 0}, {0x80000008, 0}};
+    static const unsigned leaves[][2] = {{0, 0},          {1, 0},         {7, 0},    {7, 1},
+                                         {0xd, 1},        {0x14, 0},      {0x19, 0}, {0x24, 0},
+                                         {0x80000001, 0}, {0x80000008, 0}};
     unsigned r[4];
     for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
         if (!__get_cpuid_count(leaves[i][0], leaves[i][1], &r[0], &r[1], &r[2], &r[3])) continue;
@@ -29,9 +30,9 @@ static void target_put_processor(strbuf *key) {
         sb_printf(key, " %x.%x:%x,%x,%x,%x", leaves[i][0], leaves[i][1], r[0], r[1], r[2], r[3]);
     }
     /* what the system lets programs use, as the compiler's library sees it */
-    sb_printf(key, " %d%d%d%d%d", !!__builtin_cpu_supports("sse4.2"), !!__builtin_cpu_supports("avx"),
-              !!__builtin_cpu_supports("avx2"), !!__builtin_cpu_supports("fma"),
-              !!__builtin_cpu_supports("avx512f"));
+    sb_printf(key, " %d%d%d%d%d", !!__builtin_cpu_supports("sse4.2"),
+              !!__builtin_cpu_supports("avx"), !!__builtin_cpu_supports("avx2"),
+              !!__builtin_cpu_supports("fma"), !!__builtin_cpu_supports("avx512f"));
 }
 
 static bool target_key(const char *path, const char *name, strbuf *key) {

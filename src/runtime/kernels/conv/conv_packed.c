@@ -277,38 +277,52 @@ bool conv_packed_is_first(const conv_shape *s, const tensor *w, conv_form form) 
     return first;
 }
 
+/* The panels of *some, whose first output is `first`, of w. */
+static void turn_fill(const conv_packed *some, const float *w, const double *factors, int64_t first,
+                      float *scaled) {
+    int64_t panel = some->steps * some->nr;
+    if (some->out % some->nr)
+        memset(some->weights + (some->panels - 1) * panel, 0, (size_t)panel * sizeof(float));
+    for (int64_t i = 0; i < some->panels; i++)
+        packed_fill_panel(some, w, factors, first + i * some->nr,
+                          conv_min(some->nr, some->out - i * some->nr), scaled,
+                          some->weights + i * panel);
+}
+
+/* What few convolutions need is not kept for the others. */
+static void *turn_alloc(size_t bytes) {
+    return (bytes > CONV_TURN_KEPT ? mem_alloc_pages : recycle_alloc)(bytes);
+}
+
+static void turn_free(void *p, size_t bytes) {
+    (bytes > CONV_TURN_KEPT ? mem_free_pages : recycle_free)(p, bytes);
+}
+
 ctsc_status conv_packed_in_turn(diag *d, const conv_shape *s, const tensor *w,
                                 const tensor *factors, conv_form form, conv_packed_use *use,
                                 void *ctx) {
     conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32), .form = form};
-    int64_t n = p.micro ? packed_size(&p, s) : -1, panels = p.panels, panel = p.steps * p.nr;
+    int64_t n = p.micro ? packed_size(&p, s) : -1, panel = p.steps * p.nr;
     if (n < 0) return diag_no_memory(d);
-    p.panels = conv_min(panels, conv_parts(CONV_TURN_WEIGHTS, panel));
+    p.panels = conv_min(p.panels, conv_parts(CONV_TURN_WEIGHTS, panel));
     p.out = p.panels * p.nr;
-    size_t bytes = (size_t)(p.panels * panel) * sizeof(float),
-           row = (size_t)(p.depth * p.taps) * sizeof(float);
+    size_t bytes = (size_t)(p.panels * panel) * sizeof(float) + PACKED_ALIGN,
+           row = (size_t)(p.nr * p.depth * p.taps) * sizeof(float);
     tensor *whole;
     TRY(tensor_contiguous(d, (tensor *)w, &whole));
-    float *memory = recycle_alloc(bytes + PACKED_ALIGN),
-          *scaled = memory && factors ? recycle_alloc((size_t)p.nr * row) : NULL;
+    char *memory = turn_alloc(bytes);
+    float *scaled = memory && factors ? turn_alloc(row) : NULL;
     ctsc_status st = memory && (scaled || !factors) ? CTSC_OK : diag_no_memory(d);
-    p.weights = memory
-                    ? (float *)(void *)((char *)memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1)))
-                    : NULL;
     for (int64_t first = 0; st == CTSC_OK && first < s->out_channels; first += p.out) {
         conv_packed some = p;
+        some.weights = (float *)(void *)(memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1)));
         some.out = conv_min(p.out, s->out_channels - first);
         some.panels = conv_parts(some.out, p.nr);
-        if (some.out % p.nr)
-            memset(p.weights + (some.panels - 1) * panel, 0, (size_t)panel * sizeof(float));
-        for (int64_t i = 0; i < some.panels; i++)
-            packed_fill_panel(&p, tensor_data(whole), factors ? tensor_data(factors) : NULL,
-                              first + i * p.nr, conv_min(p.nr, some.out - i * p.nr), scaled,
-                              p.weights + i * panel);
+        turn_fill(&some, tensor_data(whole), factors ? tensor_data(factors) : NULL, first, scaled);
         st = use(ctx, &some, first);
     }
-    recycle_free(scaled, (size_t)p.nr * row);
-    recycle_free(memory, bytes + PACKED_ALIGN);
+    turn_free(scaled, row);
+    turn_free(memory, bytes);
     tensor_unref(whole);
     prepack_drop(w);
     return st;

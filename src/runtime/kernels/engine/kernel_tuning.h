@@ -136,6 +136,8 @@ enum {
     /* [coldstart] weights that a convolution's first call makes at a time: they stay in the second
      * cache */
     CONV_TURN_WEIGHTS = 1 << 18,
+    /* [coldstart] bytes of them that the next convolution may take again */
+    CONV_TURN_KEPT = 4 << 20,
     CONV_ROWS_TILES = 4, /* [nets] tiles of positions at least, even so */
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
