@@ -3,7 +3,7 @@
  * nets_ctsc.c - ctsc as a contender of `make bench-nets`: loads a network, compares its result with
  * PyTorch's, and runs it when told.
  *
- *     nets_ctsc MODEL.pt ARRAYS.npz THREADS
+ *     nets_ctsc MODEL.pt ARRAYS.npz THREADS [no-winograd]
  *
  * ARRAYS has the arguments (x0, x1, ...) and what PyTorch computed (y0, y1, ...). Prints one JSON
  * object once it is warm, {"version", "error", "base_kib", "peak_kib"}: the largest difference
@@ -142,13 +142,15 @@ static bool net_open(net *n, const char *model, const char *arrays) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) {
-        fprintf(stderr, "usage: nets_ctsc MODEL.pt ARRAYS.npz THREADS\n");
+    bool direct = argc == 5 && !strcmp(argv[4], "no-winograd");
+    if (argc != 4 && !direct) {
+        fprintf(stderr, "usage: nets_ctsc MODEL.pt ARRAYS.npz THREADS [no-winograd]\n");
         return CTSC_USAGE;
     }
     char line[64];
     net n = {.e = ctsc_error_new()};
     ctsc_set_threads(atoi(argv[3]));
+    ctsc_set_winograd(!direct);
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     bool ok = n.e && net_open(&n, argv[1], argv[2]);
     fflush(stdout);

@@ -149,7 +149,7 @@ def commands(args):
 def command(args, name, start, net, threads):
     base = os.path.join(args.folder, net)
     if name == "ctsc":
-        return start + [base + ".pt", base + ".npz", str(threads)]
+        return start + [base + ".pt", base + ".npz", str(threads)] + (["no-winograd"] if args.no_winograd else [])
     return start + [base, str(threads)]
 
 
@@ -335,10 +335,12 @@ def arguments(description=__doc__, page="bench-nets.md"):
     ap.add_argument("--seconds", type=float, default=1.0, help="of each turn")
     ap.add_argument("--tolerance", type=float, default=1e-3, help="of the largest value")
     ap.add_argument("--cpu", default="", choices=sorted(CPUS), help="all as on an older processor; ctsc's programs have to be linked for it")
+    ap.add_argument("--no-winograd", action="store_true", help="ctsc does all convolutions the direct way")
     ap.add_argument("--json", default="", help="all figures, as JSON, to this file")
     ap.add_argument("--markdown", default="", help="the tables to this file (a page in docs, if all networks and contenders are wanted)")
     args = ap.parse_args()
     said = [" --%s %s" % (o, getattr(args, o)) for o in ("only", "contenders", "threads", "rounds", "seconds", "tolerance") if getattr(args, o) != ap.get_default(o)]
+    said += [" --no-winograd"] if args.no_winograd else []
     args.said = 'make bench-nets' + (" CPU=%s" % args.cpu if args.cpu else "") + (' NETS="%s"' % "".join(said).strip() if said else "")
     held.update(CPUS.get(args.cpu, {}))
     if not args.markdown and not args.only and not args.contenders and not args.cpu:
