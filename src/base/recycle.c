@@ -10,7 +10,6 @@
 
 #include "base/block_plan.h"
 #include "base/mem.h"
-#include "base/sanitized.h"
 
 #include <string.h>
 

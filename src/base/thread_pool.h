@@ -16,7 +16,7 @@
 #ifndef CTSC_BASE_THREAD_POOL_H
 #define CTSC_BASE_THREAD_POOL_H
 
-#include "base/sanitized.h"
+#include "base/mem.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
