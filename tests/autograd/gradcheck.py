@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of the first and second order against finite differences, both computed by ctsc in float64.
 
-    python3 tests/autograd/gradcheck.py --ctsc build/ctsc [--only GLOB] [--jobs N] [--keep DIR] [-v]
+    python3 tests/autograd/gradcheck.py --ctsc build/ctsc [--only GLOB] [--jobs N] [--keep DIR] [--vary SEED] [-v]
 
 Each row of calls_*.py becomes a program: its inputs are random numbers from a fixed seed; the call's results are summed with fixed weights. The
 program compares what torch.autograd.grad says with central differences of that sum, then does the same with a weighted sum of the
-gradients, and answers with the largest relative errors. Nothing but ctsc is needed. It closes with "N passed, N failed".
+gradients, and answers with the largest relative errors. Nothing but ctsc is needed. It closes with "N passed, N failed". --vary: other numbers,
+other sizes (each size of a row becomes another one, wherever it stands; where the call does not run so, the row's own), leaves with strides in any order.
 
 A row is (call, inputs) or (call, inputs, options). Inputs are named a, b, c, ... in the call; each is a shape, "2,3" (or "s" for no
 dims), with marks behind it: + for positive numbers, c for a complex tensor, i for integers 0, 1, 2, ... that no gradient is taken of. Options:
-"first": no second order; a statement in front of the call ("x = a @ a.mT").
+"first": no second order; "own": --vary changes numbers only; a statement in front of the call ("x = a @ a.mT").
 """
 import argparse
 import concurrent.futures
 import fnmatch
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -71,8 +73,9 @@ def moved(leaves: List[Tensor], which: int, element: int, by: float) -> List[Ten
     for k, x in enumerate(leaves):
         t = x.detach().clone()
         if k == which:
-            flat = t.view([-1])
-            flat[element] = flat[element] + by
+            step = torch.zeros([x.numel()], dtype=torch.float64)
+            step[element] = by
+            t += step.reshape(x.shape)
         out.append(t.requires_grad_(x.requires_grad))
     return out
 
@@ -117,16 +120,30 @@ def forward() -> Tuple[float, float, List[Tensor], List[Tensor]]:
 '''
 
 
-def leaf(spec):
+def resized(inputs, r):
+    others = {}
+    words = []
+    for spec in inputs.split():
+        shape = spec.rstrip("+ci")
+        sizes = [n if n in ("s", "0", "1") else others.setdefault(n, str(r.randint(2, 5))) for n in shape.split(",")]
+        words.append(",".join(sizes) + spec[len(shape):])
+    return " ".join(words)
+
+
+def leaf(spec, r=None):
     marks = spec[len(spec.rstrip("+ci")):]
     shape = spec[:len(spec) - len(marks)]
     sizes = [] if shape == "s" else [int(n) for n in shape.split(",")]
     if "i" in marks:
         return f"torch.arange({_numel(sizes)}).reshape({sizes})"
-    sizes = sizes + [2] if "c" in marks else sizes
+    order = list(range(len(sizes)))
+    if r:
+        r.shuffle(order)
+    sizes = [sizes[i] for i in order] + [2] * ("c" in marks)
+    back = f".permute({[order.index(i) for i in range(len(order))] + [len(order)] * ('c' in marks)})" if order != sorted(order) else ""
     if "+" in marks:
-        return f"(torch.rand({sizes}, dtype=torch.float64) + 0.5).requires_grad_()"
-    return f"torch.randn({sizes}, dtype=torch.float64).requires_grad_()"
+        return f"(torch.rand({sizes}, dtype=torch.float64) + 0.5){back}.requires_grad_()"
+    return f"torch.randn({sizes}, dtype=torch.float64){back}.requires_grad_()"
 
 
 def _numel(sizes):
@@ -136,18 +153,18 @@ def _numel(sizes):
     return n
 
 
-def program(call, inputs, options):
+def program(call, inputs, options, seed=11, r=None):
     specs = inputs.split()
     names = "abcdefghij"[:len(specs)]
     before = [f"{n} = leaves[{i}]" for i, n in enumerate(names)]
     before += [f"{n} = torch.view_as_complex({n})" for n, s in zip(names, specs) if s.endswith("c")]
-    before += [o for o in options if o not in ("first", "list") and not o.isdigit()]
+    before += [o for o in options if o not in ("first", "list", "own") and not o.isdigit()]
     several = next((int(o) for o in options if o.isdigit()), 1)
     collect = ["results.append(out)"] if several == 1 else [f"results.append(out[{i}])" for i in range(several)]
     if "list" in options:
         collect = ["results += out"]
     return PROGRAM.format(
-        before=_indented(before), call=call, collect=_indented(collect), seed=11, leaves=", ".join(leaf(s) for s in specs), order=1 if "first" in options else 2)
+        before=_indented(before), call=call, collect=_indented(collect), seed=seed, leaves=", ".join(leaf(s, r) for s in specs), order=1 if "first" in options else 2)
 
 
 def _indented(lines):
@@ -166,12 +183,24 @@ def rows():
     return found
 
 
-def check(ctsc, folder, number, row):
+def run(ctsc, path, text):
+    with open(path, "w") as f:
+        f.write(text)
+    return subprocess.run([ctsc, "run", "--opt=0", path], capture_output=True, text=True, timeout=300)
+
+
+def check(ctsc, folder, number, row, vary):
     group, call, inputs, options = row
     path = os.path.join(folder, f"{group}_{number}.py")
-    with open(path, "w") as f:
-        f.write(program(call, inputs, options))
-    done = subprocess.run([ctsc, "run", "--opt=0", path], capture_output=True, text=True, timeout=300)
+    if vary is None:
+        done = run(ctsc, path, program(call, inputs, options))
+    else:
+        r = None if "own" in options else random.Random(f"{vary} {number}")
+        done = run(ctsc, path, program(call, resized(inputs, r) if r else inputs, options, vary, r))
+        if done.returncode and r:
+            done = run(ctsc, path, program(call, inputs, options, vary, r))
+        if done.returncode and r:  # a call that wants its own strides
+            done = run(ctsc, path, program(call, inputs, options, vary))
     if done.returncode:
         return done.stderr.strip().replace("\n", "\n    ")
     first, second = (float(n) for n in done.stdout.lstrip("(").split(",")[:2])
@@ -186,6 +215,7 @@ def main():
     parser.add_argument("--only", metavar="GLOB", default="*", help="rows whose call, or group, matches")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", metavar="DIR", help="leave the programs here")
+    parser.add_argument("--vary", type=int, metavar="SEED", help="other numbers, sizes and strides")
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
     chosen = [r for r in rows() if fnmatch.fnmatch(r[1], args.only) or fnmatch.fnmatch(r[0], args.only)]
@@ -193,7 +223,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         folder = args.keep or temporary
         os.makedirs(folder, exist_ok=True)
-        work = [pool.submit(check, args.ctsc, folder, i, row) for i, row in enumerate(chosen)]
+        work = [pool.submit(check, args.ctsc, folder, i, row, args.vary) for i, row in enumerate(chosen)]
         for row, future in zip(chosen, work):
             wrong = future.result()
             passed += wrong is None
