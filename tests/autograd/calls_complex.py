@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of the linear algebra of complex matrices (gradcheck.py): the rows of real ones, and of what has a phase that is arbitrary what does
-not depend on it."""
+"""Derivatives of what takes complex tensors (gradcheck.py): linear algebra, the rows of real matrices, and of what has a phase that is arbitrary what
+does not depend on it; products; convolutions."""
 import calls_products
 
 NEAR_EYE = calls_products.NEAR_EYE
@@ -47,4 +47,9 @@ CALLS += [
     ("torch.addbmm(a, b, c, beta=1.0j, alpha=2.0 - 1.0j)", "2,3c 2,2,2c 2,2,3c"),
     ("torch.addmv(a, b, c, beta=1.0 + 2.0j, alpha=2.0 - 1.0j)", "2c 2,3c 3c"),
     ("torch.addr(a, b, c, beta=1.0 + 2.0j, alpha=2.0 - 1.0j)", "2,3c 2c 3c"),
+    ("torch.nn.functional.conv1d(a, b, c, padding=1)", "2,2,5c 3,2,2c 3c"),
+    ("torch.nn.functional.conv2d(a, b, None, 2, groups=2)", "2,4,4c 2,1,2,2c"),
+    ("torch.nn.functional.conv_transpose2d(a, b, c, stride=2)", "1,2,2,2c 2,3,2,2c 3c"),
+    ("torch.nn.functional.unfold(a, [2, 2], padding=1, stride=2)", "1,2,3,4c"),
+    ("torch.nn.functional.fold(a, [3, 4], [2, 2])", "2,8,6c"),
 ]

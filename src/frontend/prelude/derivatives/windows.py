@@ -45,7 +45,16 @@ def _conv(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[in
     padding = __torch__.operators.layers._filled(padding, n)
     dilation = __torch__.operators.layers._filled(dilation, n)
     output_padding = __torch__.operators.layers._filled(output_padding, n)
-    y = torch.convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    if torch.is_complex(x):
+        # three convolutions of real numbers, as the operator itself does it
+        real = torch.convolution(torch.real(x), torch.real(weight), None, stride, padding, dilation, transposed, output_padding, groups)
+        imag = torch.convolution(torch.imag(x), torch.imag(weight), None, stride, padding, dilation, transposed, output_padding, groups)
+        both = torch.convolution(torch.real(x) + torch.imag(x), torch.real(weight) + torch.imag(weight), None, stride, padding, dilation, transposed, output_padding, groups)
+        y = torch.complex(real - imag, both - real - imag)
+        if bias is not None:
+            y = y + torch.reshape(bias, [-1] + [1] * (weight.dim() - 2))
+    else:
+        y = torch.convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     if single:
         y = torch.squeeze(y, 0)
     return y

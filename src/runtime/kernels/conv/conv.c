@@ -175,8 +175,7 @@ static ctsc_status conv_check_dtypes(op_ctx *cx, const conv_call *c) {
     if (in != w)
         return diag_fail(cx->diag, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[in].ir_name, dtype_table[w].ir_name);
-    return gemm_supports(in) && !dtype_is_complex(in) ? CTSC_OK
-                                                      : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
+    return gemm_supports(in) ? CTSC_OK : op_refuse_dtype(cx, "slow_conv2d_cpu", in);
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -451,6 +450,66 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
     return CTSC_OK;
 }
 
+/* ---- complex numbers ------------------------------------------------------------------------- */
+
+static ctsc_status conv_op(op_ctx *cx, const char *key, tensor *a, tensor *b, tensor **out) {
+    value args[] = {{.tag = V_TENSOR, .u.tensor = a},
+                    {.tag = V_TENSOR, .u.tensor = b},
+                    value_int(1)},
+          result = value_none();
+    TRY(op_call(cx, key, op_find(key)->schema->nargs, args, &result));
+    *out = result.u.tensor;
+    return CTSC_OK;
+}
+
+/* What one of the three convolutions of complex_convolution takes of t: its real part, its
+ * imaginary part, or the sum of both. */
+static ctsc_status conv_part(op_ctx *cx, tensor *t, int which, tensor **out) {
+    tensor *re = NULL, *im = NULL;
+    if (!t) return *out = NULL, CTSC_OK;
+    if (which < 2) return conv_op(cx, which ? "aten::imag" : "aten::real", t, NULL, out);
+    ctsc_status st = conv_op(cx, "aten::real", t, NULL, &re);
+    if (st == CTSC_OK) st = conv_op(cx, "aten::imag", t, NULL, &im);
+    if (st == CTSC_OK) st = conv_op(cx, "aten::add.Tensor", re, im, out);
+    tensor_unref(re);
+    tensor_unref(im);
+    return st;
+}
+
+static ctsc_status conv_of_parts(op_ctx *cx, const conv_call *c, const conv_shape *s, int which,
+                                 int ndim, const int64_t *sizes, tensor **out) {
+    conv_call part = *c;
+    part.input = part.weight = part.bias = NULL;
+    part.epilogue = NULL;
+    ctsc_status st = conv_part(cx, c->input, which, &part.input);
+    if (st == CTSC_OK) st = conv_part(cx, c->weight, which, &part.weight);
+    if (st == CTSC_OK && which != 1) st = conv_part(cx, c->bias, which, &part.bias);
+    if (st == CTSC_OK) st = conv_compute_tensors(cx->diag, &part, s, ndim, sizes, out);
+    tensor_unref(part.input);
+    tensor_unref(part.weight);
+    tensor_unref(part.bias);
+    return st;
+}
+
+/* As PyTorch does it: with a, b and c of the real parts, the imaginary parts and their sums,
+ * a - b + i (c - a - b); the bias goes with a and c. */
+static ctsc_status conv_complex(op_ctx *cx, const conv_call *c, const conv_shape *s, int ndim,
+                                const int64_t *sizes, tensor **out) {
+    tensor *of[3] = {NULL}, *re = NULL, *rest = NULL, *im = NULL;
+    ctsc_status st = CTSC_OK;
+    for (int i = 0; i < 3 && st == CTSC_OK; i++)
+        st = conv_of_parts(cx, c, s, i, ndim, sizes, &of[i]);
+    if (st == CTSC_OK) st = conv_op(cx, "aten::sub.Tensor", of[0], of[1], &re);
+    if (st == CTSC_OK) st = conv_op(cx, "aten::sub.Tensor", of[2], of[0], &rest);
+    if (st == CTSC_OK) st = conv_op(cx, "aten::sub.Tensor", rest, of[1], &im);
+    if (st == CTSC_OK) st = conv_op(cx, "aten::complex", re, im, out);
+    for (int i = 0; i < 3; i++) tensor_unref(of[i]);
+    tensor_unref(re);
+    tensor_unref(rest);
+    tensor_unref(im);
+    return st;
+}
+
 /* Input has a batch dim. */
 static ctsc_status conv_run_batched(op_ctx *cx, const conv_call *c, tensor **out) {
     diag *d = cx->diag;
@@ -474,7 +533,9 @@ static ctsc_status conv_run_batched(op_ctx *cx, const conv_call *c, tensor **out
     TRY(conv_check_dtypes(cx, c));
     int64_t sizes[CONV_DIMS + 2] = {s.batch, s.out_channels};
     for (int i = 0; i < l.n; i++) sizes[2 + i] = s.out[CONV_DIMS - l.n + i];
-    return conv_compute_tensors(d, c, &s, l.n + 2, sizes, out);
+    return dtype_is_complex((dtype)c->input->dtype)
+               ? conv_complex(cx, c, &s, l.n + 2, sizes, out)
+               : conv_compute_tensors(d, c, &s, l.n + 2, sizes, out);
 }
 
 static ctsc_status conv_run(op_ctx *cx, const conv_call *call, tensor **out) {

@@ -59,6 +59,7 @@ typedef struct fold_job {
     char *y;
     size_t item;
     dtype dt;
+    int parts; /* col2im: numbers of type dt in an element, two in a complex one */
 } fold_job;
 
 /* n elements, each a stride after the other. */
@@ -108,19 +109,21 @@ static void fold_col2im_range(void *ctx, int64_t begin, int64_t end) {
     const fold_job *j = ctx;
     const fold_shape *f = j->f;
     int64_t blocks = f->blocks[0] * f->blocks[1], kernel = f->kernel[0] * f->kernel[1];
+    int64_t parts = j->parts;
     NN_WIDE(j->dt, {
         for (int64_t plane = begin; plane < end; plane++) {
-            const T *x = (const T *)(const void *)j->x + plane * kernel * blocks;
-            T *y = (T *)(void *)j->y + plane * f->size[0] * f->size[1];
-            memset(y, 0, sizeof *y * (size_t)(f->size[0] * f->size[1]));
+            const T *x = (const T *)(const void *)j->x + plane * kernel * blocks * parts;
+            T *y = (T *)(void *)j->y + plane * f->size[0] * f->size[1] * parts;
+            memset(y, 0, sizeof *y * (size_t)(f->size[0] * f->size[1] * parts));
             for (int64_t k = 0; k < kernel; k++)
                 for (int64_t a = 0; a < f->blocks[0]; a++) {
                     int64_t h = a * f->stride[0] - f->pad[0] + k / f->kernel[1] * f->dilation[0];
                     int64_t w = k % f->kernel[1] * f->dilation[1] - f->pad[1];
-                    const T *row = x + (k * f->blocks[0] + a) * f->blocks[1];
+                    const T *row = x + (k * f->blocks[0] + a) * f->blocks[1] * parts;
                     if (h < 0 || h >= f->size[0]) continue;
                     for (int64_t b = 0; b < f->blocks[1]; b++, w += f->stride[1])
-                        if (w >= 0 && w < f->size[1]) y[h * f->size[1] + w] += row[b];
+                        for (int64_t c = 0; c < parts && w >= 0 && w < f->size[1]; c++)
+                            y[(h * f->size[1] + w) * parts + c] += row[b * parts + c];
                 }
         }
     });
@@ -229,13 +232,21 @@ ctsc_status op_col2im(op_ctx *cx, const value *args, value *results) {
     f.batch = f.batched ? input->sizes[0] : 1;
     f.channels = input->sizes[f.batched] / (f.kernel[0] * f.kernel[1]);
     int64_t sizes[4] = {f.batch, f.channels, f.size[0], f.size[1]};
-    TRY(nn_input(cx, "col2im_out_cpu", input, &x));
+    bool is_complex = dtype_is_complex((dtype)input->dtype);
+    TRY(is_complex ? tensor_contiguous(cx->diag, input, &x)
+                   : nn_input(cx, "col2im_out_cpu", input, &x));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, f.batched ? 4 : 3, f.batched ? sizes : sizes + 1,
                        &y));
-    fold_job j = {.f = &f, .x = tensor_data(x), .y = tensor_data(y), .dt = (dtype)x->dtype};
+    fold_job j = {.f = &f,
+                  .x = tensor_data(x),
+                  .y = tensor_data(y),
+                  .dt = dtype_part((dtype)x->dtype),
+                  .parts = 1 + is_complex};
     int64_t work = input->sizes[f.batched + 1] * f.kernel[0] * f.kernel[1];
     if (y->numel) TRY_OUT(op_for(cx, f.batch * f.channels, nn_grain(work), fold_col2im_range, &j));
-    st = nn_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
+    st = is_complex ? op_finish(cx, args, y, results)
+                    : nn_finish(cx, args, y, (dtype)input->dtype, results);
+    y = NULL;
 out:
     tensor_unref(y);
     tensor_unref(x);

@@ -30,7 +30,8 @@ typedef struct slot {
 
 enum { SLOTS_MAX = 64, SLOTS_ALIGN = 64, SLOTS_OWN = -1 };
 
-/* (POOL_SCRATCH may be 0: nothing is less.) Of `bytes` each, for a call of `chunks`: in `small`, aligned, of `room` bytes, if they fit there.
+/* (POOL_SCRATCH may be 0: nothing is less.) Of `bytes` each, for a call of `chunks`: in `small`,
+ * aligned, of `room` bytes, if they fit there.
  * False without memory. */
 static inline bool slots_begin_in(slots *s, size_t bytes, int64_t chunks, void *small,
                                   size_t room) {
