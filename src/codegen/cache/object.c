@@ -15,21 +15,17 @@
 
 #include "base/mem.h"
 
+#include <dlfcn.h>
 #include <elf.h>
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
 /* ---- what kernels may call ------------------------------------------------------------------- */
 
-typedef struct object_symbol {
-    const char *name;
-    void *address;
-} object_symbol;
-
-#define KERNEL_SYMBOL(name) {#name, (void *)name},
-static const object_symbol object_symbols[] = {
+/* Looked up when a kernel calls one: tables of addresses would cost the library 5 kB. */
+#define KERNEL_SYMBOL(name) #name,
+static const char object_symbols[][12] = {
 #include "codegen/llvm/kernel_symbols.def"
 };
 #undef KERNEL_SYMBOL
@@ -112,19 +108,17 @@ static bool object_place(object_file *f) {
 /* ---- references ------------------------------------------------------------------------------ */
 
 /* The jump to a function of the process: jmp *0(%rip), and the address. SIZE_MAX: it is none that
- * kernels may call. Jumps were counted before there was memory for them. */
+ * kernels may call. */
 static size_t object_jump(object_file *f, const char *name) {
     static const unsigned char code[] = {0xff, 0x25, 0, 0, 0, 0};
-    for (size_t i = 0; i < OBJECT_SYMBOLS; i++) {
-        if (strcmp(object_symbols[i].name, name) != 0) continue;
-        size_t at = f->jumps + i * OBJECT_JUMP;
-        if (f->memory) {
-            memcpy(f->memory + at, code, sizeof code);
-            memcpy(f->memory + at + sizeof code, &object_symbols[i].address, sizeof(void *));
-        }
-        return at;
-    }
-    return SIZE_MAX;
+    size_t i = 0;
+    while (i < OBJECT_SYMBOLS && strcmp(object_symbols[i], name) != 0) i++;
+    void *address = i < OBJECT_SYMBOLS ? dlsym(RTLD_DEFAULT, name) : NULL;
+    if (!address) return SIZE_MAX;
+    size_t at = f->jumps + i * OBJECT_JUMP;
+    memcpy(f->memory + at, code, sizeof code);
+    memcpy(f->memory + at + sizeof code, &address, sizeof address);
+    return at;
 }
 
 static const Elf64_Sym *object_symbol_at(const object_file *f, size_t i) {
