@@ -21,7 +21,8 @@ enum {
 
 /* Products (gemm.c). */
 enum {
-    GEMM_TINY = 512,      /* [gemm] multiplications below which BLAS is not worth its call */
+    GEMM_TINY = 1024,     /* [gemm] multiplications below which BLAS is not worth its call */
+    GEMM_TINY_SUMS = 8,   /* [gemm] of a row that are added up side by side */
     GEMM_CHUNK = 1 << 20, /* [gemm] multiplications worth a thread of their own */
     GEMM_LOAD = 4,        /* [gemm] of them in the time that an element of B takes from memory */
     /* [gemm] of a chunk, so that packing the other operand again is paid for */

@@ -8,17 +8,30 @@
  *     BLAS(x)     BLAS's function x of the type
  */
 
+/* Sums of a row side by side: one alone waits for each of its additions. */
+static inline __attribute__((always_inline)) void NAME(tiny_sums)(const gemm_job *g, const T *row,
+                                                                  const T *b, T *out, const int n) {
+    T sum[GEMM_TINY_SUMS] = {0}, alpha = (T)g->alpha.f, beta = (T)g->beta.f;
+    int64_t step = g->b.rs, apart = g->b.cs;
+    for (int64_t x = 0; x < g->k; x++, b += step) {
+        T v = row[x * g->a.cs];
+#pragma GCC unroll 8
+        for (int j = 0; j < n; j++) sum[j] += v * b[j * apart];
+    }
+    for (int j = 0; j < n; j++)
+        out[j] = beta == 0 ? alpha * sum[j] : beta * out[j] + alpha * sum[j];
+}
+
 static void NAME(gemm_tiny)(const gemm_job *g) {
-    T alpha = (T)g->alpha.f, beta = (T)g->beta.f;
     for (int64_t i = 0; i < g->m; i++) {
-        const T *row = (const T *)g->a.p + i * g->a.rs;
+        const T *row = (const T *)g->a.p + i * g->a.rs, *b = g->b.p;
         T *out = (T *)g->c + i * g->ldc;
-        for (int64_t j = 0; j < g->n; j++) {
-            const T *col = (const T *)g->b.p + j * g->b.cs;
-            T sum = 0;
-            for (int64_t x = 0; x < g->k; x++) sum += row[x * g->a.cs] * col[x * g->b.rs];
-            out[j] = beta == 0 ? alpha * sum : beta * out[j] + alpha * sum;
-        }
+        int64_t j = 0;
+        for (; j + GEMM_TINY_SUMS <= g->n; j += GEMM_TINY_SUMS)
+            NAME(tiny_sums)(g, row, b + j * g->b.cs, out + j, GEMM_TINY_SUMS);
+        for (; j + GEMM_TINY_SUMS / 2 <= g->n; j += GEMM_TINY_SUMS / 2)
+            NAME(tiny_sums)(g, row, b + j * g->b.cs, out + j, GEMM_TINY_SUMS / 2);
+        for (; j < g->n; j++) NAME(tiny_sums)(g, row, b + j * g->b.cs, out + j, 1);
     }
 }
 
