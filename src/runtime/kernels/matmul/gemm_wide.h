@@ -29,8 +29,6 @@ static void NAME(gemm_tiny)(const gemm_job *g) {
         int64_t j = 0;
         for (; j + GEMM_TINY_SUMS <= g->n; j += GEMM_TINY_SUMS)
             NAME(tiny_sums)(g, row, b + j * g->b.cs, out + j, GEMM_TINY_SUMS);
-        for (; j + GEMM_TINY_SUMS / 2 <= g->n; j += GEMM_TINY_SUMS / 2)
-            NAME(tiny_sums)(g, row, b + j * g->b.cs, out + j, GEMM_TINY_SUMS / 2);
         for (; j < g->n; j++) NAME(tiny_sums)(g, row, b + j * g->b.cs, out + j, 1);
     }
 }
