@@ -30,6 +30,11 @@ static const char net[] =
     "        return (torch.sigmoid(x * self.fc.bias) * y).exp().sum() + F.dropout(x, 0.5, "
     "True).pow(3).sum()\n"
     "    @torch.jit.export\n"
+    "    def writes(self, x):\n"
+    "        y = torch.exp(x * self.fc.bias) * (1 + self.calls.sum())\n"
+    "        self.calls.add_(1)\n"
+    "        return (y * torch.sin(x)).sum()\n"
+    "    @torch.jit.export\n"
     "    def branch(self, x):\n"
     "        if float(x.sum()) > 0.:\n"
     "            return x * self.fc.bias\n"
@@ -339,6 +344,53 @@ static ctsc_status cycle_within(void *ctx) {
     return st;
 }
 
+/* Gradients of gradients of a call that writes what it has read: it is repeated on what was there
+ * before. Below 0 in *sum: level 0; it gets the sum of the results, at least 0. */
+static ctsc_status cycle_writes(void *ctx) {
+    static const int64_t sizes[] = {2, 3};
+    double *sum = ctx;
+    ctsc_error *e = ctsc_error_new();
+    ctsc_scope *s = ctsc_scope_new();
+    ctsc_module *m = NULL;
+    ctsc_value *x = NULL;
+    ctsc_compile_options o = {.size = sizeof o, .seed = 3};
+    ctsc_status st = e && s ? CTSC_OK : CTSC_LIMIT;
+    if (st == CTSC_OK) st = ctsc_module_compile_text("net.py", net, sizeof net - 1, &o, &m, e);
+    if (st == CTSC_OK) st = ctsc_module_set_opt(m, *sum < 0 ? 0 : 3, e);
+    if (st == CTSC_OK) st = ctsc_module_set_gradients(m, true, e);
+    if (st == CTSC_OK) st = ctsc_tensor_new(CTSC_FLOAT32, 2, sizes, &x, e);
+    for (int k = 0; st == CTSC_OK && k < 6; k++) ((float *)ctsc_tensor_data(x))[k] = sinf((float)k);
+    if (st == CTSC_OK) st = ctsc_value_set_requires_grad(x, true, e);
+    if (st == CTSC_OK) ctsc_scope_set_gradients(s, true);
+    double total = 0;
+    for (int i = 0; st == CTSC_OK && i < 3; i++) {
+        ctsc_value *first = NULL, *second = NULL, *y = ctsc_run(s, m, "writes", 1, &x), *q = NULL;
+        if (!y) st = ctsc_error_status(ctsc_scope_error(s));
+        if (y) st = ctsc_grad(1, &y, NULL, 1, &x, CTSC_CREATE_GRAPH, NULL, &first, e);
+        if (st == CTSC_OK && !(q = ctsc_sum(s, ctsc_mul(s, first, first))))
+            st = ctsc_error_status(ctsc_scope_error(s));
+        if (q) st = ctsc_grad(1, &q, NULL, 1, &x, 0, NULL, &second, e);
+        for (int k = 0; st == CTSC_OK && k < 6; k++)
+            total += (double)((float *)ctsc_tensor_data(second))[k];
+        ctsc_value_free(first);
+        ctsc_value_free(second);
+    }
+    if (st == CTSC_OK) *sum = fabs(total);
+    ctsc_value_free(x);
+    ctsc_scope_free(s);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return st;
+}
+
+static void test_writes(void **state) {
+    (void)state;
+    double want = -1, got = 0;
+    assert_int_equal(cycle_writes(&want), CTSC_OK);
+    assert_int_equal(cycle_writes(&got), CTSC_OK);
+    assert_true(fabs(got - want) < 1e-4 * fabs(want));
+}
+
 static void test_no_memory(void **state) {
     (void)state;
     static counting c;
@@ -346,6 +398,8 @@ static void test_no_memory(void **state) {
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     support_fail_allocations(&c, "captured passes", 300, cycle, NULL, "");
     support_fail_allocations(&c, "captured programs", 150, cycle_within, NULL, "");
+    double sum = 0;
+    support_fail_allocations(&c, "repeated calls", 150, cycle_writes, &sum, "");
     ctsc_set_compiling(CTSC_COMPILE_BACKGROUND);
 }
 
@@ -354,6 +408,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_training),
         cmocka_unit_test(test_second_order), cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_others),       cmocka_unit_test(test_random)};
+        cmocka_unit_test(test_others),       cmocka_unit_test(test_random),
+        cmocka_unit_test(test_writes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
