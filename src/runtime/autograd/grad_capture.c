@@ -7,7 +7,7 @@
 
 #include "passes/peephole/value_analysis.h"
 
-enum { CAPTURE_MAX_NODES = 20000, CAPTURE_MAX_DEPTH = 32 };
+enum { CAPTURE_MAX_NODES = 20000, CAPTURE_MAX_DEPTH = 32, CAPTURE_SWEEP = 64 };
 
 _Thread_local capture *capture_current;
 
@@ -21,6 +21,26 @@ static void capture_learn(capture *c, tensor *t, ir_value *v) {
     bool held = vec_push(&c->held, t);
     if (held) tensor_ref(t);
     if (!held || !ptrmap_put(&c->values, t, v)) capture_fail(c, "out of memory");
+}
+
+/* What the program has let go it asks for no more: held to the end, all that a call ever computed
+ * would be in memory at once. */
+static void capture_sweep(capture *c) {
+    ptrmap left = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < c->held.len; i++) {
+        tensor *t = c->held.data[i];
+        if (atomic_load_explicit(&t->refs, memory_order_acquire) == 1) {
+            tensor_unref(t);
+            continue;
+        }
+        c->held.data[n++] = t;
+        if (!ptrmap_put(&left, t, ptrmap_get(&c->values, t))) capture_fail(c, "out of memory");
+    }
+    c->held.len = n;
+    ptrmap_free(&c->values);
+    c->values = left;
+    c->sweep = n + (n / 4 > CAPTURE_SWEEP ? n / 4 : CAPTURE_SWEEP);
 }
 
 /* What t is in all calls that the graph stands for. Strides are left out: those of a result follow
@@ -47,7 +67,7 @@ static void capture_learn_external(capture *c, tensor *t) {
 }
 
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs) {
-    *c = (capture){.g = graph_new()};
+    *c = (capture){.g = graph_new(), .sweep = CAPTURE_SWEEP};
     if (!c->g) return false;
     for (int i = 0; i < ninputs; i++) capture_learn_outside(c, inputs[i]);
     return true;
@@ -247,6 +267,8 @@ static void capture_results(capture *c, node *n, int returns, const value *resul
 
 void capture_call(capture *c, const op *o, int nargs, const value *args, int returns,
                   const value *results) {
+    if (c->why) return;
+    if (c->held.len >= c->sweep) capture_sweep(c);
     if (c->why) return;
     const char *why = capture_objection(o, nargs, args, returns, results);
     if (why) return capture_fail(c, why);

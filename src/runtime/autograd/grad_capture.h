@@ -31,6 +31,7 @@ typedef struct capture {
     graph *g;
     ptrmap values;           /* tensor -> its ir_value */
     VEC(tensor *) held;      /* whatever has an entry, so that no other tensor gets its address */
+    size_t sweep;            /* so many held: those that nobody else has are let go */
     VEC(tensor *) externals; /* of parameters behind those that were declared */
     VEC(uint32_t) versions;  /* of their storages, when they were met */
     const char *why;         /* recording has failed; NULL: not yet */
