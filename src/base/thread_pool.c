@@ -26,6 +26,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/mman.h>
 
 enum {
     POOL_CHUNKS = 64,
@@ -36,9 +37,9 @@ enum {
     /* that somebody with nothing to do looks for work before he sleeps: longer than what one thread
      * does between the kernels of a program, as to be woken takes some ten microseconds */
     POOL_SPIN_NS = 150000,
-    POOL_PAUSES = 32, /* between looks at the clock */
-    POOL_BACKLOG = 2, /* tasks per thread that wait to be begun: more would only hold memory */
-    POOL_STACK = (8 << 20) + POOL_SCRATCH, /* tasks run and compile programs */
+    POOL_PAUSES = 32,     /* between looks at the clock */
+    POOL_BACKLOG = 2,     /* tasks per thread that wait to be begun: more would only hold memory */
+    POOL_STACK = 8 << 20, /* tasks run and compile programs */
     POOL_HOMES = 64,
 };
 
@@ -233,10 +234,16 @@ static void pool_idle(unsigned seen) {
     pthread_mutex_unlock(&pool_lock);
 }
 
+/* Never freed, as the thread's stack: workers are never stopped. */
+static char *pool_scratch_new(void) {
+    if (!POOL_SCRATCH) return NULL;
+    void *p = mmap(NULL, POOL_SCRATCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 static void *pool_worker(void *number) {
-    _Alignas(64) char scratch[POOL_SCRATCH ? POOL_SCRATCH : 1];
     pool_number = (int)(intptr_t)number;
-    if (POOL_SCRATCH) pool_spare = scratch;
+    pool_spare = pool_scratch_new();
     for (;;) {
         unsigned seen = atomic_load_explicit(&pool_opened, memory_order_acquire);
         if (!pool_help_any() && !pool_run_any(NULL)) pool_idle(seen);

@@ -2,6 +2,7 @@
 /*
  * test_base.c - memory, pages, arenas, vectors, strings, maps, diagnostics and the thread pool.
  */
+#include "base/clock.h"
 #include "base/diag.h"
 #include "base/limits.h"
 #include "base/map.h"
@@ -396,8 +397,42 @@ static void test_pool(void **state) {
                 assert_int_equal(borders, more_borders);
             }
     }
+    int pieces;
+    int64_t borders;
+    pool_check(100, 5000, 1, &pieces, &borders); /* more threads than homes */
     pool_set_threads(0);
     assert_true(pool_threads() >= 1);
+}
+
+enum { HALVES = 64 };
+typedef struct halves_record {
+    pthread_t by[HALVES];
+    atomic_int begun; /* first chunks of the two halves */
+} halves_record;
+
+static void halves_mark(void *ctx, int64_t begin, int64_t end) {
+    halves_record *r = ctx;
+    for (int64_t i = begin; i < end; i++) r->by[i] = pthread_self();
+    if (begin % (HALVES / 2)) return;
+    atomic_fetch_add(&r->begun, 1);
+    uint64_t late = clock_now() + 20000000000u;
+    while (atomic_load(&r->begun) < 2 && clock_now() < late) {
+    }
+}
+
+/* Two threads that are both there each begin with a half of their own, the same in each call. */
+static void test_halves(void **state) {
+    (void)state;
+    static halves_record r;
+    pool_set_threads(2);
+    for (int again = 0; again < 100; again++) {
+        atomic_store(&r.begun, 0);
+        pool_for(HALVES, 1, halves_mark, &r);
+        assert_int_equal(r.begun, 2);
+        assert_true(pthread_equal(r.by[0], pthread_self()));
+        assert_false(pthread_equal(r.by[HALVES / 2], pthread_self()));
+    }
+    pool_set_threads(0);
 }
 
 typedef struct steps_record {
@@ -465,10 +500,12 @@ static void test_slots(void **state) {
     static slots_record r;
     _Alignas(SLOTS_ALIGN) char small[4 * SLOTS_ALIGN];
     for (int threads = 1; threads <= 4; threads++)
-        for (int room = 0; room < 2; room++) {
+        for (int how = 0; how < 3; how++) { /* in `small`, or not, or more than threads have */
+            bool room = how == 0;
+            size_t each = how == 2 ? POOL_SCRATCH + 8 : 8;
             memset(&r, 0, sizeof r);
             pool_set_threads(threads);
-            assert_true(slots_begin_in(&r.slots, 8, 5000, small, room ? sizeof small : 0));
+            assert_true(slots_begin_in(&r.slots, each, 5000, small, room ? sizeof small : 0));
             assert_int_equal(r.slots.memory == small, room);
             pool_set_threads(4);
             pool_for(5000, 1, slots_mark, &r);
@@ -577,23 +614,16 @@ static void test_sorted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mem),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_page_pool),
-        cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_arena_failures),
-        cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_strbuf),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_render),
-        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_diag_failures),
-        cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_pool_steps),
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_pool_shared),
-        cmocka_unit_test(test_sorted),
+        /* while there is one worker only: others would come in its place */
+        cmocka_unit_test(test_halves),        cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_pages),         cmocka_unit_test(test_page_pool),
+        cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_failures),
+        cmocka_unit_test(test_containers),    cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_pool_shared),   cmocka_unit_test(test_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@
 
 enum { ROWS_D, ROWS_H, ROWS_W };
 enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a strip's input */
+enum { ROWS_HOMES = 8 }; /* threads whose work is looked at: others have as much */
 
 /* Which tap a stretch is of; x is -1 if it is all of a row of them. */
 typedef struct rows_tap { int64_t z, y, x; } rows_tap;
@@ -152,39 +153,67 @@ static double rows_tiles_of(const rows_job *j) {
            (double)conv_parts(s->out[ROWS_W], j->w->mr);
 }
 
+/* Where part i of so many of n begins: parts differ by one at most. */
+static int64_t rows_part(int64_t n, int64_t i, int64_t parts) {
+    return n / parts * i + n % parts * i / parts;
+}
+
+/* Panels that a thread has to do, of the thread with most of them: of `units` strips times so many
+ * shares the threads get equal numbers, one share behind the other. */
+static int64_t rows_panels(const rows_job *j, int64_t units, int64_t shares) {
+    int64_t threads = pool_threads(), items = units * shares, most = 0, before = 0;
+    int64_t homes = threads < ROWS_HOMES ? threads : ROWS_HOMES;
+    for (int64_t i = 1; i <= homes; i++) {
+        int64_t end = rows_part(items, i, threads), share = end / units,
+                first = rows_part(j->w->panels, share, shares),
+                panels = units * first +
+                         end % units * (rows_part(j->w->panels, share + 1, shares) - first);
+        if (panels - before > most) most = panels - before;
+        before = panels;
+    }
+    return most;
+}
+
 /* What the thread with most to do has to do, in tiles, where strips have at most this size and the
  * panels are divided into so many shares. A strip that is copied is copied for each share. */
 static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_t shares) {
-    const conv_shape *s = &j->s;
-    int64_t units = rows_units(j, rows, columns), threads = pool_threads(), most = j->w->panels;
+    int64_t units = rows_units(j, rows, columns);
     double tiles = rows_tiles_of(j) / (double)units,
-           extra = j->copied ? CONV_ROWS_COPY / (double)s->kernel_size : 0,
-           panels = shares > threads ? (double)most / (double)shares
-                                     : (double)conv_parts(most, shares);
-    return (double)conv_parts(units * shares, threads) *
-           (tiles * (panels + extra) + CONV_ROWS_ITEM);
+           items = (double)conv_parts(units * shares, pool_threads()),
+           extra = j->copied ? CONV_ROWS_COPY / (double)j->s.kernel_size : 0;
+    return tiles * ((double)rows_panels(j, units, shares) + items * extra) + items * CONV_ROWS_ITEM;
 }
 
-/* Strips as they suit the caches, and smaller ones as they suit the threads. */
-static void rows_cut(rows_job *j) {
-    const conv_shape *s = &j->s;
-    rows_strips(j);
-    int64_t rows = j->rows, columns = j->columns, threads = pool_threads(), most = j->w->panels;
-    double least = rows_work(j, rows, columns, j->shares = 1),
-           enough = CONV_ROWS_EVEN * rows_tiles_of(j) * (double)most / (double)threads;
-    for (int64_t part = 1; part <= threads && least > enough; part++) {
+/* Strips of this size or smaller ones, and up to so many shares, until the threads have `enough` to
+ * do. *least: what the one with most to do has to do. */
+static void rows_spread(rows_job *j, int64_t rows, int64_t columns, int64_t most, double enough,
+                        double *least) {
+    for (int64_t part = 1; part <= pool_threads() && *least > enough; part++) {
         int64_t r = rows > 1 ? conv_parts(rows, part) : 1,
                 c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->w->mr) * j->w->mr;
         if (part > 1 && r * c < CONV_ROWS_FEWEST) break;
         c = conv_min(c, columns);
-        for (int64_t shares = 1; shares <= conv_min(most, CONV_ROWS_SHARES) && least > enough;
-             shares++) {
+        for (int64_t shares = 1; shares <= most && *least > enough; shares++) {
             double work = rows_work(j, r, c, shares);
-            if (work >= least) continue;
-            least = work;
+            if (work >= *least) continue;
+            *least = work;
             j->rows = r, j->columns = c, j->shares = shares;
         }
     }
+}
+
+/* Strips as they suit the caches, and smaller ones as they suit the threads. Where the weights stay
+ * in a core's second cache, rather parts of the image than shares of the panels: a thread has those
+ * pixels there that it has made. */
+static void rows_cut(rows_job *j) {
+    const conv_shape *s = &j->s;
+    rows_strips(j);
+    int64_t rows = j->rows, columns = j->columns, panels = j->w->panels;
+    double least = rows_work(j, rows, columns, j->shares = 1),
+           enough = CONV_ROWS_EVEN * rows_tiles_of(j) * (double)panels / (double)pool_threads();
+    if (j->w->sets * panels * j->w->steps * j->w->nr <= CONV_ROWS_WEIGHTS)
+        rows_spread(j, rows, columns, 1, enough, &least);
+    rows_spread(j, rows, columns, conv_min(panels, CONV_ROWS_SHARES), enough, &least);
     j->strips = conv_parts(s->out[ROWS_H], j->rows);
     j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     j->units = rows_units(j, j->rows, j->columns);
@@ -268,11 +297,6 @@ typedef struct rows_strip {
     gemm_stretch *used;                 /* room for those of a tile */
     int64_t tiles, longer, least; /* of a row: so many, the last of them of one more than `least` */
 } rows_strip;
-
-/* Where part i of so many of n begins: parts differ by one at most. */
-static int64_t rows_part(int64_t n, int64_t i, int64_t parts) {
-    return n / parts * i + n % parts * i / parts;
-}
 
 /* Threads take neighbouring items: parts of the image, where the panels are not shared, or shares
  * of them. */

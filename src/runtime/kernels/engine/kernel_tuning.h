@@ -143,7 +143,8 @@ enum {
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
     CONV_ROWS_STEPS = 1024,
-    CONV_ROWS_SHARES = 16, /* [nets] parts of the panels to think of */
+    CONV_ROWS_WEIGHTS = 1 << 17, /* [nets] that stay in the second cache beside pixels */
+    CONV_ROWS_SHARES = 16,       /* [nets] parts of the panels to think of */
     CONV_ROWS_FEWEST = 20, /* [nets] positions of a strip that is made smaller for another thread */
     /* [nets] between rows; beyond, a strip is one row of results: what lies between its
      * taps is not copied */
@@ -156,7 +157,7 @@ enum {
 #define CONV_ROWS_COPY 0.2
 /* [nets] in that of a whole tile: to begin with another strip; */
 #define CONV_ROWS_ITEM 0.1
-#define CONV_ROWS_EVEN 1.05 /* [nets] work that is shared as evenly as this is shared well */
+#define CONV_ROWS_EVEN 1.06 /* [nets] work that is shared as evenly as this is shared well */
 
 /* Winograd's way (conv_winograd.c). */
 enum {
