@@ -327,6 +327,7 @@ static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *s
 enum {
     COPY_TILE_BYTES = 8192,
     COPY_TILE_MIN = 32,
+    COPY_TILE_MIN_WORDS = 8, /* the same where transpose.h does it */
     COPY_TILE_NARROW = 2,
     COPY_TILE_NARROW_ROWS = 1024,
     COPY_TILE_COLS = 1024, /* of a piece at least, and fewer than twice as many */
@@ -444,15 +445,15 @@ static bool copy_try_tiles(tensor *dst, const tensor *src, bool *whole) {
     if (n < 2) return false;
     int64_t rows = c.rows = c.sizes[n - 2], cols = c.cols = c.sizes[n - 1];
     int64_t narrow = rows < cols ? rows : cols, wide = rows < cols ? cols : rows;
-    if (narrow < COPY_TILE_NARROW || wide < COPY_TILE_MIN || c.strides[n - 2] != 1 ||
-        c.strides[n - 1] == 1)
+    int64_t least = c.item == 4 && transpose_usable() ? COPY_TILE_MIN_WORDS : COPY_TILE_MIN;
+    if (narrow < COPY_TILE_NARROW || wide < least || c.strides[n - 2] != 1 || c.strides[n - 1] == 1)
         return false;
     c.src_col = c.strides[n - 1] * c.item;
     c.nbatches = n - 2;
     copy_tile_sizes(&c);
+    int64_t work = cols / c.col_pieces * (rows < c.height ? rows : c.height);
     *whole = pool_for_limited(dst->numel / (rows * cols) * c.row_tiles * c.col_pieces,
-                              COPY_TILE_WORK / (cols / c.col_pieces * c.height) + 1, copy_tiles,
-                              &c);
+                              COPY_TILE_WORK / work + 1, copy_tiles, &c);
     return true;
 }
 
