@@ -264,6 +264,7 @@ SCALAR_FN double scalar_exp_f64(double x) {
     q = 0.1666666666666669921 + r * q;
     q = 0.5000000000000012791 + r * q;
     double y = 1.0 + (r + z * q);
+    y = x < -746.0 ? 0.0 : y;
     uint64_t k = scalar_bits_f64(shifted), half = k >> 1;
     return y * scalar_from_bits_f64(half << 52) * scalar_from_bits_f64((k - half) << 52);
 }
