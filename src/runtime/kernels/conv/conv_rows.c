@@ -55,6 +55,7 @@ typedef struct rows_job {
     int64_t pixel, row, plane; /* distances in what the stretches read */
     int64_t rows, columns;     /* of the output in a strip */
     int64_t strips, chunks;    /* of an image: down, across */
+    int64_t step;              /* columns of chunks are multiples, but the last one's */
     int64_t shares;            /* of the panels: those of one are done together */
     int64_t units;             /* strips in all */
     gemm_stretch *stretch;
@@ -217,6 +218,9 @@ static void rows_cut(rows_job *j) {
     j->strips = conv_parts(s->out[ROWS_H], j->rows);
     j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     j->units = rows_units(j, j->rows, j->columns);
+    /* whole tiles, but where one that is not would leave a thread with less to do than others */
+    bool few = pool_threads() > 1 && j->chunks <= 2 * (int64_t)pool_threads();
+    j->step = few && s->out[ROWS_W] % j->w->mr ? 1 : j->w->mr;
 }
 
 /* Distances between pixels that are multiples of large powers of two have all of a tile's pixels
@@ -304,7 +308,7 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     const conv_shape *s = &j->s;
     rows_strip t;
     int64_t share = item / j->units, panels = j->w->panels,
-            across = conv_parts(s->out[ROWS_W], j->w->mr);
+            across = conv_parts(s->out[ROWS_W], j->step);
     item %= j->units;
     t.set = item % j->w->sets; /* neighbours have the same lines of memory in part */
     int64_t chunk = (item /= j->w->sets) % j->chunks, strip = (item /= j->chunks) % j->strips;
@@ -314,8 +318,8 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     t.panels = rows_part(panels, share + 1, j->shares) - t.panel;
     t.row = rows_part(s->out[ROWS_H], strip, j->strips);
     t.rows = rows_part(s->out[ROWS_H], strip + 1, j->strips) - t.row;
-    t.column = rows_part(across, chunk, j->chunks) * j->w->mr;
-    t.columns = conv_min(rows_part(across, chunk + 1, j->chunks) * j->w->mr, s->out[ROWS_W]) -
+    t.column = rows_part(across, chunk, j->chunks) * j->step;
+    t.columns = conv_min(rows_part(across, chunk + 1, j->chunks) * j->step, s->out[ROWS_W]) -
                 t.column;
     t.tiles = conv_parts(t.columns, j->w->mr);
     t.least = t.columns / t.tiles, t.longer = t.columns % t.tiles;
