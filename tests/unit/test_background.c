@@ -12,6 +12,7 @@
 #include "codegen_nests.h"
 #include "ctsc_compiler.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -181,6 +182,36 @@ static void background_no_compiler(void **state) {
     assert_true(codegen_prepare(c, UINT64_MAX));
     assert_false(codegen_available(c, NULL));
     codegen_free(c);
+}
+
+/* Another process, as it were: it opens the compiler, and tells the folder what that says. */
+static void open_elsewhere(void *folder) {
+    codegen *c = codegen_new(&(codegen_options){.folder = folder});
+    codegen_available(c, NULL);
+    codegen_free(c);
+}
+
+/* The folder learns what the compiler says between the question and the job that is to ask it. */
+static void background_known_meanwhile(void **state) {
+    (void)state;
+    if (!have_compiler) skip();
+    char folder[] = "/tmp/ctsc-test-XXXXXX", path[600];
+    assert_non_null(mkdtemp(folder));
+    assert_true(background_wait(NULL, UINT64_MAX));
+    background_set_hook(open_elsewhere, folder);
+    codegen *c = codegen_new(&(codegen_options){.folder = folder});
+    assert_true(codegen_prepare(c, UINT64_MAX));
+    assert_true(codegen_available(c, NULL));
+    codegen_free(c);
+    assert_true(background_wait(NULL, UINT64_MAX));
+    background_set_hook(gate_pass, NULL);
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; (e = readdir(dir));) {
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        unlink(path);
+    }
+    closedir(dir);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 static void background_failure(void **state) {
@@ -441,11 +472,17 @@ static int background_setup(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(background_jobs),         cmocka_unit_test(background_kernels),
-        cmocka_unit_test(background_free),         cmocka_unit_test(background_no_compiler),
-        cmocka_unit_test(background_failure),      cmocka_unit_test(background_program),
-        cmocka_unit_test(background_module_freed), cmocka_unit_test(background_loops),
-        cmocka_unit_test(background_threads),      cmocka_unit_test(background_exit),
+        cmocka_unit_test(background_jobs),
+        cmocka_unit_test(background_kernels),
+        cmocka_unit_test(background_free),
+        cmocka_unit_test(background_no_compiler),
+        cmocka_unit_test(background_known_meanwhile),
+        cmocka_unit_test(background_failure),
+        cmocka_unit_test(background_program),
+        cmocka_unit_test(background_module_freed),
+        cmocka_unit_test(background_loops),
+        cmocka_unit_test(background_threads),
+        cmocka_unit_test(background_exit),
         cmocka_unit_test(background_fork),
     };
     return cmocka_run_group_tests(tests, background_setup, NULL);

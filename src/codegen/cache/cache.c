@@ -236,6 +236,7 @@ static bool cache_compiler(codegen *c, diag *d) {
     pthread_mutex_lock(&c->lock);
     bool ok = cache_open(c, d);
     pthread_mutex_unlock(&c->lock);
+    atomic_store_explicit(&c->opened, CACHE_OPENED, memory_order_release);
     return ok;
 }
 
@@ -250,12 +251,7 @@ static bool cache_know(codegen *c) {
     return known;
 }
 
-bool codegen_available(codegen *c, diag *d) {
-    if (cache_know(c)) return true;
-    bool ok = cache_compiler(c, d);
-    atomic_store_explicit(&c->opened, CACHE_OPENED, memory_order_release);
-    return ok;
-}
+bool codegen_available(codegen *c, diag *d) { return cache_know(c) || cache_compiler(c, d); }
 
 /* Compiles a little of everything besides, so that what LLVM makes at first use is there
  * (base/background.c says why). */
@@ -269,8 +265,8 @@ static void cache_open_later(background_job *j) {
     jit_error error;
     void *object;
     size_t size;
-    if (codegen_available(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->is.cpu, "trial",
-                                                      JIT_OBJECT, &object, &size, &error))
+    if (cache_compiler(c, NULL) && c->jit->compile(trial, sizeof trial - 1, &c->is.cpu, "trial",
+                                                   JIT_OBJECT, &object, &size, &error))
         c->jit->release(object);
 }
 

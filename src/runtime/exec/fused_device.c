@@ -28,13 +28,14 @@ ctsc_status fused_run_on_device(fused *f, interp *in, const value *args, value *
                                 bool *native) {
     cuda_group *group;
     *native = false;
-    ctsc_status s = f->has_loop ? CTSC_OK : fused_device_group(f, in->d, &group);
-    if (s == CTSC_OK && !f->has_loop) s = cuda_group_run(group, in->d, args, results, native);
-    if (s == CTSC_OK)
-        atomic_fetch_add_explicit(*native ? &fused_device_counts.native
-                                          : &fused_device_counts.interpreted,
-                                  1, memory_order_relaxed);
-    if (s != CTSC_OK || *native) return s;
+    if (!f->has_loop) {
+        TRY(fused_device_group(f, in->d, &group));
+        TRY(cuda_group_run(group, in->d, args, results, native));
+    }
+    atomic_fetch_add_explicit(*native ? &fused_device_counts.native
+                                      : &fused_device_counts.interpreted,
+                              1, memory_order_relaxed);
+    if (*native) return CTSC_OK;
     if (f->has_loop) return fused_interpret(f, in, args, results);
     pthread_mutex_lock(&f->lock);
     fused_make_split(f);

@@ -30,12 +30,14 @@ typedef struct slot {
 
 enum { SLOTS_MAX = 64, SLOTS_ALIGN = 64, SLOTS_OWN = -1 };
 
-/* (POOL_SCRATCH may be 0: nothing is less.) Of `bytes` each, for a call of `chunks`: in `small`,
- * aligned, of `room` bytes, if they fit there.
+/* Do threads of the pool have as much of their own? (None has where POOL_SCRATCH is 0.) */
+static inline bool slots_are_own(size_t bytes) { return bytes + 1 <= POOL_SCRATCH; }
+
+/* Of `bytes` each, for a call of `chunks`: in `small`, aligned, of `room` bytes, if they fit there.
  * False without memory. */
 static inline bool slots_begin_in(slots *s, size_t bytes, int64_t chunks, void *small,
                                   size_t room) {
-    int64_t n = bytes + 1 <= POOL_SCRATCH ? 1 : pool_threads();
+    int64_t n = slots_are_own(bytes) ? 1 : pool_threads();
     if (n > chunks) n = chunks;
     if (n > SLOTS_MAX) n = SLOTS_MAX;
     if (n < 1) n = 1;
@@ -62,7 +64,7 @@ static inline void slots_end(slots *s) {
 /* Waits where more threads came than there are slots: calls of thousands of chunks, a number of
  * threads that was changed meanwhile, or a thread of the pool whose own scratch is in use. */
 static inline slot slots_take(slots *s) {
-    void *own = s->each + 1 <= POOL_SCRATCH ? pool_scratch_take() : NULL;
+    void *own = slots_are_own(s->each) ? pool_scratch_take() : NULL;
     if (own) return (slot){own, SLOTS_OWN};
     uint64_t free = atomic_load_explicit(&s->free, memory_order_relaxed);
     int index;
