@@ -85,7 +85,8 @@ static random_conv random_convolution(void) {
             out = 1 + random_below(random_below(4) ? 40 : 100);
     c.groups = depthwise ? in : random_below(3) ? 1 : 1 + random_below(8);
     if (!depthwise && c.groups > 1)
-        in = c.groups * (1 + random_below(6)), out = c.groups * (1 + random_below(20));
+        in = c.groups * (1 + random_below(random_below(3) ? 6 : 20)),
+        out = c.groups * (1 + random_below(20));
     if (depthwise) out = in * (random_below(4) ? 1 : 2);
     int64_t xs[5] = {1 + random_below(2), in}, ws[5] = {out, in / c.groups}, biases = out;
     bool pixels = random_below(4) == 0;
@@ -109,7 +110,7 @@ static random_conv random_convolution(void) {
 }
 
 /* More steps than are multiplied at a time, over images so small that whole blocks of taps lie
- * beside them. Not 3x3 with a stride of 1, whose sums may be transformed, which rounds. */
+ * beside them. */
 static random_conv deep_convolution(void) {
     static const char *const activations[] = {"none", "relu6", "hardswish", "hardswish"};
     random_conv c = {.spatial = 2, .groups = 1, .activation = activations[random_below(4)]};
@@ -117,7 +118,7 @@ static random_conv deep_convolution(void) {
     int64_t xs[4] = {1 + random_below(2), in}, ws[4] = {out, in};
     for (int i = 0; i < 2; i++) {
         int64_t k = 1 + random_below(7);
-        c.stride[i] = k == 3 ? 2 : 1 + random_below(2);
+        c.stride[i] = 1 + random_below(2);
         c.dilation[i] = 1 + random_below(2);
         c.padding[i] = random_below(k + 2);
         xs[2 + i] = random_size((k - 1) * c.dilation[i] + 1, c.padding[i], 4);
@@ -348,11 +349,13 @@ static void check_convolution(random_conv *c) {
 static void test_random(void **state) {
     (void)state;
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
-    for (int i = 0; i < 1700; i++) {
-        random_conv c = i < 1500 ? random_convolution() : deep_convolution();
+    atomic_store(&kernel_no_winograd, true); /* which rounds */
+    for (int i = 0; i < 2000; i++) {
+        random_conv c = i < 1800 ? random_convolution() : deep_convolution();
         check_convolution(&c);
         tensor_unref(c.input), tensor_unref(c.weight), tensor_unref(c.bias), tensor_unref(c.other);
     }
+    atomic_store(&kernel_no_winograd, false);
     tensor_set_allocator(NULL);
 }
 
@@ -418,11 +421,11 @@ static double random_normal(void) { /* the sum of twelve, near enough */
     return sum;
 }
 
-/* One result in double: image [H, W, C], w [C][3][3]. */
+/* One result in double: image [H, W, C] from the output's group on, w [C of a group][3][3]. */
 static double exact_result(const conv_shape *s, const float *image, const float *w, int64_t y,
                            int64_t x) {
     double sum = 0;
-    for (int64_t c = 0; c < s->in_channels; c++)
+    for (int64_t c = 0; c < s->in_channels / s->groups; c++)
         for (int64_t k = 0; k < 9; k++) {
             int64_t py = y - s->pad[1] + k / 3 * s->dilation[1],
                     px = x - s->pad[2] + k % 3 * s->dilation[2];
@@ -432,24 +435,26 @@ static double exact_result(const conv_shape *s, const float *image, const float 
     return sum;
 }
 
-typedef struct worst { double winograd, direct; } worst;
+typedef struct worst {
+    double winograd, direct;
+} worst;
 
 /* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
  * He's initialisation: what networks have. */
 static worst worst_errors(conv_shape s, conv_form form) {
-    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] =
-        s.groups = 1;
+    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = 1;
+    if (!s.groups) s.groups = 1;
     s.kernel[1] = s.kernel[2] = 3;
     s.kernel_size = 9;
     for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2 * s.dilation[i];
     s.in_size = s.in[1] * s.in[2], s.out_size = s.out[1] * s.out[2];
-    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels},
-            ws[4] = {s.out_channels, s.in_channels, 3, 3},
+    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels}, depth = s.in_channels / s.groups,
+            ws[4] = {s.out_channels, depth, 3, 3},
             ys[4] = {s.batch, s.out[1], s.out[2], s.out_channels};
     tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
     for (int64_t i = 0; i < x->numel; i++) TENSOR_AT(x, float)[i] = (float)fmax(0, random_normal());
     for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
-    [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)s.in_channels)));
+    [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)depth)));
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
     const conv_packed *p[2] = {conv_packed_of(&s, own, NULL, form),
                                conv_packed_of(&s, own, NULL, CONV_ROWS)};
@@ -468,10 +473,10 @@ static worst worst_errors(conv_shape s, conv_form form) {
     worst e = {0, 0};
     for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 60000) {
         int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size,
-                n = i / s.out_channels / s.out_size;
-        double want = exact_result(&s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels,
-                                   TENSOR_AT(w, float) + o * s.in_channels * 9, at / s.out[2],
-                                   at % s.out[2]);
+                n = i / s.out_channels / s.out_size, group = o / (s.out_channels / s.groups);
+        double want = exact_result(
+            &s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels + group * depth,
+            TENSOR_AT(w, float) + o * depth * 9, at / s.out[2], at % s.out[2]);
         e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
         e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
     }
@@ -504,28 +509,34 @@ static void test_winograd_error(void **state) {
     }
 }
 
-/* Every size of an image, batch, channels, padding and dilation: edges of tiles, of residues, of
- * batches and of vectors. */
+/* Every size of an image, batch, channels, groups, padding and dilation: edges of tiles, of
+ * residues, of batches, of shares and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (int i = 0; i < 500; i++) {
+        int64_t groups = random_below(3) ? 1 : 1 + random_below(7);
         conv_shape s = {.batch = 1 + random_below(3),
-                        .in_channels = 1 + random_below(70),
-                        .out_channels = 1 + random_below(150)};
+                        .groups = groups,
+                        .in_channels = groups * (1 + random_below(groups > 1 ? 40 : 70)),
+                        .out_channels = groups * (1 + random_below(groups > 1 ? 70 : 150))};
         for (int k = 1; k < 3; k++)
             s.pad[k] = random_below(3), s.dilation[k] = random_below(2) ? 1 : 1 + random_below(5),
             s.in[k] = 2 * s.dilation[k] + 1 + random_below(20);
         conv_form form = i % 2 ? CONV_WINOGRAD_2 : CONV_WINOGRAD_4;
+        pool_set_threads(1 + (int)random_below(3));
         worst e = worst_errors(s, form);
         if (e.winograd > 2e-5)
-            fail_msg("[%lld, %lld, %lld, %lld] to %lld channels, dilated by %lld and %lld, %d "
-                     "products: %g",
-                     (long long)s.batch, (long long)s.in[1], (long long)s.in[2],
-                     (long long)s.in_channels, (long long)s.out_channels, (long long)s.dilation[1],
-                     (long long)s.dilation[2], conv_winograd_products(form), e.winograd);
+            fail_msg(
+                "[%lld, %lld, %lld, %lld] to %lld channels in %lld groups, dilated by %lld and "
+                "%lld, %d products: %g",
+                (long long)s.batch, (long long)s.in[1], (long long)s.in[2],
+                (long long)s.in_channels, (long long)s.out_channels, (long long)groups,
+                (long long)s.dilation[1], (long long)s.dilation[2], conv_winograd_products(form),
+                e.winograd);
     }
+    pool_set_threads(0);
     tensor_set_allocator(NULL);
 }
 
@@ -629,12 +640,13 @@ static void test_in_turn(void **state) {
 static void test_tuned(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip();
-    static const int64_t layers[][4] = {{1, 3, 5, 9}, {2, 40, 64, 30}, {1, 64, 33, 3}};
+    static const int64_t layers[][5] = {
+        {1, 3, 5, 9, 1}, {2, 40, 64, 30, 1}, {1, 64, 33, 3, 1}, {1, 72, 144, 12, 3}};
     atomic_store(&kernel_tunes, true);
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
         const int64_t *l = layers[i];
         conv_shape s = {.batch = l[0],
-                        .groups = 1,
+                        .groups = l[4],
                         .in_channels = l[1],
                         .out_channels = l[2],
                         .in = {1, l[3], l[3]},
@@ -646,7 +658,7 @@ static void test_tuned(void **state) {
                         .in_size = l[3] * l[3],
                         .out_size = l[3] * l[3],
                         .kernel_size = 9};
-        int64_t xs[4] = {l[0], l[3], l[3], l[1]}, ws[4] = {l[2], l[1], 3, 3},
+        int64_t xs[4] = {l[0], l[3], l[3], l[1]}, ws[4] = {l[2], l[1] / l[4], 3, 3},
                 ys[4] = {l[0], l[3], l[3], l[2]};
         tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
         assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);

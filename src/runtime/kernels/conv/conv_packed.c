@@ -124,7 +124,7 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     p->groups = s->groups, p->taps = s->kernel_size;
     if (p->form == CONV_DEPTHWISE) return __builtin_mul_overflow(p->taps, p->groups, &n) ? -1 : n;
     p->tiles = p->micro->rows, p->mr = p->micro->mr, p->nr = p->micro->nr;
-    if (p->form == CONV_ROWS && out <= p->micro->lanes && p->micro->narrow[1])
+    if (p->form != CONV_GROUPS && out <= p->micro->lanes && p->micro->narrow[1])
         p->tiles = p->micro->narrow, p->mr = p->micro->group_rows, p->nr = p->micro->lanes;
     if (p->form == CONV_GROUPS) {
         p->tiles = p->micro->groups, p->mr = p->micro->group_rows, p->nr = p->micro->lanes;

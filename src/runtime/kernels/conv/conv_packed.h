@@ -9,7 +9,7 @@
  * (where there are no groups): programs that run once need no memory for them, and results are the
  * same. The pages of the original are given back each time, if they are those of a file.
  *
- *     CONV_ROWS       outputs in panels of a micro-kernel's nr; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
+ *     CONV_ROWS       outputs in panels of a micro-kernel's nr, or of one vector if they are no more; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
  *                     rows of pixels are read.
  *     CONV_GROUPS     groups of few channels: those that a vector has room for are a set, one panel of a vector's width whose steps are the taps and, of each, the
  *                     channels of one group: each lane has the weights of its own

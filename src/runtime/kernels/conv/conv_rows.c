@@ -17,6 +17,8 @@
  *
  * Groups of few channels share vectors of results (gemm_micro.h, "groups kernel"): the pixels of a
  * set of them are copied, so that each is a vector, or as many vectors as a group has channels.
+ * Rows of three taps, over pixels that fill a vector, have kernels that load a pixel once for all
+ * of its taps ("taps kernel"): those pixels are copied a vector apart.
  *
  * Sums of more than a block are added up in the result. Kernels of size 1 see all images
  * as one long row.
@@ -35,7 +37,9 @@ enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a
 enum { ROWS_HOMES = 8 }; /* threads whose work is looked at: others have as much */
 
 /* Which tap a stretch is of; x is -1 if it is all of a row of them. */
-typedef struct rows_tap { int64_t z, y, x; } rows_tap;
+typedef struct rows_tap {
+    int64_t z, y, x;
+} rows_tap;
 
 typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
@@ -49,7 +53,9 @@ typedef struct rows_job {
     bool copied; /* the pixels of a strip are copied, */
     bool apart;  /* only those rows that its one row of results needs, */
     bool spread; /* a vector for each step of a groups kernel */
-    bool joined; /* taps that are neighbours in a row are one stretch */
+    bool joined; /* taps that are neighbours in a row are one stretch, */
+    bool taps;   /* which taps kernels read, pixels a vector apart */
+    gemm_rows_fn *const *tiles;
     /* of the input that a strip needs; columns of all its rows */
     int64_t span[CONV_DIMS];
     int64_t pixel, row, plane; /* distances in what the stretches read */
@@ -94,6 +100,7 @@ static void rows_simplify(conv_shape *s, bool scaled) {
 }
 
 /* Taps that see nothing but padding, wherever they are, are no part of the kernel. */
+
 static void rows_trim(rows_job *j) {
     conv_shape *s = &j->s;
     for (int i = 0; i < CONV_DIMS; i++) {
@@ -117,6 +124,7 @@ static int64_t rows_span(const conv_shape *s, int dim, int64_t n) {
 
 /* Elements of a pixel that is copied. */
 static int64_t rows_elements(const rows_job *j) {
+    if (j->taps) return j->w->nr;
     return j->w->form != CONV_GROUPS ? j->w->in : j->spread ? j->w->depth * j->w->nr : j->w->nr;
 }
 
@@ -228,10 +236,26 @@ static void rows_cut(rows_job *j) {
 static bool rows_copied(const rows_job *j) {
     const conv_shape *s = &j->s;
     bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0,
-         copied = j->scale || j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
+         copied = j->scale || j->taps || j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
     for (int i = 0; i < CONV_DIMS; i++)
         copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
     return copied;
+}
+
+/* Taps kernels, if the micro-kernels have them for such rows of taps, and pixels that fill
+ * most of a vector. */
+static void rows_kernels(rows_job *j) {
+    const conv_shape *s = &j->s;
+    const conv_packed *w = j->w;
+    int64_t stride = s->stride[ROWS_W];
+    j->tiles = w->tiles;
+    if (s->kernel[ROWS_W] != GEMM_TAPS || j->whole[ROWS_W] != GEMM_TAPS ||
+        stride > GEMM_TAPS_STRIDES || s->dilation[ROWS_W] != 1 || w->nr != w->micro->lanes ||
+        w->in > w->nr || w->in <= w->nr / 2)
+        return;
+    gemm_rows_fn *const *taps = (w->form == CONV_GROUPS ? w->micro->group_taps
+                                                        : w->micro->narrow_taps)[stride - 1];
+    if (taps[1]) j->tiles = taps, j->taps = true;
 }
 
 /* Where the stretches read. */
@@ -246,7 +270,8 @@ static void rows_place(rows_job *j) {
     j->span[ROWS_W] = rows_span(s, ROWS_W, j->columns);
     if (!j->copied) return;
     j->pixel = rows_elements(j);
-    if (j->pixel * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0) j->pixel += 16;
+    if (!j->taps && j->pixel * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0)
+        j->pixel += 16;
     j->row = j->span[ROWS_W] * j->pixel;
     j->plane = j->span[ROWS_H] * j->row;
 }
@@ -271,9 +296,9 @@ static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int
 static void rows_taps(rows_job *j) {
     const conv_shape *s = &j->s;
     int64_t in = j->w->depth;
-    bool joined = j->pixel == (j->spread ? in * j->w->nr : in) &&
-                  (j->spread || j->w->form == CONV_ROWS) && s->dilation[ROWS_W] == 1 &&
-                  s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS;
+    bool joined = j->taps || (j->pixel == (j->spread ? in * j->w->nr : in) &&
+                              (j->spread || j->w->form == CONV_ROWS) && s->dilation[ROWS_W] == 1 &&
+                              s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS);
     j->joined = joined;
     j->stretches = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
@@ -285,7 +310,7 @@ static void rows_taps(rows_job *j) {
                             j->first[ROWS_W]) *
                            in;
             int64_t times = joined ? 1 : s->kernel[ROWS_W],
-                    k = joined ? s->kernel[ROWS_W] * in : in;
+                    k = joined && !j->taps ? s->kernel[ROWS_W] * in : in;
             for (int64_t x = 0; x < times; x++, step += k)
                 rows_stretch(j, (rows_tap){z, y, joined ? -1 : x},
                              a + x * s->dilation[ROWS_W] * j->pixel, step, k);
@@ -501,12 +526,12 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const 
                 count = same ? rows_as_long(t, i) : rows_alike(j, t, y, i, x);
         const float *from = a + x * r->lda, *more = other ? other + to : NULL;
         if (count) {
-            j->w->tiles[n](r, count, from, c + to, more, prefetch + i * r->share);
+            j->tiles[n](r, count, from, c + to, more, prefetch + i * r->share);
         } else {
             gemm_rows some = rows_select(j, t, y, x, n, r);
             count = 1;
             if (some.stretches || some.ends != GEMM_ADD_C)
-                j->w->tiles[n](&some, 1, from, c + to, more, prefetch + i * r->share);
+                j->tiles[n](&some, 1, from, c + to, more, prefetch + i * r->share);
         }
         if (last) rows_activate(j, r, c + to, count * n);
         i += count, x += count * n;
@@ -559,7 +584,10 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
-    gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel, .ldc = j->pitch, .lanes = j->w->lanes};
+    gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel,
+                   .nr = j->w->nr,
+                   .ldc = j->pitch,
+                   .lanes = j->w->lanes};
     for (int64_t first = 0, next; first < j->stretches; first = next) {
         next = rows_block(j, first);
         bool last = next == j->stretches;
@@ -613,6 +641,7 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
     j.spread = w->form == CONV_GROUPS && w->micro->spread;
     rows_simplify(&j.s, scale != NULL);
     rows_trim(&j);
+    rows_kernels(&j);
     j.copied = rows_copied(&j);
     rows_cut(&j);
     rows_place(&j);

@@ -30,7 +30,7 @@
 #endif
 
 static const conv_form tune_forms[] = {CONV_ROWS, CONV_WINOGRAD_4, CONV_WINOGRAD_2};
-enum { TUNE_FORMS = sizeof tune_forms / sizeof *tune_forms, TUNE_BRAND = 48, TUNE_VERSION = 1 };
+enum { TUNE_FORMS = sizeof tune_forms / sizeof *tune_forms, TUNE_BRAND = 48, TUNE_VERSION = 2 };
 
 static pthread_mutex_t tune_lock = PTHREAD_MUTEX_INITIALIZER;
 static strmap tune_known; /* conv_shape -> an element of tune_forms; until the process ends */
@@ -53,8 +53,8 @@ static void tune_put_brand(strbuf *key) {
 static void tune_put_key(strbuf *key, const conv_shape *s) {
     sb_printf(key, "conv %d %s ", TUNE_VERSION, gemm_micro_best(DT_FLOAT32)->name);
     tune_put_brand(key);
-    sb_printf(key, " %lld %lld %lld", (long long)s->batch, (long long)s->in_channels,
-              (long long)s->out_channels);
+    sb_printf(key, " %lld %lld %lld %lld", (long long)s->batch, (long long)s->groups,
+              (long long)s->in_channels, (long long)s->out_channels);
     for (int i = 1; i < CONV_DIMS; i++)
         sb_printf(key, " %lld %lld %lld %lld", (long long)s->in[i], (long long)s->out[i],
                   (long long)s->pad[i], (long long)s->dilation[i]);
@@ -80,7 +80,8 @@ static tensor *tune_tensor(int ndim, const int64_t *sizes) {
 static bool tune_begin(tune_work *w, const conv_shape *s) {
     const int64_t in = s->batch * s->in_size * s->in_channels,
                   out = s->batch * s->out_size * s->out_channels,
-                  weight[] = {s->out_channels, s->in_channels, 1, s->kernel[1], s->kernel[2]};
+                  weight[] = {s->out_channels, s->in_channels / s->groups, 1, s->kernel[1],
+                              s->kernel[2]};
     tensor *plain = tune_tensor(5, weight);
     *w = (tune_work){.s = s,
                      .in = tune_tensor(1, &in),

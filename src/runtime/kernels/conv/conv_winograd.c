@@ -16,9 +16,13 @@
  * the direct way. Where a kernel is dilated, the pixels of a tile are as far apart as its taps:
  * every residue of places has tiles of its own.
  *
- *     batches of tiles (threads share them)    whose transformed input stays in the second cache,
- *                                              or is larger, where weights cost more than that
+ *     batches of tiles, shares of panels       (threads share them) whose transformed input stays
+ *                                              in the second cache, or is larger, where weights
+ *                                              cost more than that
  *       some panels of output channels         whose products stay there beside it
+ *
+ * Where there are groups, each has panels of its own, one group's behind the other's: a share is
+ * some groups, and transforms their channels alone.
  *
  * Tests: tests/unit/test_conv_last.c
  */
@@ -80,9 +84,11 @@ static double winograd_time(const winograd_form *f, double lanes, double tiles, 
     return work > bytes ? work : bytes;
 }
 
+/* Groups that share vectors or fill one at most have kernels (groups, taps) at whose rate fewer
+ * multiplications do not repay reading four times the weights for each group's few tiles. */
 bool conv_winograd_fits(const conv_shape *s) {
-    bool flat = s->groups == 1 && s->in[0] == 1 && s->kernel[0] == 1 && s->out[0] == 1 &&
-                s->pad[0] == 0;
+    bool flat = (s->groups == 1 || !conv_packed_groups(s)) && s->in[0] == 1 && s->kernel[0] == 1 &&
+                s->out[0] == 1 && s->pad[0] == 0;
     for (int i = DIM_H; i <= DIM_W; i++) flat = flat && s->kernel[i] == 3 && s->stride[i] == 1;
     return flat && winograd_kernels_best();
 }
@@ -91,7 +97,8 @@ bool conv_winograd_fits(const conv_shape *s) {
 conv_form conv_winograd_best(const conv_shape *s) {
     const winograd_kernels *k = winograd_kernels_best();
     if (!conv_winograd_fits(s)) return CONV_FORMS;
-    double in = (double)s->in_channels, out = (double)s->out_channels, lanes = k->lanes,
+    double in = (double)(s->in_channels / s->groups), out = (double)(s->out_channels / s->groups),
+           lanes = k->lanes,
            direct = (double)s->batch * (double)s->out_size * TAPS * in * out / lanes,
            bytes = in * out * TAPS * (double)sizeof(float) * CONV_WINOGRAD_BYTE,
            least = (direct > bytes ? direct : bytes) * CONV_WINOGRAD_GAIN;
@@ -161,7 +168,7 @@ VECTOR_CLONES static void winograd_weights_2(const float *w, int64_t from, int64
 }
 
 void conv_winograd_pack(const conv_packed *p, const float *w) {
-    int64_t nr = p->micro->nr, from = p->in * TAPS;
+    int64_t nr = p->nr, from = p->in * TAPS;
     for (int64_t panel = 0; panel < p->panels; panel++) {
         int64_t n = conv_min(nr, p->out - panel * nr);
         for (int64_t c = 0; c < p->in; c++)
@@ -185,9 +192,9 @@ typedef struct winograd_job {
     int64_t pitch;               /* of its pixels */
     int64_t down, across, tiles; /* of an image; of all */
     int64_t batch, batches;      /* tiles of a batch */
-    int64_t channels;            /* of an input tile, rounded up to whole vectors */
-    /* whose products are in memory at a time; that one item does; items per batch */
-    int64_t panels, group, shares;
+    int64_t all, panels;         /* of all sets; whose products are in memory at a time */
+    /* panels that one item does, items per batch; channels of its input tiles, rounded up */
+    int64_t share, shares, channels;
     slots slots;
     atomic_bool odd; /* some sums are not finite */
 } winograd_job;
@@ -200,7 +207,7 @@ typedef struct winograd_scratch {
 
 static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at, float *memory) {
     int64_t input = j->form->products * j->batch * j->channels,
-            output = j->form->products * j->batch * j->panels * j->w->micro->nr;
+            output = j->form->products * j->batch * j->panels * j->w->nr;
     if (at) *at = (winograd_scratch){memory, memory + input, memory + input + output};
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
@@ -208,21 +215,33 @@ static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at,
 /* Bytes of a tile's transformed input, and of its products with the panels that
  * are done together. */
 static int64_t winograd_bytes(const winograd_job *j) {
-    return j->form->products * (int64_t)sizeof(float) * (j->channels + j->panels * j->w->micro->nr);
+    return j->form->products * (int64_t)sizeof(float) * (j->channels + j->panels * j->w->nr);
+}
+
+/* All panels in so many shares at most: whole sets, where there are several. */
+static void winograd_divide(winograd_job *j, int64_t shares) {
+    int64_t together = j->w->sets > 1 ? j->w->panels : 1, lanes = j->lanes,
+            parts = conv_parts(j->all, together);
+    j->share = conv_parts(parts, shares) * together;
+    j->shares = conv_parts(j->all, j->share);
+    j->channels = conv_parts(conv_parts(j->share, j->w->panels) * j->w->in, lanes) * lanes;
+    /* or all of a tile's rows meet in one place of the first cache */
+    if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
 }
 
 /* What the thread with most to do has to do, in vector instructions, where a batch has so many
- * tiles and is shared so often. A share transforms the input again and reads weights of its own;
- * what goes beyond the second cache is written once and read for each set of panels. Threads share
- * the bandwidth of memory. */
-static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares) {
-    int64_t items = conv_parts(j->tiles, batch) * shares, own = conv_parts(j->w->panels, shares),
+ * tiles. A share transforms its input and reads weights of its own; what goes beyond the second
+ * cache is written once and read for each set of panels. Threads share the bandwidth of memory. */
+static double winograd_work(const winograd_job *j, int64_t batch) {
+    int64_t items = conv_parts(j->tiles, batch) * j->shares,
+            sets = conv_parts(j->share, j->w->panels),
             bytes = batch * j->form->products * (int64_t)sizeof(float) * j->channels *
-                    (1 + conv_parts(own, j->panels));
-    double in = (double)j->s->in_channels, crowd = pool_threads() * CONV_WINOGRAD_CROWD,
-           out = (double)conv_min(own * j->w->micro->nr, j->s->out_channels),
+                    (1 + conv_parts(j->share, j->panels));
+    double crowd = pool_threads() * CONV_WINOGRAD_CROWD,
+           out = (double)conv_min(j->share * j->w->nr, j->w->out),
            byte = CONV_WINOGRAD_BYTE * (crowd > 1 ? crowd : 1),
-           time = winograd_time(j->form, j->lanes, (double)batch, in, out, byte);
+           time = (double)sets *
+                  winograd_time(j->form, j->lanes, (double)batch, (double)j->w->in, out, byte);
     if (batch * winograd_bytes(j) > CONV_WINOGRAD_SCRATCH)
         time += (double)bytes * byte * CONV_WINOGRAD_SPILL;
     return (double)conv_parts(items, pool_threads()) * time;
@@ -231,45 +250,50 @@ static double winograd_work(const winograd_job *j, int64_t batch, int64_t shares
 /* Of so many tiles at most: all batches of about one size, in whole tiles of the micro-kernel if
  * there are enough. */
 static int64_t winograd_batch(const winograd_job *j, int64_t most) {
-    int64_t mr = j->w->micro->mr, batch = conv_parts(j->tiles, conv_parts(j->tiles, most)),
+    int64_t mr = j->w->mr, batch = conv_parts(j->tiles, conv_parts(j->tiles, most)),
             whole = conv_parts(batch, mr) * mr;
     return batch > mr && whole <= most ? whole : batch;
 }
 
-/* Batches that fit in the second cache, or larger ones, for which weights come from memory less
- * often; these or smaller ones, and shares of them, as they suit the threads. */
-static void winograd_share(winograd_job *j) {
-    int64_t threads = pool_threads(), shares = 1, fit = CONV_WINOGRAD_SCRATCH / winograd_bytes(j),
+/* The best batches for the shares that there are: such as fit in the second cache, or
+ * larger ones, for which weights come from memory less often; these or smaller ones, as
+ * they suit the threads. */
+static double winograd_batches(winograd_job *j) {
+    int64_t threads = pool_threads(), fit = CONV_WINOGRAD_SCRATCH / winograd_bytes(j),
             most = CONV_WINOGRAD_MOST / winograd_bytes(j);
     double least = INFINITY;
-    if (fit < j->w->micro->mr) fit = j->w->micro->mr;
+    if (fit < j->w->mr) fit = j->w->mr;
     for (bool more = true; more; fit = conv_min(2 * fit, most)) {
         int64_t whole = winograd_batch(j, fit), batches = conv_parts(j->tiles, whole);
         for (int64_t i = 0; i < (threads > 1 ? 2 : 1); i++) {
             int64_t n = i ? conv_parts(batches, threads) * threads : batches,
                     batch = i ? conv_parts(j->tiles, n) : whole;
-            for (int64_t k = 1; k <= (threads > 1 ? conv_min(j->w->panels, 2 * threads) : 1); k++) {
-                double work = winograd_work(j, batch, k);
-                if (work < least) least = work, j->batch = batch, shares = k;
-            }
+            double work = winograd_work(j, batch);
+            if (work < least) least = work, j->batch = batch;
         }
         more = batches > 1 && fit < most;
     }
     j->batches = conv_parts(j->tiles, j->batch);
-    j->group = conv_parts(j->w->panels, shares);
-    j->shares = conv_parts(j->w->panels, j->group);
+    return least;
 }
 
 static void winograd_cut(winograd_job *j) {
     const conv_shape *s = j->s;
-    int64_t nr = j->w->micro->nr, lanes = j->lanes;
+    const conv_packed *w = j->w;
+    int64_t threads = pool_threads(), best = 1;
+    double least = INFINITY;
     j->down = winograd_along(s, j->form, DIM_H), j->across = winograd_along(s, j->form, DIM_W);
     j->tiles = winograd_tiles(s, j->form);
-    j->channels = conv_parts(s->in_channels, lanes) * lanes;
-    /* or all of a tile's rows meet in one place of the first cache */
-    if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
-    j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, nr), j->w->panels);
-    winograd_share(j);
+    j->all = w->sets * w->panels;
+    j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, conv_min(w->nr, w->out)), j->all);
+    int64_t most = threads > 1 ? conv_min(j->all, 2 * threads) : 1;
+    for (int64_t k = 1; k <= most; k++) {
+        winograd_divide(j, k);
+        double work = winograd_batches(j);
+        if (work < least) least = work, best = k;
+    }
+    winograd_divide(j, best);
+    winograd_batches(j);
 }
 
 /* Where the first result of a tile is, and how many of its rows and columns exist: none, where a
@@ -292,18 +316,20 @@ static winograd_place winograd_place_of(const winograd_job *j, int64_t tile) {
                             conv_min(out, conv_parts(s->out[DIM_W] - x, s->dilation[DIM_W]))};
 }
 
-static void winograd_input(const winograd_job *j, int64_t tile, const winograd_scratch *at,
-                           int64_t n) {
+/* n-th of a batch's tiles: `channels` of them from `channel` on. */
+static void winograd_input(const winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
+                           const winograd_scratch *at, int64_t n) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
-    const float *image = j->in + p.image * s->in_size * s->in_channels, *pixel[PRODUCTS_MOST];
+    const float *image = j->in + p.image * s->in_size * s->in_channels + channel,
+                *pixel[PRODUCTS_MOST];
     for (int i = 0; i < j->form->products; i++) {
         int64_t y = p.y - s->pad[DIM_H] + i / j->form->in * s->dilation[DIM_H],
                 x = p.x - s->pad[DIM_W] + i % j->form->in * s->dilation[DIM_W];
         bool inside = y >= 0 && y < s->in[DIM_H] && x >= 0 && x < s->in[DIM_W];
         pixel[i] = inside ? image + (y * s->in[DIM_W] + x) * s->in_channels : at->zeros;
     }
-    j->transforms.input(pixel, s->in_channels, at->input + n * j->channels, j->batch * j->channels);
+    j->transforms.input(pixel, channels, at->input + n * j->channels, j->batch * j->channels);
 }
 
 static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
@@ -333,63 +359,90 @@ static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int6
  * grow. */
 static void winograd_product(const winograd_job *j, int64_t tiles, gemm_rows *r, const float *a,
                              float *c, const float *next) {
-    int64_t in = j->s->in_channels, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0,
-            nr = j->w->micro->nr, parts = conv_parts(tiles, j->w->micro->mr), rows = tiles / parts,
-            longer = tiles % parts, first = parts - longer;
+    const conv_packed *w = j->w;
+    int64_t in = w->in, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0,
+            parts = conv_parts(tiles, w->mr), rows = tiles / parts, longer = tiles % parts,
+            first = parts - longer;
     gemm_stretch some;
     r->stretch = &some, r->stretches = 1;
     for (int64_t i = 0; i < sums; i++, done += some.k) {
-        some = (gemm_stretch){done, done * nr, (in - done) / (sums - i)};
-        const char *prefetch = (const char *)(next ? next + done * nr : r->b);
+        some = (gemm_stretch){done, done * w->nr, (in - done) / (sums - i)};
+        const char *prefetch = (const char *)(next ? next + done * w->nr : r->b);
         r->ends = i ? GEMM_ADD_C : 0;
-        if (next) gemm_rows_prefetch(r, some.k, nr, parts);
-        j->w->micro->rows[rows](r, first, a, c, NULL, prefetch);
+        if (next) gemm_rows_prefetch(r, some.k, w->nr, parts);
+        w->tiles[rows](r, first, a, c, NULL, prefetch);
         if (longer)
-            j->w->micro->rows[rows + 1](r, longer, a + first * rows * r->lda,
-                                        c + first * rows * r->ldc, NULL,
-                                        prefetch + first * r->share);
+            w->tiles[rows + 1](r, longer, a + first * rows * r->lda, c + first * rows * r->ldc,
+                               NULL, prefetch + first * r->share);
     }
 }
 
 static const float *winograd_weights_of(const winograd_job *j, int64_t panel, int64_t product) {
-    return j->w->weights +
-           (panel * j->form->products + product) * j->s->in_channels * j->w->micro->nr;
+    return j->w->weights + (panel * j->form->products + product) * j->w->in * j->w->nr;
 }
 
-/* All products of `tiles` tiles with panels [panel, last); more: those behind are wanted next. */
-static void winograd_products(const winograd_job *j, int64_t tiles, int64_t panel, int64_t last,
-                              bool more, const winograd_scratch *at) {
-    int64_t nr = j->w->micro->nr, n = last - panel, ld = n * nr, products = j->form->products;
+/* The first output channel of a panel, of all sets' panels. */
+static int64_t winograd_channel(const winograd_job *j, int64_t panel) {
+    return panel / j->w->panels * j->w->out + panel % j->w->panels * j->w->nr;
+}
+
+/* Columns that a panel writes: whole vectors, of which the next panel's first may be a part. */
+static int64_t winograd_columns(const winograd_job *j, int64_t panel) {
+    int64_t left = j->w->out - panel % j->w->panels * j->w->nr;
+    return conv_min(conv_parts(left, j->lanes) * j->lanes, j->w->nr);
+}
+
+/* Panels [panel, last), whose products are in memory at a time; item: its first panel. */
+typedef struct winograd_block {
+    int64_t item, panel, last;
+    bool more;  /* those behind are wanted next */
+    int64_t ld; /* from one tile's products to the next */
+} winograd_block;
+
+/* All products of `tiles` tiles with panels [panel, last), all of one set. */
+static void winograd_products(const winograd_job *j, int64_t tiles, const winograd_block *b,
+                              int64_t panel, int64_t last, const winograd_scratch *at) {
+    int64_t n = last - panel, products = j->form->products, set = panel / j->w->panels,
+            first = b->item / j->w->panels;
+    const float *in = at->input + (set - first) * j->w->in;
     for (int64_t p = 0; p < products; p++)
         for (int64_t i = 0; i < n; i++) {
             const float *next = i + 1 < n          ? winograd_weights_of(j, panel + i + 1, p)
                                 : p + 1 < products ? winograd_weights_of(j, panel, p + 1)
-                                : more             ? winograd_weights_of(j, last, 0)
-                                                   : NULL;
+                                : last < b->last || b->more ? winograd_weights_of(j, last, 0)
+                                                            : NULL;
             gemm_rows r = {.lda = j->channels,
                            .b = winograd_weights_of(j, panel + i, p),
-                           .ldc = ld,
-                           .cols = (int)nr};
-            winograd_product(j, tiles, &r, at->input + p * j->batch * j->channels,
-                             at->output + p * j->batch * ld + i * nr, next);
+                           .nr = j->w->nr,
+                           .ldc = b->ld,
+                           .cols = (int)winograd_columns(j, panel + i)};
+            int64_t to = winograd_channel(j, panel + i) - winograd_channel(j, b->panel);
+            winograd_product(j, tiles, &r, in + p * j->batch * j->channels,
+                             at->output + p * j->batch * b->ld + to, next);
         }
 }
 
 static void winograd_item(winograd_job *j, int64_t item, float *memory) {
-    int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->group,
-            nr = j->w->micro->nr;
-    int64_t tiles = conv_min(j->batch, j->tiles - tile),
-            end = conv_min(first + j->group, j->w->panels);
+    const conv_packed *w = j->w;
+    int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->share;
+    int64_t tiles = conv_min(j->batch, j->tiles - tile), end = conv_min(first + j->share, j->all);
+    int64_t set = first / w->panels, sets = conv_parts(end, w->panels) - set;
     winograd_scratch at;
     winograd_scratch_size(j, &at, memory);
     memset(at.zeros, 0, (size_t)j->channels * sizeof(float));
-    for (int64_t n = 0; n < tiles; n++) winograd_input(j, tile, &at, n);
+    for (int64_t n = 0; n < tiles; n++) winograd_input(j, tile, set * w->in, sets * w->in, &at, n);
     for (int64_t panel = first; panel < end; panel += j->panels) {
-        int64_t n = conv_min(j->panels, end - panel);
-        winograd_products(j, tiles, panel, panel + n, panel + n < end, &at);
+        winograd_block b = {
+            .item = first, .panel = panel, .last = conv_min(panel + j->panels, end)};
+        int64_t channel = winograd_channel(j, panel);
+        b.more = b.last < end;
+        b.ld = winograd_channel(j, b.last - 1) - channel + winograd_columns(j, b.last - 1);
+        for (int64_t p = panel, last; p < b.last; p = last) {
+            last = conv_min((p / w->panels + 1) * w->panels, b.last);
+            winograd_products(j, tiles, &b, p, last, &at);
+        }
         for (int64_t i = 0; i < tiles; i++)
-            winograd_output(j, tile, panel * nr, conv_min(n * nr, j->w->out - panel * nr), &at, i,
-                            n * nr);
+            winograd_output(j, tile, channel, winograd_channel(j, b.last) - channel, &at, i, b.ld);
     }
 }
 

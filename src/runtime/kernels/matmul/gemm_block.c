@@ -542,7 +542,7 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
     int64_t tiles = (m + u->mr - 1) / u->mr, rows = m / tiles, longer = m % tiles,
             some = tiles - longer;
     gemm_stretch all = {0, x * u->nr, k};
-    gemm_rows r = {.lda = p->a.rs, .stretch = &all, .stretches = 1, .ldc = p->ldc};
+    gemm_rows r = {.lda = p->a.rs, .stretch = &all, .stretches = 1, .nr = u->nr, .ldc = p->ldc};
     const bool last = x + k == p->k;
     const float *other = last && p->tail.other ? p->tail.other + begin * p->ldc : NULL;
     r.ends = (x ? GEMM_ADD_C : 0) | (bias && last ? GEMM_ADD_BIAS : 0) |

@@ -20,7 +20,12 @@
  * stretch's step k lane l multiplies element lanes[l] + k of a vector of A. Where a micro-kernel
  * has `spread`, A has a vector for each step instead, which that function makes.
  *
- * A narrow kernel is a rows kernel of one vector's width, with more rows.
+ * A narrow kernel is a rows kernel for panels of one vector.
+ *
+ * A taps kernel is a groups or narrow kernel for convolutions whose kernel has three neighbouring
+ * taps in a row: a stretch is all three of them, whose pixels lie `lanes` elements apart, as the
+ * rows of A do, or twice as far; the steps of b are those of the first tap, the second and the
+ * third. What was loaded of a pixel serves all results that see it.
  *
  * Tests: tests/unit/test_gemm_block.c, tests/unit/test_conv_last.c
  */
@@ -32,6 +37,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GEMM_TAPS = 3, GEMM_TAPS_STRIDES = 2 }; /* of taps kernels: strides of 1 and 2 */
 enum { GEMM_MAX_ROWS = 14, GEMM_MAX_COLS = 32, GEMM_DOT_COLS = 4, GEMM_DOT_MAX_ROWS = 6 };
 /* Steps of k whose share of the lines that a kernel brings near is asked for at once. More lines
  * than a core waits for at a time would hold up its loads. */
@@ -78,7 +84,8 @@ typedef struct gemm_rows {
     const gemm_stretch *stretch;
     int64_t stretches;
     const float *b; /* steps of nr elements */
-    int64_t ldc;    /* from one row of c to the next, of which cols elements are used */
+    int64_t nr;
+    int64_t ldc; /* from one row of c to the next, of which cols elements are used */
     int cols, ends;
     const float *bias;    /* cols elements */
     float low, high;      /* nan stays nan */
@@ -126,8 +133,10 @@ typedef struct gemm_micro {
     gemm_rows_fn *rows[GEMM_MAX_ROWS + 1]; /* by rows, from 1 to mr; of floats only */
     /* by rows, from 1 to group_rows; of floats only */
     gemm_rows_fn *groups[GEMM_MAX_ROWS + 1];
-    /* the same, or NULL where wider ones are as fast */
-    gemm_rows_fn *narrow[GEMM_MAX_ROWS + 1];
+    gemm_rows_fn *narrow[GEMM_MAX_ROWS + 1]; /* the same */
+    /* taps kernels, by stride - 1 and rows; NULL where others are as fast */
+    gemm_rows_fn *group_taps[GEMM_TAPS_STRIDES][GEMM_MAX_ROWS + 1];
+    gemm_rows_fn *narrow_taps[GEMM_TAPS_STRIDES][GEMM_MAX_ROWS + 1];
     gemm_spread_fn *spread; /* or NULL */
     gemm_stream_fn *stream;
     /* Packs `side` rows of A (columns of B) of `depth` elements into panels of `width`: element (s,

@@ -272,7 +272,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
     static inline __attribute__((always_inline)) TARGET void NAME(rows_tile_##rows)(               \
         const gemm_rows *r, const T *tile, T *c, const T *other, const char *prefetch,             \
         bool half) {                                                                               \
-        const int64_t lda = r->lda, ldc = r->ldc;                                                  \
+        const int64_t lda = r->lda, ldc = r->ldc, nr = r->nr;                                      \
         const int lines = r->lines, left = r->cols;                                                \
         V f, b0, b1;                                                                               \
         TILE_ROWS_##rows(TILE_ZERO) for (int64_t s = 0; s < r->stretches; s++) {                   \
@@ -282,7 +282,7 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
             for (int64_t k = r->stretch[s].k; k > 0; k -= GEMM_NEAR, prefetch += lines * 64) {     \
                 for (int i = 0; i < lines; i++) __builtin_prefetch(prefetch + i * 64, 0, 2);       \
                 for (int steps = k < GEMM_NEAR ? (int)k : GEMM_NEAR; steps > 0;                    \
-                     steps--, a++, a3++, a6++, a9++, a12++, b += 2 * LANES) {                      \
+                     steps--, a++, a3++, a6++, a9++, a12++, b += half ? nr : 2 * LANES) {          \
                     b0 = VLOAD(b);                                                                 \
                     if (half) {                                                                    \
                         TILE_ROWS_##rows(ROWS_HALF)                                                \
@@ -404,8 +404,94 @@ ONE_12(GROUPS, groups)
 ONE(GROUPS, groups, 13)
 ONE(GROUPS, groups, 14)
 #define SPREAD NULL
-#define NARROW_TABLE NULL
+#define NARROW_TABLE ROWS_TABLE
 #define GROUPS_TABLE ONE_TABLE_12(groups), NAME(groups_13), NAME(groups_14)
+
+/* ---- rows of three taps ---------------------------------------------------------------------- */
+
+/* What becomes of the sums of a tile of one vector. */
+static TARGET void NAME(taps_ends)(const gemm_rows *r, int rows, const V *sums, T *c,
+                                   const T *other) {
+    const bool part = r->cols < LANES;
+    const int left = r->cols;
+    V bias = ZERO(), low = SET1(r->low), high = SET1(r->high);
+    if (r->ends & GEMM_ADD_BIAS) bias = LOAD_PART(r->bias, left);
+    for (int i = 0; i < rows; i++, c += r->ldc) {
+        V x = sums[i];
+        if (r->ends & GEMM_ADD_C) x = ADD(x, LOAD_PART(c, left));
+        if (r->ends & GEMM_ADD_BIAS) x = ADD(x, bias);
+        if (r->ends & GEMM_ADD_OTHER) x = ADD(x, LOAD_PART(other + i * r->ldc, left));
+        if (r->ends & GEMM_CLAMP) x = MIN(high, MAX(low, x));
+        if (part) STORE_PART(c, x, left);
+        else VSTORE(c, x);
+    }
+}
+
+#define TAPS_GROUPS(at) PERMUTE(VLOAD(at), lanes)
+#define TAPS_NARROW(at) SET1(*(at))
+#define TAPS_NEXT_GROUPS lanes = INDEX_NEXT(lanes)
+#define TAPS_NEXT_NARROW a++
+#define TAPS_ADD(i) x##i = FMA(f0, b0, x##i), x##i = FMA(f1, b1, x##i), x##i = FMA(f2, b2, x##i);
+/* Of result i; the pixels before its last ones were another's. */
+#define TAPS_BEGIN_1(KIND) f0 = TAPS_##KIND(a), f1 = TAPS_##KIND(a + LANES)
+#define TAPS_BEGIN_2(KIND) f0 = TAPS_##KIND(a)
+#define TAPS_STEP_1(KIND, i)                                                                       \
+    f2 = TAPS_##KIND(a + ((i) + 2) * LANES);                                                       \
+    TAPS_ADD(i) f0 = f1, f1 = f2;
+#define TAPS_STEP_2(KIND, i)                                                                       \
+    f1 = TAPS_##KIND(a + (2 * (i) + 1) * LANES), f2 = TAPS_##KIND(a + (2 * (i) + 2) * LANES);      \
+    TAPS_ADD(i) f0 = f2;
+#define TAPS_STEP_GROUPS_1(i) TAPS_STEP_1(GROUPS, i)
+#define TAPS_STEP_GROUPS_2(i) TAPS_STEP_2(GROUPS, i)
+#define TAPS_STEP_NARROW_1(i) TAPS_STEP_1(NARROW, i)
+#define TAPS_STEP_NARROW_2(i) TAPS_STEP_2(NARROW, i)
+#define TAPS_ZERO(i) V x##i = ZERO();
+#define TAPS_KEEP(i) sums[i] = x##i;
+
+#define TAPS(KIND, stride, rows)                                                                   \
+    static TARGET void NAME(taps_##KIND##_##stride##_##rows)(const gemm_rows *r, int64_t tiles,    \
+                                                             const T *tile, T *c, const T *other,  \
+                                                             const char *prefetch) {               \
+        const int64_t down = (rows) * r->ldc;                                                      \
+        V f0, f1, f2, b0, b1, b2, sums[rows];                                                      \
+        (void)prefetch;                                                                            \
+        for (; tiles > 0; tiles--, tile += (rows) * (stride) * LANES, c += down) {                 \
+            TILE_ROWS_##rows(TAPS_ZERO) for (int64_t s = 0; s < r->stretches; s++) {               \
+                const T *a = tile + r->stretch[s].a, *b = r->b + r->stretch[s].b;                  \
+                const int64_t depth = r->stretch[s].k, tap = depth * LANES;                        \
+                ONE_BEGIN_##KIND for (int64_t k = depth; k > 0;                                    \
+                                      k--, b += LANES, TAPS_NEXT_##KIND) {                         \
+                    b0 = VLOAD(b), b1 = VLOAD(b + tap), b2 = VLOAD(b + 2 * tap);                   \
+                    TAPS_BEGIN_##stride(KIND);                                                     \
+                    TILE_ROWS_##rows(TAPS_STEP_##KIND##_##stride)                                  \
+                }                                                                                  \
+            }                                                                                      \
+            TILE_ROWS_##rows(TAPS_KEEP) NAME(taps_ends)(r, rows, sums, c, other);                  \
+            if (r->ends & GEMM_ADD_OTHER) other += down;                                           \
+        }                                                                                          \
+    }
+#define TAPS_ALL(KIND, stride)                                                                     \
+    TAPS(KIND, stride, 1)                                                                          \
+    TAPS(KIND, stride, 2)                                                                          \
+    TAPS(KIND, stride, 3)                                                                          \
+    TAPS(KIND, stride, 4)                                                                          \
+    TAPS(KIND, stride, 5)                                                                          \
+    TAPS(KIND, stride, 6)                                                                          \
+    TAPS(KIND, stride, 7)                                                                          \
+    TAPS(KIND, stride, 8)                                                                          \
+    TAPS(KIND, stride, 9)                                                                          \
+    TAPS(KIND, stride, 10)                                                                         \
+    TAPS(KIND, stride, 11)                                                                         \
+    TAPS(KIND, stride, 12)                                                                         \
+    TAPS(KIND, stride, 13)                                                                         \
+    TAPS(KIND, stride, 14)
+TAPS_ALL(GROUPS, 1)
+TAPS_ALL(GROUPS, 2)
+TAPS_ALL(NARROW, 1)
+TAPS_ALL(NARROW, 2)
+#define TAPS_TABLE(name) {ONE_TABLE_12(name), NAME(name##_13), NAME(name##_14)}
+#define GROUP_TAPS_TABLES TAPS_TABLE(taps_GROUPS_1), TAPS_TABLE(taps_GROUPS_2)
+#define NARROW_TAPS_TABLES TAPS_TABLE(taps_NARROW_1), TAPS_TABLE(taps_NARROW_2)
 #endif
 
 #else
@@ -413,6 +499,10 @@ ONE(GROUPS, groups, 14)
 #define GROUPS_TABLE NULL
 #define NARROW_TABLE NULL
 #define SPREAD NULL
+#endif
+#ifndef GROUP_TAPS_TABLES
+#define GROUP_TAPS_TABLES {NULL}
+#define NARROW_TAPS_TABLES {NULL}
 #endif
 
 /* ---- dot kernels ----------------------------------------------------------------------------- */
@@ -553,8 +643,10 @@ static TARGET void NAME(stream)(int64_t k, const void *pa, const void *pb, void 
     for (int j = 0; to == part && j < cols; j++) c[j] = part[j];
 }
 
-MICRO = {MICRO_HEAD,   {TILE_TABLE},   {NEAR_TABLE},   NAME(lying), {DOT_TABLE},  NAME(row),
-         {ROWS_TABLE}, {GROUPS_TABLE}, {NARROW_TABLE}, SPREAD,      NAME(stream), MICRO_TAIL};
+MICRO = {MICRO_HEAD,     {TILE_TABLE},        {NEAR_TABLE},         NAME(lying),
+         {DOT_TABLE},    NAME(row),           {ROWS_TABLE},         {GROUPS_TABLE},
+         {NARROW_TABLE}, {GROUP_TAPS_TABLES}, {NARROW_TAPS_TABLES}, SPREAD,
+         NAME(stream),   MICRO_TAIL};
 
 #undef T
 #undef V
@@ -578,6 +670,8 @@ MICRO = {MICRO_HEAD,   {TILE_TABLE},   {NEAR_TABLE},   NAME(lying), {DOT_TABLE},
 #undef ROWS_TABLE
 #undef GROUPS_TABLE
 #undef NARROW_TABLE
+#undef GROUP_TAPS_TABLES
+#undef NARROW_TAPS_TABLES
 #undef SPREAD
 #undef INDEX
 #undef INDEX_LOAD
