@@ -93,8 +93,12 @@ static random_conv random_convolution(void) {
     for (int i = 0; i < c.spatial; i++) {
         int64_t k = pixels ? 1 : 1 + random_below(c.spatial == 3 ? 3 : 5);
         c.stride[i] = pixels && random_below(2) ? 1 : steps[random_below(5)];
-        c.dilation[i] = steps[random_below(4)];
-        c.padding[i] = pixels && random_below(2) ? 0 : random_below(4) ? k / 2 : random_below(4);
+        bool apart = c.spatial < 3 && random_below(6) == 0;
+        c.dilation[i] = apart ? 7 + random_below(6) : steps[random_below(4)];
+        c.padding[i] = apart && random_below(3)    ? random_below(3) * c.dilation[i]
+                       : pixels && random_below(2) ? 0
+                       : random_below(4)           ? k / 2
+                                                   : random_below(4);
         xs[2 + i] = random_size((k - 1) * c.dilation[i] + 1, c.padding[i],
                                 c.spatial == 3   ? 7
                                 : c.spatial == 2 ? 20

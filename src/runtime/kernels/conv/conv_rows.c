@@ -8,7 +8,9 @@
  * (gemm_rows). Taps that are neighbours in a row of pixels are one stretch. Taps of which a tile
  * sees nothing but padding are left out. Nothing is unfolded. Where there is padding, the rows of
  * pixels that a strip of output rows needs are copied with the zeros around them first, once for
- * all taps and outputs.
+ * all taps and outputs. Where taps are far apart, nothing is copied: rows of results are cut
+ * into pieces where taps begin or cease to see the image, so that a tile sees all of a tap or
+ * nothing.
  *
  *     strips of the output (threads share them)        whose input stays in a core's second cache
  *       blocks of stretches                            as many weights of a panel as stay there beside it
@@ -55,11 +57,13 @@ typedef struct rows_job {
     bool spread; /* a vector for each step of a groups kernel */
     bool joined; /* taps that are neighbours in a row are one stretch, */
     bool taps;   /* which taps kernels read, pixels a vector apart */
+    bool pieces; /* rows of results are cut where taps begin or cease to see the image */
     gemm_rows_fn *const *tiles;
     /* of the input that a strip needs; columns of all its rows */
     int64_t span[CONV_DIMS];
     int64_t pixel, row, plane; /* distances in what the stretches read */
     int64_t rows, columns;     /* of the output in a strip */
+    int64_t mr, block;         /* rows of a tile at most, steps of a sum */
     int64_t strips, chunks;    /* of an image: down, across */
     int64_t step;              /* columns of chunks are multiples, but the last one's */
     int64_t shares;            /* of the panels: those of one are done together */
@@ -131,10 +135,15 @@ static int64_t rows_elements(const rows_job *j) {
 /* A strip is some output rows of one plane, or a part of one. */
 static void rows_strips(rows_job *j) {
     const conv_shape *s = &j->s;
-    int64_t mr = j->w->mr, elements = rows_elements(j),
+    int64_t mr = j->mr, elements = rows_elements(j),
             most = CONV_ROWS_PIXELS /
                    (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * elements),
             enough = j->w->sets > 1 ? CONV_ROWS_POSITIONS * CONV_ROWS_SETS : CONV_ROWS_POSITIONS;
+    if (j->pieces) {
+        j->columns = conv_min(enough, s->out[ROWS_W]);
+        j->rows = conv_min(conv_parts(enough, j->columns), s->out[ROWS_H]);
+        return;
+    }
     most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, enough);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
     j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
@@ -159,7 +168,7 @@ static int64_t rows_units(const rows_job *j, int64_t rows, int64_t columns) {
 static double rows_tiles_of(const rows_job *j) {
     const conv_shape *s = &j->s;
     return (double)(s->batch * j->w->sets * s->out[ROWS_D] * s->out[ROWS_H]) *
-           (double)conv_parts(s->out[ROWS_W], j->w->mr);
+           (double)conv_parts(s->out[ROWS_W], j->mr);
 }
 
 /* Where part i of so many of n begins: parts differ by one at most. */
@@ -199,7 +208,7 @@ static void rows_spread(rows_job *j, int64_t rows, int64_t columns, int64_t most
                         double *least) {
     for (int64_t part = 1; part <= pool_threads() && *least > enough; part++) {
         int64_t r = rows > 1 ? conv_parts(rows, part) : 1,
-                c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->w->mr) * j->w->mr;
+                c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->mr) * j->mr;
         if (part > 1 && r * c < CONV_ROWS_FEWEST) break;
         c = conv_min(c, columns);
         for (int64_t shares = 1; shares <= most && *least > enough; shares++) {
@@ -228,15 +237,20 @@ static void rows_cut(rows_job *j) {
     j->units = rows_units(j, j->rows, j->columns);
     /* whole tiles, but where one that is not would leave a thread with less to do than others */
     bool few = pool_threads() > 1 && j->chunks <= 2 * (int64_t)pool_threads();
-    j->step = few && s->out[ROWS_W] % j->w->mr ? 1 : j->w->mr;
+    j->step = j->pieces || (few && s->out[ROWS_W] % j->mr) ? 1 : j->mr;
 }
 
 /* Distances between pixels that are multiples of large powers of two have all of a tile's pixels
  * meet in few places of a cache. */
+static bool rows_far(const conv_shape *s) {
+    return s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0;
+}
+
 static bool rows_copied(const rows_job *j) {
     const conv_shape *s = &j->s;
-    bool far = s->in_channels * s->stride[ROWS_W] * (int64_t)sizeof(float) % CONV_ROWS_FAR == 0,
-         copied = j->scale || j->taps || j->w->form == CONV_GROUPS || (far && j->w->panels > 1);
+    if (j->pieces) return false;
+    bool copied = j->scale || j->taps || j->w->form == CONV_GROUPS ||
+                  (rows_far(s) && j->w->panels > 1);
     for (int i = 0; i < CONV_DIMS; i++)
         copied |= s->pad[i] != 0 || rows_span(s, i, s->out[i]) > s->in[i];
     return copied;
@@ -248,7 +262,14 @@ static void rows_kernels(rows_job *j) {
     const conv_shape *s = &j->s;
     const conv_packed *w = j->w;
     int64_t stride = s->stride[ROWS_W];
-    j->tiles = w->tiles;
+    j->tiles = w->tiles, j->mr = w->mr, j->block = CONV_ROWS_STEPS;
+    if (w->form == CONV_ROWS && !j->scale && s->dilation[ROWS_W] >= CONV_ROWS_APART &&
+        s->kernel[ROWS_W] > 1 && s->kernel[ROWS_W] <= CONV_ROWS_APART_TAPS) {
+        j->pieces = true;
+        j->block = CONV_ROWS_APART_STEPS;
+        if (rows_far(s)) j->mr = conv_min(j->mr, CONV_ROWS_FAR_ROWS);
+        return;
+    }
     if (s->kernel[ROWS_W] != GEMM_TAPS || j->whole[ROWS_W] != GEMM_TAPS ||
         stride > GEMM_TAPS_STRIDES || s->dilation[ROWS_W] != 1 || w->nr != w->micro->lanes ||
         w->in > w->nr || w->in <= w->nr / 2)
@@ -280,7 +301,7 @@ static void rows_place(rows_job *j) {
 
 /* The k steps that begin at input element a and this step of a panel. */
 static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
-    int64_t blocks = conv_parts(k, CONV_ROWS_STEPS), nr = j->w->nr;
+    int64_t blocks = conv_parts(k, j->block), nr = j->w->nr;
     for (int64_t i = 0, done = 0; i < blocks; i++) {
         int64_t n = (k - done) / (blocks - i);
         if (j->stretch) {
@@ -305,6 +326,9 @@ static void rows_taps(rows_job *j) {
         for (int64_t y = 0; y < s->kernel[ROWS_H]; y++) {
             int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane +
                         (j->apart ? y : y * s->dilation[ROWS_H]) * j->row;
+            if (!j->copied)
+                a -= s->pad[ROWS_D] * j->plane + s->pad[ROWS_H] * j->row +
+                     s->pad[ROWS_W] * j->pixel;
             int64_t step = (((j->first[ROWS_D] + z) * j->whole[ROWS_H] + j->first[ROWS_H] + y) *
                                 j->whole[ROWS_W] +
                             j->first[ROWS_W]) *
@@ -324,8 +348,22 @@ typedef struct rows_strip {
     int64_t row, rows, column, columns; /* in it */
     int64_t panel, panels;              /* of the set */
     gemm_stretch *used;                 /* room for those of a tile */
-    int64_t tiles, longer, least; /* of a row: so many, the last of them of one more than `least` */
+    int64_t tiles;                      /* of a row */
 } rows_strip;
+
+/* Where the piece of a row that begins at column x ends: all of its results see the same taps. */
+static int64_t rows_piece(const rows_job *j, const rows_strip *t, int64_t x) {
+    int64_t end = t->columns;
+    if (!j->pieces) return end;
+    for (int64_t tap = 0; tap < j->s.kernel[ROWS_W]; tap++) {
+        int64_t lo, hi;
+        conv_valid_range(&j->s, ROWS_W, tap, &lo, &hi);
+        lo -= t->column, hi -= t->column;
+        if (lo > x && lo < end) end = lo;
+        if (hi > x && hi < end) end = hi;
+    }
+    return end;
+}
 
 /* Threads take neighbouring items: parts of the image, where the panels are not shared, or shares
  * of them. */
@@ -346,8 +384,11 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     t.column = rows_part(across, chunk, j->chunks) * j->step;
     t.columns = conv_min(rows_part(across, chunk + 1, j->chunks) * j->step, s->out[ROWS_W]) -
                 t.column;
-    t.tiles = conv_parts(t.columns, j->w->mr);
-    t.least = t.columns / t.tiles, t.longer = t.columns % t.tiles;
+    t.tiles = 0;
+    for (int64_t x = 0, end; x < t.columns; x = end) {
+        end = rows_piece(j, &t, x);
+        t.tiles += conv_parts(end - x, j->mr);
+    }
     return t;
 }
 
@@ -489,41 +530,54 @@ static gemm_rows rows_select(const rows_job *j, const rows_strip *t, int64_t y, 
     return some;
 }
 
-/* The i-th tile of a row. */
-static int64_t rows_length(const rows_strip *t, int64_t i) {
+/* Of a piece of a row, or all of it: so many tiles, the last of them of one more than `least`. */
+typedef struct rows_cuts {
+    int64_t tiles, longer, least;
+} rows_cuts;
+
+static rows_cuts rows_cuts_of(const rows_job *j, int64_t columns) {
+    int64_t tiles = conv_parts(columns, j->mr);
+    return (rows_cuts){tiles, columns % tiles, columns / tiles};
+}
+
+/* The i-th tile. */
+static int64_t rows_length(const rows_cuts *t, int64_t i) {
     return i < t->tiles - t->longer ? t->least : t->least + 1;
 }
 
 /* Tiles from the i-th on that are as long. */
-static int64_t rows_as_long(const rows_strip *t, int64_t i) {
+static int64_t rows_as_long(const rows_cuts *t, int64_t i) {
     return (i < t->tiles - t->longer ? t->tiles - t->longer : t->tiles) - i;
 }
 
 /* Those of them that see something of all taps; the first begins at x. */
-static int64_t rows_alike(const rows_job *j, const rows_strip *t, int64_t y, int64_t i, int64_t x) {
-    int64_t n = rows_length(t, i), end = i + rows_as_long(t, i), first = i;
+static int64_t rows_alike(const rows_job *j, const rows_strip *t, const rows_cuts *cuts, int64_t y,
+                          int64_t i, int64_t x) {
+    int64_t n = rows_length(cuts, i), end = i + rows_as_long(cuts, i), first = i;
     if (!t->used) return end - i;
     while (i < end && rows_sees_all(j, t, y, x, n)) i++, x += n;
     return i - first;
 }
 
-/* Row y of the strip times a panel, for the stretches that *r has: a, c and other begin there. */
-static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const gemm_rows *r,
-                       const float *a, float *c, const float *other, const char *prefetch,
-                       bool last) {
-    gemm_rows row;
-    bool same = t->used && j->joined; /* then all of a row see the same taps */
-    if (same && !rows_sees_all(j, t, y, 0, 1)) {
-        row = rows_select(j, t, y, 0, 1, r);
-        r = &row;
+/* Columns [x, end) of row y, a piece of it or all, times a panel, for the stretches that *r has: a,
+ * c and other begin at the row's first column, prefetch at the piece. */
+static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t end,
+                       const gemm_rows *r, const float *a, float *c, const float *other,
+                       const char *prefetch, bool last) {
+    gemm_rows piece;
+    rows_cuts cuts = rows_cuts_of(j, end - x);
+    bool same = t->used && (j->joined || j->pieces); /* all of them see the same taps */
+    if (same && !rows_sees_all(j, t, y, x, 1)) {
+        piece = rows_select(j, t, y, x, 1, r);
+        r = &piece;
     }
     if (!r->stretches && r->ends == GEMM_ADD_C) {
-        if (last) rows_activate(j, r, c, t->columns);
+        if (last) rows_activate(j, r, c + x * r->ldc, end - x);
         return;
     }
-    for (int64_t i = 0, x = 0; i < t->tiles;) {
-        int64_t n = rows_length(t, i), to = x * r->ldc,
-                count = same ? rows_as_long(t, i) : rows_alike(j, t, y, i, x);
+    for (int64_t i = 0; i < cuts.tiles;) {
+        int64_t n = rows_length(&cuts, i), to = x * r->ldc,
+                count = same ? rows_as_long(&cuts, i) : rows_alike(j, t, &cuts, y, i, x);
         const float *from = a + x * r->lda, *more = other ? other + to : NULL;
         if (count) {
             j->tiles[n](r, count, from, c + to, more, prefetch + i * r->share);
@@ -535,6 +589,16 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, const 
         }
         if (last) rows_activate(j, r, c + to, count * n);
         i += count, x += count * n;
+    }
+}
+
+static void rows_pieces(const rows_job *j, const rows_strip *t, int64_t y, const gemm_rows *r,
+                        const float *a, float *c, const float *other, const char *prefetch,
+                        bool last) {
+    for (int64_t x = 0, end; x < t->columns; x = end) {
+        end = rows_piece(j, t, x);
+        rows_tiles(j, t, y, x, end, r, a, c, other, prefetch, last);
+        prefetch += conv_parts(end - x, j->mr) * r->share;
     }
 }
 
@@ -560,17 +624,16 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
                       t->column) *
                          j->pitch +
                      channel;
-        rows_tiles(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
-                   j->tail->other ? j->tail->other + at : NULL, prefetch + y * t->tiles * r.share,
-                   last);
+        rows_pieces(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
+                    j->tail->other ? j->tail->other + at : NULL, prefetch + y * t->tiles * r.share,
+                    last);
     }
 }
 
 /* Stretches from `first` on that are one block: the next one's first. */
 static int64_t rows_block(const rows_job *j, int64_t first) {
     int64_t steps = j->stretch[first].k, i = first + 1;
-    while (i < j->stretches && steps + j->stretch[i].k <= CONV_ROWS_STEPS)
-        steps += j->stretch[i++].k;
+    while (i < j->stretches && steps + j->stretch[i].k <= j->block) steps += j->stretch[i++].k;
     return i;
 }
 
@@ -583,7 +646,8 @@ static int64_t rows_steps(const gemm_rows *r) {
 static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
-    t.used = j->copied ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
+    bool some = j->copied || j->pieces; /* of the taps are seen by a tile */
+    t.used = some ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
     gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel,
                    .nr = j->w->nr,
                    .ldc = j->pitch,
@@ -626,8 +690,8 @@ bool conv_rows_fits(const conv_shape *s) {
         if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX ||
             s->kernel[i] > CONV_ROWS_MAX)
             return false;
-        if (__builtin_mul_overflow(elements, rows_span(s, i, n), &elements) ||
-            elements > CONV_ROWS_MAX)
+        int64_t span = i == ROWS_W ? rows_span(s, i, n) : s->kernel[i];
+        if (__builtin_mul_overflow(elements, span, &elements) || elements > CONV_ROWS_MAX)
             return false;
     }
     return true;
@@ -651,10 +715,10 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
     j.stretch = recycle_alloc(bytes);
     j.tap = j.stretch ? (rows_tap *)(j.stretch + j.stretches) : NULL;
     int64_t items = j.units * j.shares;
-    bool ready = j.stretch &&
-                 slots_begin(&j.slots,
-                             (size_t)rows_pixels(&j) * sizeof(float) + (j.copied ? room : 0),
-                             items);
+    bool ready = j.stretch && slots_begin(&j.slots,
+                                          (size_t)rows_pixels(&j) * sizeof(float) +
+                                              (j.copied || j.pieces ? room : 0),
+                                          items);
     if (!ready) {
         recycle_free(j.stretch, bytes);
         return diag_no_memory(d);

@@ -93,13 +93,27 @@ bool conv_winograd_fits(const conv_shape *s) {
     return flat && winograd_kernels_best();
 }
 
+/* Results times taps of the direct form, which leaves out taps that see nothing but padding, where
+ * these are far apart. */
+static double winograd_seen(const conv_shape *s) {
+    double seen = (double)s->batch;
+    for (int dim = DIM_H; dim <= DIM_W; dim++) {
+        int64_t sum = 0, lo, hi;
+        for (int64_t tap = 0; tap < s->kernel[dim]; tap++, sum += hi - lo) {
+            lo = 0, hi = s->out[dim];
+            if (s->dilation[dim] > 1) conv_valid_range(s, dim, tap, &lo, &hi);
+        }
+        seen *= (double)sum;
+    }
+    return seen;
+}
+
 /* As for one thread: results are the same with any number of them. */
 conv_form conv_winograd_best(const conv_shape *s) {
     const winograd_kernels *k = winograd_kernels_best();
     if (!conv_winograd_fits(s)) return CONV_FORMS;
     double in = (double)(s->in_channels / s->groups), out = (double)(s->out_channels / s->groups),
-           lanes = k->lanes,
-           direct = (double)s->batch * (double)s->out_size * TAPS * in * out / lanes,
+           lanes = k->lanes, direct = winograd_seen(s) * in * out / lanes,
            bytes = in * out * TAPS * (double)sizeof(float) * CONV_WINOGRAD_BYTE,
            least = (direct > bytes ? direct : bytes) * CONV_WINOGRAD_GAIN;
     conv_form best = CONV_FORMS;

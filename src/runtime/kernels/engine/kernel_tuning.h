@@ -149,8 +149,15 @@ enum {
     /* [nets] between rows; beyond, a strip is one row of results: what lies between its
      * taps is not copied */
     CONV_ROWS_DILATION = 3,
-    /* [nets] bytes; distances that are multiples meet in one place of the first cache */
+    /* [nets] bytes; distances that are multiples meet in one place of the first cache, which has
+     * room for so many lines there */
     CONV_ROWS_FAR = 4096,
+    CONV_ROWS_FAR_ROWS = 10,
+    /* [nets] between columns: results that see the same taps are so many then that pixels need not
+     * be copied with the padding around them; kernels of no more than these taps in a row */
+    CONV_ROWS_APART = 7,
+    CONV_ROWS_APART_TAPS = 8,
+    CONV_ROWS_APART_STEPS = 512, /* [nets] in one sum then */
 };
 
 /* [nets] in the time of a tile's step through one tap: to copy its pixels, */
