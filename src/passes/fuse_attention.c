@@ -3,7 +3,7 @@
  * fuse_attention.c - unfused attention becomes one operator.
  *
  *     %s = aten::matmul(%q, %t)                  t: the keys, transposed
- *     %s = aten::div(%s, %scale)                 or mul; may be missing
+ *     %s = aten::div(%s, %scale)                 or mul; a number or a tensor of no dims; may be missing
  *     %s = aten::add(%s, %bias, %one)            may be missing                 ->     %y = ctsc::attention(%q, %t, %v, %bias, %hidden, %fill, %scale, ...)
  *     %s = aten::masked_fill(%s, %hidden, %fill) may be missing
  *     %w = aten::softmax(%s, -1, None)
@@ -22,8 +22,7 @@
  *     %s = aten::view(%s, [b, h, l, k])          %z = aten::full_like(%w, 0)
  *                                                %w = aten::where(%m, %z, %w)
  *
- * For devices, which have a kernel that never writes the scores down (kernels/attention_unfused.c);
- * on the CPU the parts are as fast, but for the last form, whose program had the operator.
+ * There are kernels for it that never write all of the scores down (kernels/attention_unfused.c).
  *
  * Method. From each product its left operand is followed backwards, step by step in this order.
  * What is between is read by nobody else: where a program returns the weights, nothing changes.
@@ -72,8 +71,10 @@ static node *attention_step_is(attention_match *m, const node *at, const ir_valu
     return n && node_is_overload(n, key) ? attention_add(m, n) : NULL;
 }
 
-static bool attention_is_number(const ir_value *v) {
-    return v->type->kind == T_INT || v->type->kind == T_FLOAT;
+/* Traced programs have tensors of no dims where the source has numbers. */
+static bool attention_is_scale(const ir_value *v) {
+    return v->type->kind == T_INT || v->type->kind == T_FLOAT ||
+           (v->type->kind == T_TENSOR && known_rank(v) == 0);
 }
 
 static bool attention_is_last_dim(const ir_value *dim, const ir_value *x) {
@@ -245,7 +246,7 @@ static bool attention_scores(attention_match *m, const node *at, const ir_value 
     node *n = attention_step(m, at, v);
     if (!n) return false;
     bool scales = (node_is_op(n, SYM_MUL) || node_is_op(n, SYM_DIV)) && n->inputs.len == 2 &&
-                  attention_is_number(n->inputs.data[1]);
+                  attention_is_scale(n->inputs.data[1]);
     if (!scales) return attention_first(m, n);
     m->divide = node_is_op(n, SYM_DIV);
     m->scale = n->inputs.data[1];
@@ -352,13 +353,4 @@ static bool attention_rule(const alias_db *db, node *n) {
     return attention_match_node(n, &m) && attention_rewrite(db, n, &m);
 }
 
-static bool attention_rule_host(const alias_db *db, node *n) {
-    attention_match m;
-    return attention_match_node(n, &m) && m.scores && attention_rewrite(db, n, &m);
-}
-
 bool pass_fuse_attention(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, attention_rule); }
-
-bool pass_fuse_attention_host(pass_ctx *cx, graph *g) {
-    return rewrite_each(cx, g, attention_rule_host);
-}

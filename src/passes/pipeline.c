@@ -73,7 +73,7 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
     "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
     ",batch-mm," products "pool-constants,recompute,fuse-loops,fuse," weights "dce,reorder"
 /* Convolutions of reduced precision write nowhere else. */
-#define LAST "fuse-attention-host,layout,make-weights,fuse-epilogues-host,"
+#define LAST "fuse-attention,layout,make-weights,fuse-epilogues-host,"
 
 bool pipeline_has_layout(const pass_ctx *cx) {
     return cx->device == DEVICE_HOST && (!cx->unpacked || cx->reduce);
@@ -83,8 +83,7 @@ ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
     if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
     if (cx->device != DEVICE_HOST)
         return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
-    if (!pipeline_has_layout(cx))
-        return pass_run_list(cx, g, LEVEL_2("fuse-attention-host,", ""), NULL);
+    if (!pipeline_has_layout(cx)) return pass_run_list(cx, g, LEVEL_2("fuse-attention,", ""), NULL);
     if (!cx->reduce)
         return pass_run_list(cx, g, LEVEL_2(LAST "cat-in-place,", "slice-images,prepack,"), NULL);
     ctsc_status s = pass_run_list(cx, g, LEVEL_2(LAST, "slice-images,prepack,"), NULL);

@@ -210,6 +210,13 @@ static float *heads_at(const tensor *t, int64_t b, int64_t h, int64_t i, int64_t
     return TENSOR_AT(t, float) + at;
 }
 
+static bool heads_hidden(const attention_call *c, int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t index[4] = {b, h, i, j}, at = 0;
+    const tensor *t = c->hidden;
+    for (int d = 0; t && d < 4; d++) at += t->sizes[d] == 1 ? 0 : index[d] * t->strides[d];
+    return t && TENSOR_AT(t, bool)[at];
+}
+
 /* Row i of a head, in double. */
 static void heads_want(const attention_call *c, int64_t b, int64_t h, int64_t i, double *weights,
                        double *row) {
@@ -220,6 +227,7 @@ static void heads_want(const attention_call *c, int64_t b, int64_t h, int64_t i,
         for (int64_t e = 0; e < depth; e++)
             x += (double)*heads_at(c->q, b, h, i, e) * *heads_at(c->k, b, h, j, e);
         x = x * c->scale + (c->mask ? *heads_at(c->mask, b, h, i, j) : 0);
+        if (heads_hidden(c, b, h, i, j)) x = c->fill;
         weights[j] = c->causal && j > i ? -INFINITY : x;
         max = fmax(max, weights[j]);
     }
@@ -242,12 +250,13 @@ static void heads_check(const attention_call *c) {
                 for (int64_t e = 0; e < c->out->sizes[3]; e++) {
                     double got = *heads_at(c->out, b, h, i, e);
                     if (!(fabs(got - row[e]) <= 2e-5) && !(isnan(got) && isnan(row[e])))
-                        fail_msg("%lld rows, %lld keys of %lld, width %lld%s%s: row %lld, element "
-                                 "%lld: %.9g instead of %.9g",
+                        fail_msg("%lld rows, %lld keys of %lld, width %lld%s%s%s: row %lld, "
+                                 "element %lld: %.9g instead of %.9g",
                                  (long long)c->q->sizes[2], (long long)c->k->sizes[2],
                                  (long long)c->q->sizes[3], (long long)c->v->sizes[3],
-                                 c->mask ? ", mask" : "", c->causal ? ", causal" : "", (long long)i,
-                                 (long long)e, got, row[e]);
+                                 c->mask ? ", mask" : "", c->causal ? ", causal" : "",
+                                 c->hidden ? ", hidden" : "", (long long)i, (long long)e, got,
+                                 row[e]);
                 }
             }
     free(weights);
@@ -265,9 +274,41 @@ static tensor *heads_mask(int64_t batch, int64_t heads, int64_t rows, int64_t ke
     return t;
 }
 
+/* Is key j hidden to row i? As it happens, those behind it, all behind a number, all before one,
+ * all but some near it; all, sometimes. */
+static bool heads_hides(int64_t kind, int64_t i, int64_t j, int64_t number) {
+    switch (kind) {
+    case 0: return heads_below(3) == 0;
+    case 1: return j > i;
+    case 2: return j >= number;
+    case 3: return j < number;
+    case 4: return j < i - number || j > i + number;
+    default: return true;
+    }
+}
+
+static tensor *heads_hide(int64_t batch, int64_t heads, int64_t rows, int64_t keys) {
+    int64_t sizes[4] = {heads_below(2) ? 1 : batch, heads_below(2) ? 1 : heads,
+                        heads_below(4) ? rows : 1, keys};
+    bool turned = heads_below(3) == 0;
+    int64_t laid[4] = {sizes[0], sizes[1], sizes[turned ? 3 : 2], sizes[turned ? 2 : 3]},
+            kind = heads_below(11) / 2, number = heads_below(keys + 1);
+    tensor *t, *view;
+    assert_int_equal(tensor_new(NULL, DT_BOOL, 4, laid, &t), CTSC_OK);
+    for (int64_t n = 0; n < t->numel; n++) {
+        int64_t x = n % laid[3], y = n / laid[3] % laid[2];
+        TENSOR_AT(t, bool)[n] = heads_hides(kind, turned ? x : y, turned ? y : x, number);
+    }
+    if (!turned) return t;
+    assert_int_equal(tensor_transpose(NULL, t, 2, 3, &view), CTSC_OK);
+    tensor_unref(t);
+    return view;
+}
+
 static void test_random_heads(void **state) {
     (void)state;
-    for (int turn = 0; turn < 400; turn++) {
+    static const double fills[] = {-INFINITY, -INFINITY, -1e9, -100, -1};
+    for (int turn = 0; turn < 600; turn++) {
         bool longer = turn % 100 == 0;
         int64_t batch = 1 + heads_below(3), heads = 1 + heads_below(3),
                 rows = 1 + heads_below(longer ? 300 : 70),
@@ -285,9 +326,106 @@ static void test_random_heads(void **state) {
                             .safe = heads_below(2),
                             .scale = 0.3};
         if (heads_below(3) == 0) c.mask = heads_mask(batch, heads, rows, keys);
+        if (!c.causal && heads_below(2)) c.hidden = heads_hide(batch, heads, rows, keys);
+        c.fill = fills[heads_below(5)];
         assert_int_equal(attention_compute(NULL, &c), CTSC_OK);
         heads_check(&c);
-        tensor *all[] = {c.q, c.k, c.v, c.out, c.mask};
+        tensor *all[] = {c.q, c.k, c.v, c.out, c.mask, c.hidden};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) tensor_unref(all[i]);
+    }
+}
+
+/* ---- as programs write it -------------------------------------------------------------------- */
+
+static tensor *written_called(const char *op, int n, value *args) {
+    op_ctx cx = {.op = op_find(op)};
+    diag d = {0};
+    value r;
+    cx.diag = &d;
+    ctsc_status st = op_call(&cx, op, n, args, &r);
+    if (st != CTSC_OK) fail_msg("%s: %s", op, diag_message(&d));
+    return r.u.tensor;
+}
+
+/* *t = op(*t, arguments behind it) */
+static void written_step(tensor **t, const char *op, int n, value *args) {
+    args[0] = value_tensor_take(*t);
+    tensor *next = written_called(op, n, args);
+    tensor_unref(*t);
+    *t = next;
+}
+
+static tensor *written_as(tensor *t, dtype dt) {
+    tensor *r;
+    assert_int_equal(tensor_to_dtype(NULL, t, dt, &r), CTSC_OK);
+    tensor_unref(t);
+    return r;
+}
+
+/* ctsc::attention is what its operators make one after the other: of any dtype, with a scale that
+ * is a number, a tensor of no dims, or of some. */
+static void test_written(void **state) {
+    (void)state;
+    static const dtype dtypes[] = {DT_FLOAT32, DT_FLOAT32, DT_FLOAT64, DT_BFLOAT16};
+    for (int turn = 0; turn < 200; turn++) {
+        dtype dt = dtypes[heads_below(4)];
+        int64_t batch = 1 + heads_below(2), heads = 1 + heads_below(3), rows = 1 + heads_below(40),
+                keys = 1 + heads_below(50), depth = 1 + heads_below(40),
+                width = 1 + heads_below(40);
+        int64_t qs[4] = {batch, heads, rows, depth}, ks[4] = {batch, heads, depth, keys},
+                vs[4] = {batch, heads, keys, width},
+                some[4] = {1, heads_below(2) ? heads : 1, 1, 1};
+        tensor *q = written_as(heads_tensor(qs, false), dt),
+               *k = written_as(heads_tensor(ks, false), dt),
+               *v = written_as(heads_tensor(vs, false), dt),
+               *bias = heads_below(2) ? written_as(heads_mask(batch, heads, rows, keys), dt) : NULL,
+               *hidden = heads_below(2) ? heads_hide(batch, heads, rows, keys) : NULL, *by = NULL;
+        bool divide = heads_below(2);
+        int64_t kind = heads_below(dt == DT_BFLOAT16 ? 3 : 4); /* a tensor with dims promotes */
+        if (kind > 1)
+            assert_int_equal(tensor_new(NULL, heads_below(2) ? DT_FLOAT32 : DT_INT64,
+                                        kind == 2 ? 0 : 4, some, &by),
+                             CTSC_OK);
+        for (int64_t i = 0; by && i < by->numel; i++)
+            if (by->dtype == DT_INT64) TENSOR_AT(by, int64_t)[i] = 3;
+            else TENSOR_AT(by, float)[i] = 2.5f;
+        value scale = by     ? value_tensor_take(by)
+                      : kind ? value_int(3)
+                             : value_float(1.75),
+              args[10] = {value_tensor_take(q),
+                          value_tensor_take(k),
+                          value_tensor_take(v),
+                          bias ? value_tensor_take(bias) : value_none(),
+                          hidden ? value_tensor_take(hidden) : value_none(),
+                          value_float(-1e4),
+                          scale,
+                          value_bool(divide),
+                          value_bool(false),
+                          value_bool(false)};
+        tensor *got = written_called("ctsc::attention", 10, args),
+               *want = written_called("aten::matmul", 2, args);
+        const char *scaling = divide ? (by ? "aten::div.Tensor" : "aten::div.Scalar")
+                                     : (by ? "aten::mul.Tensor" : "aten::mul.Scalar");
+        written_step(&want, scaling, 2, (value[]){value_none(), scale});
+        if (bias)
+            written_step(&want, "aten::add.Tensor", 3,
+                         (value[]){value_none(), args[3], value_int(1)});
+        if (hidden)
+            written_step(&want, "aten::masked_fill.Scalar", 3,
+                         (value[]){value_none(), args[4], args[5]});
+        written_step(&want, "aten::softmax.int", 3,
+                     (value[]){value_none(), value_int(-1), value_none()});
+        written_step(&want, "aten::matmul", 2, (value[]){value_none(), args[2]});
+        assert_int_equal(got->dtype, want->dtype);
+        got = written_as(got, DT_FLOAT32), want = written_as(want, DT_FLOAT32);
+        for (int64_t i = 0; i < want->numel; i++) {
+            float g = *heads_at(got, i / width / rows / heads, i / width / rows % heads,
+                                i / width % rows, i % width),
+                  w = TENSOR_AT(want, float)[i];
+            if (!(fabsf(g - w) <= (dt == DT_BFLOAT16 ? 0.05f : 2e-5f)) && !(isnan(g) && isnan(w)))
+                fail_msg("turn %d, element %lld: %g instead of %g", turn, (long long)i, g, w);
+        }
+        tensor *all[] = {q, k, v, bias, hidden, by, got, want};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) tensor_unref(all[i]);
     }
 }
@@ -297,6 +435,7 @@ int main(void) {
         cmocka_unit_test(test_scaled_dot_product),
         cmocka_unit_test(test_multi_head),
         cmocka_unit_test(test_random_heads),
+        cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,7 @@ typedef enum work_kind {
 /* ---- the result's dims and dtype ------------------------------------------------------------- */
 typedef enum rank_rule {
     RANK_UNKNOWN,
+    RANK_0,
     RANK_1,
     RANK_2,
     RANK_3,

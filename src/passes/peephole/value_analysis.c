@@ -68,9 +68,9 @@ bool known_ints(const ir_value *v, int64_t *out, int *n) {
 /* What the operator's row says of its result (ir/op/op_traits.h); 0: nothing. */
 static op_traits known_traits(const ir_value *v) {
     const node *n = v->def;
-    bool known = n && n->kind == N_OP && n->op && n->inputs.len &&
-                 n->inputs.data[0]->type->kind == T_TENSOR;
-    return known ? n->op->traits : 0;
+    if (!n || n->kind != N_OP || !n->op) return 0;
+    bool of_tensor = n->inputs.len && n->inputs.data[0]->type->kind == T_TENSOR;
+    return of_tensor || OP_RANK(n->op->traits) == RANK_0 ? n->op->traits : 0;
 }
 
 static const tensor_info *known_info(const ir_value *v) {
@@ -138,6 +138,7 @@ static int known_rank_at(const ir_value *v, int depth) {
     rank_rule rule = OP_RANK(known_traits(v));
     switch (rule) {
     case RANK_UNKNOWN: return -1;
+    case RANK_0: return 0;
     case RANK_1: return 1;
     case RANK_2: return 2;
     case RANK_3: return 3;

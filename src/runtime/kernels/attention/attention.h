@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention.h - softmax(scale * q k' + mask) v, the core that the attention operators share.
+ * attention.h - softmax(scale * q k' + mask, filled where hidden) v, the core that the attention
+ * operators share.
  * Tests: tests/unit/test_attention.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ATTENTION_ATTENTION_H
@@ -13,8 +14,7 @@
 typedef struct attention_call {
     tensor *q, *k, *v;
     tensor *mask; /* added to the scores, broadcast to [..., L, S]; NULL: none */
-    /* bool, broadcast to [..., L, S]: scores that are `fill` instead; on devices
-     * only; NULL: none */
+    /* bool, broadcast to [..., L, S]: scores that are `fill` instead; NULL: none; not if causal */
     tensor *hidden;
     double fill;
     bool causal; /* row i sees columns 0 to i */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_core.c - softmax(scale * q k' + mask) v.
+ * attention_core.c - softmax(scale * q k' + mask, filled where hidden) v.
  *
  * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
  * if these are wanted), become weights there and multiplied by v, so that the whole matrix
@@ -16,7 +16,7 @@
 #include <math.h>
 
 /* x[i] = e^(x[i] - max); returns the sum. */
-static CONV_HOT float attention_weigh_float(float *x, int64_t n, float max) {
+static ATTENTION_HOT float attention_weigh_float(float *x, int64_t n, float max) {
     float part[8] = {0}, sum = 0;
     for (int64_t i = 0; i < n; i++) x[i] = attention_exp(x[i] - max);
     int64_t i = 0;
@@ -90,11 +90,12 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     if (heads == 0 || out->numel == 0) return CTSC_OK;
     if (tensor_cuda(out)) return on_device->attention(d, call);
     size_t bytes;
-    if (!size_mul((size_t)heads, 5 * sizeof(int64_t), &bytes)) return diag_no_memory(d);
+    const tensor *operands[] = {call->q, call->k, call->v, call->out, call->mask, call->hidden};
+    enum { OPERANDS = sizeof operands / sizeof *operands };
+    if (!size_mul((size_t)heads, OPERANDS * sizeof(int64_t), &bytes)) return diag_no_memory(d);
     int64_t *offsets = mem_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
-    const tensor *operands[5] = {call->q, call->k, call->v, call->out, call->mask};
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < OPERANDS; i++)
         if (operands[i]) gemm_offsets(operands[i], nb, out->sizes, heads, offsets + i * heads);
     attention_job job = {.call = call,
                          .dt = (dtype)call->q->dtype,
@@ -108,6 +109,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
                          .v = offsets + 2 * heads,
                          .out = offsets + 3 * heads,
                          .mask = offsets + 4 * heads,
+                         .hidden = offsets + 5 * heads,
                          .step = ATTENTION_CORE_ROWS};
     job.tiles = attention_tiles_fit(&job);
     job.blocks = (job.rows + job.step - 1) / job.step;

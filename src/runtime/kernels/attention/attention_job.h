@@ -17,9 +17,10 @@ typedef struct attention_job {
     int64_t heads, rows, cols, depth, width; /* the products of leading dims; L, S, E, V */
     /* an item is so many rows of a head; so many items make a head */
     int64_t step, blocks;
-    const int64_t *q, *k, *v, *mask, *out; /* offset of each head, in elements */
-    bool tiles;                            /* attention_tiles.c does it */
-    atomic_int failed;                     /* a ctsc_status */
+    /* offset of each head, in elements */
+    const int64_t *q, *k, *v, *mask, *hidden, *out;
+    bool tiles;        /* attention_tiles.c does it */
+    atomic_int failed; /* a ctsc_status */
 } attention_job;
 
 static inline gemm_matrix attention_at(const tensor *t, int64_t offset, size_t size) {
@@ -28,28 +29,59 @@ static inline gemm_matrix attention_at(const tensor *t, int64_t offset, size_t s
     return m;
 }
 
-/* e^x for x <= 0 to the last bit or two: x = n ln 2 + r, a polynomial for e^r (Taylor, degree 7),
- * and n put into the exponent. Written without branches, so that the compiler can vectorise it. */
-static inline float attention_exp(float x) {
+/* Elements of a mask from a head's row on: (i, j) at p + i * rs + j * cs. p is
+ * NULL: there is none. */
+typedef struct attention_mask {
+    const char *p;
+    int64_t rs, cs;
+} attention_mask;
+
+static inline attention_mask attention_mask_at(const tensor *t, const int64_t *offset, int64_t head,
+                                               int64_t row) {
+    if (!t) return (attention_mask){NULL, 0, 0};
+    gemm_matrix m = gemm_of(t);
+    attention_mask at = {m.p, t->sizes[t->ndim - 2] == 1 ? 0 : m.rs,
+                         t->sizes[t->ndim - 1] == 1 ? 0 : m.cs};
+    at.p += (offset[head] + row * at.rs) * (int64_t)dtype_size((dtype)t->dtype);
+    return at;
+}
+
+/* For the loops of softmax: as CONV_HOT, and multiplications are fused with sums where the
+ * processor does that. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ATTENTION_HOT                                                                              \
+    __attribute__((optimize("O3", "no-loop-unroll-and-jam", "fp-contract=fast"),                   \
+                   target_clones("avx512f", "arch=x86-64-v3", "default")))
+#else
+#define ATTENTION_HOT
+#endif
+
+#define ATTENTION_EXP_MOST 87.0f /* e^x is 0 for x below its negative */
+
+/* e^x for x <= 0 to the last bit or two: x = n ln 2 + r, a polynomial for e^r (of degree 6, whose
+ * relative error is the least, 3e-9), and n put into the exponent. Written without branches, so
+ * that the compiler can vectorise it. */
+static inline __attribute__((always_inline)) float attention_exp(float x) {
     const float shifter =
         12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
-    float low = x < -87.0f ? -87.0f : x;
+    float low = x < -ATTENTION_EXP_MOST ? -ATTENTION_EXP_MOST : x;
     union {
         float f;
         uint32_t u;
     } n = {low * 1.44269504f + shifter}, scale;
     float whole = n.f - shifter;
     float r = low - whole * 0.693359375f + whole * 2.12194440e-4f;
-    float p = 1.98412698e-4f;
-    p = p * r + 1.38888889e-3f;
-    p = p * r + 8.33333333e-3f;
-    p = p * r + 4.16666667e-2f;
-    p = p * r + 1.66666667e-1f;
-    p = p * r + 0.5f;
+    float p = 1.3814540579915047e-3f;
+    p = p * r + 8.36874544620514e-3f;
+    p = p * r + 4.166838899254799e-2f;
+    p = p * r + 1.666652113199234e-1f;
+    p = p * r + 4.999999403953552e-1f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
     scale.u = (n.u + 127u) << 23;
-    return p * scale.f * (x < -87.0f ? 0.0f : 1.0f);
+    float y = p * scale.f;
+    return x < -ATTENTION_EXP_MOST ? 0.0f : y;
 }
 
 /* May attention_tiles.c do the call? If so, sets job->step. */

@@ -20,19 +20,18 @@ static CONV_HOT void NAME(attention_scale)(T *x, int64_t n, T f) {
 /* Scores to weights, rows [begin, end) of one head; s is the first of these. */
 static void NAME(attention_softmax)(const attention_job *job, int64_t head, int64_t begin,
                                     int64_t end, T *s) {
-    const tensor *mask = job->call->mask;
+    const attention_call *c = job->call;
     int64_t n = job->cols;
     for (int64_t row = begin; row < end; row++, s += n) {
-        if (mask) {
-            gemm_matrix m = gemm_of(mask);
-            int64_t rs = mask->sizes[mask->ndim - 2] == 1 ? 0 : m.rs;
-            int64_t cs = mask->sizes[mask->ndim - 1] == 1 ? 0 : m.cs;
-            const T *add = (const T *)m.p + job->mask[head] + row * rs;
-            for (int64_t i = 0; i < n; i++) s[i] += add[i * cs];
-        }
-        for (int64_t i = row + 1; job->call->causal && i < n; i++) s[i] = -(T)INFINITY;
+        attention_mask mask = attention_mask_at(c->mask, job->mask, head, row),
+                       hidden = attention_mask_at(c->hidden, job->hidden, head, row);
+        const T *add = (const T *)(const void *)mask.p;
+        for (int64_t i = 0; add && i < n; i++) s[i] += add[i * mask.cs];
+        for (int64_t i = 0; hidden.p && i < n; i++)
+            if (hidden.p[i * hidden.cs]) s[i] = (T)c->fill;
+        for (int64_t i = row + 1; c->causal && i < n; i++) s[i] = -(T)INFINITY;
         T max = NAME(attention_max)(s, n);
-        bool none = job->call->safe && max == -(T)INFINITY;
+        bool none = c->safe && max == -(T)INFINITY;
         T sum = NAME(attention_weigh)(s, n, none ? 0 : max);
         NAME(attention_scale)(s, n, none ? 0 : 1 / sum);
     }

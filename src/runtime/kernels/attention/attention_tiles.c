@@ -12,16 +12,20 @@
  *
  * Softmax runs down columns: there are no sums across a vector, and sequences of any length
  * fill the vectors. Columns of O' are divided by those of P' in the end, and transposed back. Keys
- * and values of a head are packed once for all the queries that an item has. Of a causal head
- * only the keys that somebody sees are looked at. Each element is a sum of its own, in the
- * order of the keys.
+ * and values of a head are packed once for all the queries that an item has. Only the keys are
+ * looked at that some of a tile's queries see, where the others' weights are 0: of causal heads,
+ * and where what hidden keys are filled with is so far below the largest score of each query. Each
+ * element is a sum of its own, in the order of the keys.
  * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
+#include "base/vector.h"
+
 #include <math.h>
+#include <string.h>
 
 enum { TILES_SLACK = 16 }; /* elements that packing may write behind the last panel */
 
@@ -31,8 +35,16 @@ typedef struct tiles {
     const attention_job *job;
     /* packed; s: [cols][nr], mask: the same or NULL, o: [width][nr] */
     float *k, *v, *q, *s, *mask, *o;
-    int64_t head; /* whose keys and values are packed; -1: nobody's */
+    unsigned char *some, *all; /* are the keys hidden to some of a tile's queries, to all? */
+    int64_t head;              /* whose keys and values are packed; -1: nobody's */
 } tiles;
+
+/* Queries [begin, begin + n) of a head, at most nr of them, and the keys that are looked at. */
+typedef struct tiles_part {
+    int64_t head, begin, n;
+    int64_t first, end;
+    int lanes;
+} tiles_part;
 
 static int64_t tiles_round(int64_t n, int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
@@ -65,18 +77,64 @@ bool attention_tiles_fit(attention_job *job) {
 #include "runtime/kernels/attention/attention_columns.h"
 
 /* Scores to weights that are still to be multiplied by factor[0 ... lanes). */
-static void tiles_softmax(const tiles *t, int64_t keys, int lanes, const float *mask,
-                          float *factor) {
-    float max[GEMM_MAX_COLS], sum[GEMM_MAX_COLS];
+static void tiles_softmax(const tiles *t, const tiles_part *p, const float *max, float *factor) {
+    float from[GEMM_MAX_COLS], sum[GEMM_MAX_COLS];
     int64_t nr = t->u->nr;
-    (lanes == 8    ? tiles_max_8
-     : lanes == 16 ? tiles_max_16
-                   : tiles_max_32)(t->s, mask, keys, nr, max);
-    for (int i = 0; t->job->call->safe && i < lanes; i++) max[i] = max[i] == -INFINITY ? 0 : max[i];
-    (lanes == 8    ? tiles_weigh_8
-     : lanes == 16 ? tiles_weigh_16
-                   : tiles_weigh_32)(t->s, keys, nr, max, sum);
-    for (int i = 0; i < lanes; i++) factor[i] = t->job->call->safe && sum[i] == 0 ? 0 : 1 / sum[i];
+    bool safe = t->job->call->safe;
+    for (int i = 0; i < p->lanes; i++) from[i] = safe && max[i] == -INFINITY ? 0 : max[i];
+    (p->lanes == 8    ? tiles_weigh_8
+     : p->lanes == 16 ? tiles_weigh_16
+                      : tiles_weigh_32)(t->s + p->first * nr, p->end - p->first, nr, from, sum);
+    for (int i = 0; i < p->lanes; i++) factor[i] = safe && sum[i] == 0 ? 0 : 1 / sum[i];
+}
+
+/* ---- keys that are hidden -------------------------------------------------------------------- */
+
+VECTOR_LOOPS static void tiles_hidden_rows(const attention_mask *m, int64_t rows, int64_t keys,
+                                           unsigned char *restrict some,
+                                           unsigned char *restrict all) {
+    memset(some, 0, (size_t)keys), memset(all, 1, (size_t)keys);
+    for (int64_t i = 0; i < rows; i++) {
+        const char *restrict row = m->p + i * m->rs;
+        if (m->cs == 1)
+            for (int64_t j = 0; j < keys; j++) some[j] |= row[j] != 0, all[j] &= row[j] != 0;
+        else
+            for (int64_t j = 0; j < keys; j++)
+                some[j] |= row[j * m->cs] != 0, all[j] &= row[j * m->cs] != 0;
+    }
+}
+
+/* All keys that any of the part's queries sees are [*first, *end); none: all keys. */
+static void tiles_span(const tiles *t, const tiles_part *p, const attention_mask *m, int64_t *first,
+                       int64_t *end) {
+    int64_t keys = t->job->cols;
+    tiles_hidden_rows(m, m->rs ? p->n : 1, keys, t->some, t->all);
+    *first = 0, *end = keys;
+    while (*first < keys && t->all[*first]) ++*first;
+    if (*first == keys) *first = 0;
+    while (*end > *first + 1 && t->all[*end - 1]) --*end;
+    *first -= *first % t->u->mr;
+}
+
+static void tiles_hide(const tiles *t, const tiles_part *p, const attention_mask *m) {
+    int64_t nr = t->u->nr;
+    float fill = (float)t->job->call->fill;
+    for (int64_t j = p->first; j < p->end; j++) {
+        float *s = t->s + j * nr;
+        if (t->all[j])
+            for (int i = 0; i < p->lanes; i++) s[i] = fill;
+        else if (t->some[j])
+            for (int64_t i = 0; i < p->n; i++)
+                if (m->p[i * m->rs + j * m->cs]) s[i] = fill;
+    }
+}
+
+/* Is the weight of a score of `fill` 0 for each query, whose largest scores these are? */
+static bool tiles_fill_is_far(const tiles *t, const tiles_part *p, const float *max) {
+    bool far = true;
+    for (int64_t i = 0; i < p->n; i++)
+        far = far && (float)t->job->call->fill - max[i] < -ATTENTION_EXP_MOST;
+    return far;
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
@@ -91,41 +149,55 @@ static void tiles_pack_head(tiles *t, int64_t head) {
     t->u->pack(v.p, job->width, job->cols, v.cs, v.rs, t->u->mr, t->v);
 }
 
-/* t->s: scores of the first `seen` keys with the queries packed at t->q, the first of
- * which is row `begin`. */
-static void tiles_scores(const tiles *t, int64_t begin, int64_t seen, int lanes) {
+/* t->s: scores of the part's keys with its queries, packed at t->q. */
+static void tiles_products(const tiles *t, const tiles_part *p) {
     const gemm_micro *u = t->u;
     int64_t depth = t->job->depth, nr = u->nr;
-    for (int64_t j = 0; j < seen; j += u->mr)
-        u->tile[seen - j < u->mr ? seen - j : u->mr](
-            depth, t->k + j * depth, t->q, nr, t->s + j * nr, nr, lanes, t->job->call->scale, 0);
-    for (int64_t j = begin + 1; t->job->call->causal && j < seen; j++)
-        for (int64_t i = 0; i < lanes && i < j - begin; i++) t->s[j * nr + i] = -INFINITY;
+    for (int64_t j = p->first; j < p->end; j += u->mr)
+        u->tile[p->end - j < u->mr ? p->end - j : u->mr](
+            depth, t->k + j * depth, t->q, nr, t->s + j * nr, nr, p->lanes, t->job->call->scale, 0);
+    for (int64_t j = p->begin + 1; t->job->call->causal && j < p->end; j++)
+        for (int64_t i = 0; i < p->lanes && i < j - p->begin; i++) t->s[j * nr + i] = -INFINITY;
 }
 
-/* t->mask: rows [begin, begin + n) of the mask, transposed. NULL: there is none. */
-static const float *tiles_mask(const tiles *t, int64_t head, int64_t begin, int64_t n,
-                               int64_t seen) {
-    const tensor *mask = t->job->call->mask;
-    if (!mask) return NULL;
-    gemm_matrix m = attention_at(mask, t->job->mask[head], sizeof(float));
-    int64_t rs = mask->sizes[mask->ndim - 2] == 1 ? 0 : m.rs,
-            cs = mask->sizes[mask->ndim - 1] == 1 ? 0 : m.cs;
-    t->u->pack((const float *)m.p + begin * rs, n, seen, rs, cs, t->u->nr, t->mask);
-    return t->mask;
+/* The mask, if there is one, is transposed to t->mask first. */
+static void tiles_add_mask(const tiles *t, const tiles_part *p) {
+    int64_t nr = t->u->nr, keys = p->end - p->first;
+    attention_mask m = attention_mask_at(t->job->call->mask, t->job->mask, p->head, p->begin);
+    if (!m.p) return;
+    t->u->pack((const float *)(const void *)m.p + p->first * m.cs, p->n, keys, m.rs, m.cs, (int)nr,
+               t->mask);
+    (p->lanes == 8    ? tiles_add_8
+     : p->lanes == 16 ? tiles_add_16
+                      : tiles_add_32)(t->s + p->first * nr, t->mask, keys, nr);
 }
 
-/* t->o: the first `seen` values, weighed. */
-static void tiles_weighed(const tiles *t, int64_t seen, int lanes, const float *factor) {
+/* t->s, and the maxima of its columns. */
+static void tiles_scores(const tiles *t, const tiles_part *p, const attention_mask *hidden,
+                         float *max) {
+    int64_t nr = t->u->nr;
+    tiles_products(t, p);
+    tiles_add_mask(t, p);
+    if (hidden->p) tiles_hide(t, p, hidden);
+    (p->lanes == 8    ? tiles_max_8
+     : p->lanes == 16 ? tiles_max_16
+                      : tiles_max_32)(t->s + p->first * nr, p->end - p->first, nr, max);
+}
+
+/* t->o: the part's values, weighed. Sums are cut at the same keys whichever are looked at. */
+static void tiles_weighed(const tiles *t, const tiles_part *p, const float *factor) {
     const gemm_micro *u = t->u;
     int64_t cols = t->job->cols, width = t->job->width, nr = u->nr;
     for (int64_t w = 0; w < width; w += u->mr)
-        for (int64_t x = 0; x < seen; x += TILES_KEYS)
-            u->tile[width - w < u->mr ? width - w : u->mr](
-                seen - x < TILES_KEYS ? seen - x : TILES_KEYS, t->v + w * cols + x * u->mr,
-                t->s + x * nr, nr, t->o + w * nr, nr, lanes, 1, x ? 1 : 0);
+        for (int64_t x = p->first, end; x < p->end; x = end) {
+            end = (x / TILES_KEYS + 1) * TILES_KEYS;
+            if (end > p->end) end = p->end;
+            u->tile[width - w < u->mr ? width - w : u->mr](end - x, t->v + w * cols + x * u->mr,
+                                                           t->s + x * nr, nr, t->o + w * nr, nr,
+                                                           p->lanes, 1, x > p->first ? 1 : 0);
+        }
     for (int64_t w = 0; w < width; w++)
-        for (int i = 0; i < lanes; i++) t->o[w * nr + i] *= factor[i];
+        for (int i = 0; i < p->lanes; i++) t->o[w * nr + i] *= factor[i];
 }
 
 /* Rows [begin, begin + n) of a head, at most nr of them. */
@@ -134,13 +206,19 @@ static void tiles_rows(const tiles *t, int64_t head, int64_t begin, int64_t n) {
     const gemm_micro *u = t->u;
     gemm_matrix q = attention_at(job->call->q, job->q[head], sizeof(float)),
                 out = attention_at(job->call->out, job->out[head], sizeof(float));
-    int64_t seen = job->call->causal && begin + n < job->cols ? begin + n : job->cols;
-    int lanes = 2 * n <= u->nr ? u->nr / 2 : u->nr;
-    float factor[GEMM_MAX_COLS];
+    attention_mask hidden = attention_mask_at(job->call->hidden, job->hidden, head, begin);
+    tiles_part p = {head, begin, n, 0, job->cols, 2 * n <= u->nr ? u->nr / 2 : u->nr};
+    float max[GEMM_MAX_COLS], factor[GEMM_MAX_COLS];
+    if (job->call->causal && begin + n < job->cols) p.end = begin + n;
+    if (hidden.p) tiles_span(t, &p, &hidden, &p.first, &p.end);
     u->pack((const float *)q.p + begin * q.rs, n, job->depth, q.rs, q.cs, u->nr, t->q);
-    tiles_scores(t, begin, seen, lanes);
-    tiles_softmax(t, seen, lanes, tiles_mask(t, head, begin, n, seen), factor);
-    tiles_weighed(t, seen, lanes, factor);
+    tiles_scores(t, &p, &hidden, max);
+    if (hidden.p && p.end - p.first < job->cols && !tiles_fill_is_far(t, &p, max)) {
+        p.first = 0, p.end = job->cols;
+        tiles_scores(t, &p, &hidden, max);
+    }
+    tiles_softmax(t, &p, max, factor);
+    tiles_weighed(t, &p, factor);
     u->unpack(t->o, n, job->width, out.rs, u->nr, (float *)out.p + begin * out.rs);
 }
 
@@ -148,6 +226,7 @@ static void tiles_rows(const tiles *t, int64_t head, int64_t begin, int64_t n) {
 static bool tiles_memory(tiles *t, char **memory) {
     const attention_job *job = t->job;
     int64_t mr = t->u->mr, nr = t->u->nr;
+    float *seen;
     struct { float **at; int64_t rows, length; } parts[] = {
         {&t->k, tiles_round(job->cols, mr), job->depth},
         {&t->v, tiles_round(job->width, mr), job->cols},
@@ -155,6 +234,7 @@ static bool tiles_memory(tiles *t, char **memory) {
         {&t->s, nr, job->cols},
         {&t->mask, nr, job->call->mask ? job->cols : 0},
         {&t->o, nr, tiles_round(job->width, mr)},
+        {&seen, 2, job->call->hidden ? job->cols : 0}, /* some and all: less than floats */
     };
     size_t offset[sizeof parts / sizeof *parts], total = 0, n;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -169,6 +249,7 @@ static bool tiles_memory(tiles *t, char **memory) {
     char *aligned = *memory + (-(uintptr_t)*memory & 63);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         *parts[i].at = (float *)(void *)(aligned + offset[i]);
+    t->some = (unsigned char *)seen, t->all = t->some + job->cols;
     return true;
 }
 

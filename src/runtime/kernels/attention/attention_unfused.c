@@ -3,12 +3,12 @@
  * attention_unfused.c - ctsc::attention: attention as programs write it out, softmax(scale(q k') +
  * bias, filled where hidden) v.
  *
- * The pass fuse-attention makes it of these operators. On a device it is one kernel, or the few
- * that attention takes (kernels/attention.h), if dtypes and shapes are what attention usually has.
+ * The pass fuse-attention makes it of these operators. It is one kernel, or the few that attention
+ * takes on a device (kernels/attention.h), if dtypes and shapes are what attention usually has.
  * With a softmax that is safe it was scaled_dot_product_attention, and is it again. In all other
  * cases the operators are called one after the other, as the program did, with all their
  * conversions, broadcasting and messages.
- * Tests: tests/unit/test_cuda_dense.c, tests/ir/fuse-attention
+ * Tests: tests/unit/test_attention.c, tests/unit/test_cuda_dense.c, tests/ir/fuse-attention
  */
 #include "runtime/kernels/attention/attention.h"
 
@@ -16,7 +16,7 @@
 
 typedef struct written_attention {
     tensor *q, *transposed, *v, *bias, *hidden; /* transposed: k'; bias, hidden: may be NULL */
-    value fill, scale;
+    value fill, scale;                          /* scale: a number or a tensor */
     /* scores are divided by scale, not multiplied; products are of three dims (bmm); weights of
      * rows whose scores are all -inf are 0 */
     bool divide, batches, safe;
@@ -36,6 +36,21 @@ static written_attention written_arguments(const value *args) {
                                .safe = arg_bool(&args[9])};
 }
 
+/* The scale as a number, if it is one, or a tensor of no dims, which promotes no floats. */
+static bool written_scale(const written_attention *w, double *scale) {
+    if (w->scale.tag == V_TENSOR) {
+        const tensor *t = w->scale.u.tensor;
+        dtype dt = (dtype)t->dtype;
+        if (t->ndim || tensor_device(t) != DEVICE_HOST || !(dtype_is_float(dt) || dtype_is_int(dt)))
+            return false;
+        *scale = dtype_is_float(dt) ? tensor_item_float(t) : (double)tensor_item_int(t);
+        return true;
+    }
+    if (w->scale.tag != V_FLOAT && w->scale.tag != V_INT) return false;
+    *scale = arg_float(&w->scale);
+    return true;
+}
+
 /* ---- in steps -------------------------------------------------------------------------------- */
 
 /* *x = key(*x, ...) for args behind *x. */
@@ -51,12 +66,13 @@ static value written_tensor(tensor *t) { return (value){.tag = V_TENSOR, .u.tens
 
 static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, value *x) {
     const char *product = w->batches ? "aten::bmm" : "aten::matmul";
-    bool scaled = w->scale.tag == V_FLOAT ? w->scale.u.f != 1
-                                          : w->scale.tag != V_INT || w->scale.u.i != 1;
+    double scale;
+    bool scaled = !written_scale(w, &scale) || scale != 1 || w->scale.tag == V_TENSOR;
+    const char *scales = w->scale.tag == V_TENSOR
+                             ? (w->divide ? "aten::div.Tensor" : "aten::mul.Tensor")
+                             : (w->divide ? "aten::div.Scalar" : "aten::mul.Scalar");
     TRY(op_call(cx, product, 2, (value[]){written_tensor(w->q), written_tensor(w->transposed)}, x));
-    if (scaled)
-        TRY(written_step(cx, w->divide ? "aten::div.Scalar" : "aten::mul.Scalar", 2,
-                         (value[]){value_none(), w->scale}, x));
+    if (scaled) TRY(written_step(cx, scales, 2, (value[]){value_none(), w->scale}, x));
     if (w->bias)
         TRY(written_step(cx, "aten::add.Tensor", 3,
                          (value[]){value_none(), written_tensor(w->bias), value_int(1)}, x));
@@ -78,13 +94,15 @@ static bool written_was_operator(const written_attention *w) {
                          tensor_device(parts[i]) != tensor_device(w->q)))
             return false;
     if (w->transposed->ndim != w->q->ndim || w->v->ndim != w->q->ndim) return false;
+    double scale;
     return w->safe && !w->hidden && w->q->ndim >= 2 && dtype_is_float((dtype)w->q->dtype) &&
-           (w->scale.tag == V_FLOAT || w->scale.tag == V_INT);
+           written_scale(w, &scale);
 }
 
 static ctsc_status written_as_operator(op_ctx *cx, const written_attention *w, value *x) {
     tensor *k;
-    double scale = arg_float(&w->scale);
+    double scale = 1;
+    written_scale(w, &scale);
     TRY(tensor_transpose(cx->diag, w->transposed, -2, -1, &k));
     value args[] = {written_tensor(w->q),
                     written_tensor(k),
@@ -99,7 +117,7 @@ static ctsc_status written_as_operator(op_ctx *cx, const written_attention *w, v
     return st;
 }
 
-/* ---- on a device ----------------------------------------------------------------------------- */
+/* ---- as one kernel --------------------------------------------------------------------------- */
 
 /* Can every score hold this number? */
 static bool written_fill_fits(const written_attention *w) {
@@ -128,11 +146,12 @@ static bool written_shapes_fit(const written_attention *w, const tensor *k) {
 
 static bool written_fits(const written_attention *w) {
     dtype dt = (dtype)w->q->dtype;
-    if (tensor_device(w->q) == DEVICE_HOST || w->safe || !dtype_is_float(dt) ||
+    double scale;
+    bool host = tensor_device(w->q) == DEVICE_HOST;
+    if (w->safe || !dtype_is_float(dt) || (host && dtype_size(dt) < sizeof(float)) ||
         !written_matrices(w))
         return false;
-    if ((dtype)w->transposed->dtype != dt || (dtype)w->v->dtype != dt ||
-        (w->scale.tag != V_FLOAT && w->scale.tag != V_INT))
+    if ((dtype)w->transposed->dtype != dt || (dtype)w->v->dtype != dt || !written_scale(w, &scale))
         return false;
     if (w->bias && ((dtype)w->bias->dtype != dt || w->bias->ndim < 2)) return false;
     return !w->hidden ||
@@ -140,7 +159,7 @@ static bool written_fits(const written_attention *w) {
 }
 
 /* *done: false if shapes do not fit after all. */
-static ctsc_status written_on_device(op_ctx *cx, const written_attention *w, value *x, bool *done) {
+static ctsc_status written_as_kernel(op_ctx *cx, const written_attention *w, value *x, bool *done) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int nb;
     tensor *k, *out = NULL;
@@ -153,7 +172,8 @@ static ctsc_status written_on_device(op_ctx *cx, const written_attention *w, val
         st = tensor_new_on(cx->diag, tensor_device(w->q), (dtype)w->q->dtype, nb + 2, sizes, &out);
     }
     if (*done && st == CTSC_OK) {
-        double scale = arg_float(&w->scale);
+        double scale = 1;
+        written_scale(w, &scale);
         attention_call call = {.q = w->q,
                                .k = k,
                                .v = w->v,
@@ -175,7 +195,7 @@ ctsc_status op_unfused_attention(op_ctx *cx, const value *args, value *results) 
     value x = value_none();
     bool done = written_was_operator(&w);
     ctsc_status st = done               ? written_as_operator(cx, &w, &x)
-                     : written_fits(&w) ? written_on_device(cx, &w, &x, &done)
+                     : written_fits(&w) ? written_as_kernel(cx, &w, &x, &done)
                                         : CTSC_OK;
     if (st == CTSC_OK && !done) st = written_in_steps(cx, &w, &x);
     if (st == CTSC_OK) return op_return(results, x);
