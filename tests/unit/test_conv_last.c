@@ -446,15 +446,18 @@ typedef struct worst {
 /* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
  * He's initialisation: what networks have. */
 static worst worst_errors(conv_shape s, conv_form form) {
-    s.in[0] = s.kernel[0] = s.out[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = 1;
+    s.kernel[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = 1;
     if (!s.groups) s.groups = 1;
+    if (!s.in[0]) s.in[0] = 1;
+    s.out[0] = s.in[0];
     s.kernel[1] = s.kernel[2] = 3;
     s.kernel_size = 9;
     for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2 * s.dilation[i];
-    s.in_size = s.in[1] * s.in[2], s.out_size = s.out[1] * s.out[2];
-    int64_t xs[4] = {s.batch, s.in[1], s.in[2], s.in_channels}, depth = s.in_channels / s.groups,
-            ws[4] = {s.out_channels, depth, 3, 3},
-            ys[4] = {s.batch, s.out[1], s.out[2], s.out_channels};
+    int64_t in_size = s.in[1] * s.in[2], out_size = s.out[1] * s.out[2]; /* of a slice */
+    s.in_size = s.in[0] * in_size, s.out_size = s.out[0] * out_size;
+    int64_t xs[4] = {s.batch * s.in[0], s.in[1], s.in[2], s.in_channels},
+            depth = s.in_channels / s.groups, ws[4] = {s.out_channels, depth, 3, 3},
+            ys[4] = {s.batch * s.out[0], s.out[1], s.out[2], s.out_channels};
     tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
     for (int64_t i = 0; i < x->numel; i++) TENSOR_AT(x, float)[i] = (float)fmax(0, random_normal());
     for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
@@ -476,10 +479,10 @@ static worst worst_errors(conv_shape s, conv_form form) {
     assert_true(finite);
     worst e = {0, 0};
     for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 60000) {
-        int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size,
-                n = i / s.out_channels / s.out_size, group = o / (s.out_channels / s.groups);
+        int64_t o = i % s.out_channels, at = i / s.out_channels % out_size,
+                n = i / s.out_channels / out_size, group = o / (s.out_channels / s.groups);
         double want = exact_result(
-            &s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels + group * depth,
+            &s, TENSOR_AT(x, float) + n * in_size * s.in_channels + group * depth,
             TENSOR_AT(w, float) + o * depth * 9, at / s.out[2], at % s.out[2]);
         e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
         e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
@@ -513,8 +516,8 @@ static void test_winograd_error(void **state) {
     }
 }
 
-/* Every size of an image, batch, channels, groups, padding and dilation: edges of tiles, of
- * residues, of batches, of shares and of vectors. */
+/* Every size of an image, of slices of a volume, batch, channels, groups, padding and dilation:
+ * edges of tiles, of residues, of batches, of shares and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
@@ -524,7 +527,8 @@ static void test_winograd_shapes(void **state) {
         conv_shape s = {.batch = 1 + random_below(3),
                         .groups = groups,
                         .in_channels = groups * (1 + random_below(groups > 1 ? 40 : 70)),
-                        .out_channels = groups * (1 + random_below(groups > 1 ? 70 : 150))};
+                        .out_channels = groups * (1 + random_below(groups > 1 ? 70 : 150)),
+                        .in = {1 + (random_below(4) ? 0 : random_below(4))}};
         for (int k = 1; k < 3; k++)
             s.pad[k] = random_below(3), s.dilation[k] = random_below(2) ? 1 : 1 + random_below(5),
             s.in[k] = 2 * s.dilation[k] + 1 + random_below(20);

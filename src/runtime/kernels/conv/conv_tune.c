@@ -55,7 +55,7 @@ static void tune_put_key(strbuf *key, const conv_shape *s) {
     tune_put_brand(key);
     sb_printf(key, " %lld %lld %lld %lld", (long long)s->batch, (long long)s->groups,
               (long long)s->in_channels, (long long)s->out_channels);
-    for (int i = 1; i < CONV_DIMS; i++)
+    for (int i = 0; i < CONV_DIMS; i++)
         sb_printf(key, " %lld %lld %lld %lld", (long long)s->in[i], (long long)s->out[i],
                   (long long)s->pad[i], (long long)s->dilation[i]);
 }

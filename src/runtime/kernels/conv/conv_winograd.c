@@ -84,9 +84,20 @@ static double winograd_time(const winograd_form *f, double lanes, double tiles, 
     return work > bytes ? work : bytes;
 }
 
+/* Slices of a volume that are convolved each for itself are images of a batch. */
+static conv_shape winograd_images(const conv_shape *s) {
+    conv_shape images = *s;
+    if (s->kernel[0] > 1 || s->stride[0] > 1 || s->pad[0] || s->in[0] != s->out[0]) return images;
+    images.batch *= s->in[0];
+    images.in_size /= s->in[0], images.out_size /= s->out[0];
+    images.in[0] = images.out[0] = 1;
+    return images;
+}
+
 /* Groups that share vectors or fill one at most have kernels (groups, taps) at whose rate fewer
  * multiplications do not repay reading four times the weights for each group's few tiles. */
-bool conv_winograd_fits(const conv_shape *s) {
+bool conv_winograd_fits(const conv_shape *volume) {
+    const conv_shape images = winograd_images(volume), *s = &images;
     bool flat = (s->groups == 1 || !conv_packed_groups(s)) && s->in[0] == 1 && s->kernel[0] == 1 &&
                 s->out[0] == 1 && s->pad[0] == 0;
     for (int i = DIM_H; i <= DIM_W; i++) flat = flat && s->kernel[i] == 3 && s->stride[i] == 1;
@@ -109,7 +120,8 @@ static double winograd_seen(const conv_shape *s) {
 }
 
 /* As for one thread: results are the same with any number of them. */
-conv_form conv_winograd_best(const conv_shape *s) {
+conv_form conv_winograd_best(const conv_shape *volume) {
+    const conv_shape images = winograd_images(volume), *s = &images;
     const winograd_kernels *k = winograd_kernels_best();
     if (!conv_winograd_fits(s)) return CONV_FORMS;
     double in = (double)(s->in_channels / s->groups), out = (double)(s->out_channels / s->groups),
@@ -472,7 +484,8 @@ static void winograd_items(void *ctx, int64_t begin, int64_t end) {
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
                           const float *bias, const conv_tail *tail, float *out, bool *finite) {
     const winograd_kernels *kernels = winograd_kernels_best();
-    winograd_job j = {.s = s,
+    const conv_shape images = winograd_images(s);
+    winograd_job j = {.s = &images,
                       .w = w,
                       .form = winograd_form_of(w->form),
                       .transforms = w->form == CONV_WINOGRAD_4 ? kernels->of_4 : kernels->of_2,
