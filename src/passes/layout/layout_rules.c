@@ -354,3 +354,50 @@ bool layout_permute(layout *l, node *n) {
     if (made) made->own = false;
     return made != NULL;
 }
+
+enum { LAYOUT_RANK_DEPTH = 12 };
+
+/* Does n exchange the last two dims of a tensor of three dims, of a tensor of any (*any)? */
+static bool layout_exchanges_last(const node *n, bool *any) {
+    int64_t a, b;
+    if (!known_int(n->inputs.data[1], &a) || !known_int(n->inputs.data[2], &b)) return false;
+    *any = a < 0 && b < 0;
+    a += a < 0 ? 3 : 0, b += b < 0 ? 3 : 0;
+    return (a == 1 && b == 2) || (a == 2 && b == 1);
+}
+
+/* As known_rank. Where dims 1 and 2 were exchanged there are three: the counterpart fails
+ * otherwise. */
+static int layout_rank(const ir_value *v) {
+    bool any;
+    for (int i = 0; i < LAYOUT_RANK_DEPTH && v->type->kind == T_TENSOR; i++) {
+        int rank = known_rank(v);
+        const node *n = v->def;
+        if (rank >= 0 || !n || n->kind != N_OP || !n->op || !n->inputs.len) return rank;
+        if (n->op->symbol == SYM_TRANSPOSE_INT && n->mark && layout_exchanges_last(n, &any) && !any)
+            return 3;
+        bool linear = n->op->symbol == SYM_LINEAR && known_rank(n->inputs.data[1]) == 2;
+        if (OP_RANK(n->op->traits) != RANK_SAME && !linear) return -1;
+        v = n->inputs.data[0];
+    }
+    return -1;
+}
+
+/* The one spatial dim and the channels: what is made is the twin itself, or has its argument for a
+ * twin. */
+bool layout_transpose(layout *l, node *n) {
+    ir_value *x = n->inputs.data[0];
+    const layout_twin *t = layout_find(l, x, true),
+                      like = {.spatial = 1, .least = 3, .most = 3, .channels = LAYOUT_CHANNELS};
+    bool any;
+    if (!layout_exchanges_last(n, &any)) return false;
+    if (t && t->spatial == 1) {
+        if (!(t = layout_use(l, x, 1, true))) return false;
+        l->plain = any ? t->last : layout_check_rank(l, t->last, t, 3);
+        return l->plain != NULL;
+    }
+    if (t || layout_rank(x) != 3) return false;
+    layout_twin *made = layout_give(l, n->outputs.data[0], x, &like);
+    if (made) made->own = false;
+    return made != NULL;
+}
