@@ -393,7 +393,10 @@ bool layout_transpose(layout *l, node *n) {
     if (!layout_exchanges_last(n, &any)) return false;
     if (t && t->spatial == 1) {
         if (!(t = layout_use(l, x, 1, true))) return false;
-        l->plain = any ? t->last : layout_check_rank(l, t->last, t, 3);
+        if (any || (t->least == 3 && t->most == 3)) l->plain = t->last;
+        else /* changes nothing, but has to find the dim */
+            l->plain = layout_op(l, n->op, 3,
+                                 (ir_value *[]){t->last, layout_int(l, 2), layout_int(l, 2)});
         return l->plain != NULL;
     }
     if (t || layout_rank(x) != 3) return false;
