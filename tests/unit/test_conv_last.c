@@ -425,16 +425,20 @@ static double random_normal(void) { /* the sum of twelve, near enough */
     return sum;
 }
 
-/* One result in double: image [H, W, C] from the output's group on, w [C of a group][3][3]. */
-static double exact_result(const conv_shape *s, const float *image, const float *w, int64_t y,
-                           int64_t x) {
+/* One result in double: volume [D, H, W, C] from the output's group on, w [C of a group][KD][3][3];
+ * at: its place among the results of an image. */
+static double exact_result(const conv_shape *s, const float *volume, const float *w, int64_t at) {
     double sum = 0;
+    int64_t z = at / s->out[2] / s->out[1], y = at / s->out[2] % s->out[1], x = at % s->out[2];
     for (int64_t c = 0; c < s->in_channels / s->groups; c++)
-        for (int64_t k = 0; k < 9; k++) {
-            int64_t py = y - s->pad[1] + k / 3 * s->dilation[1],
+        for (int64_t k = 0; k < s->kernel_size; k++) {
+            int64_t pz = z * s->stride[0] - s->pad[0] + k / 9 * s->dilation[0],
+                    py = y - s->pad[1] + k / 3 % 3 * s->dilation[1],
                     px = x - s->pad[2] + k % 3 * s->dilation[2];
-            if (py < 0 || px < 0 || py >= s->in[1] || px >= s->in[2]) continue;
-            sum += (double)image[(py * s->in[2] + px) * s->in_channels + c] * w[c * 9 + k];
+            if (pz < 0 || py < 0 || px < 0 || pz >= s->in[0] || py >= s->in[1] || px >= s->in[2])
+                continue;
+            sum += (double)volume[((pz * s->in[1] + py) * s->in[2] + px) * s->in_channels + c] *
+                   w[c * s->kernel_size + k];
         }
     return sum;
 }
@@ -446,22 +450,22 @@ typedef struct worst {
 /* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
  * He's initialisation: what networks have. */
 static worst worst_errors(conv_shape s, conv_form form) {
-    s.kernel[0] = s.stride[0] = s.stride[1] = s.stride[2] = s.dilation[0] = 1;
-    if (!s.groups) s.groups = 1;
-    if (!s.in[0]) s.in[0] = 1;
-    s.out[0] = s.in[0];
+    int64_t *ones[] = {&s.groups, &s.in[0], &s.kernel[0], &s.stride[0], &s.dilation[0]};
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+        if (!*ones[i]) *ones[i] = 1;
+    s.out[0] = (s.in[0] + 2 * s.pad[0] - (s.kernel[0] - 1) * s.dilation[0] - 1) / s.stride[0] + 1;
+    s.stride[1] = s.stride[2] = 1;
     s.kernel[1] = s.kernel[2] = 3;
-    s.kernel_size = 9;
+    s.kernel_size = 9 * s.kernel[0];
     for (int i = 1; i < 3; i++) s.out[i] = s.in[i] + 2 * s.pad[i] - 2 * s.dilation[i];
-    int64_t in_size = s.in[1] * s.in[2], out_size = s.out[1] * s.out[2]; /* of a slice */
-    s.in_size = s.in[0] * in_size, s.out_size = s.out[0] * out_size;
+    s.in_size = s.in[0] * s.in[1] * s.in[2], s.out_size = s.out[0] * s.out[1] * s.out[2];
     int64_t xs[4] = {s.batch * s.in[0], s.in[1], s.in[2], s.in_channels},
-            depth = s.in_channels / s.groups, ws[4] = {s.out_channels, depth, 3, 3},
+            depth = s.in_channels / s.groups, ws[5] = {s.out_channels, depth, s.kernel[0], 3, 3},
             ys[4] = {s.batch * s.out[0], s.out[1], s.out[2], s.out_channels};
-    tensor *x = random_tensor(4, xs), *w = random_tensor(4, ws), *own, *y[2];
+    tensor *x = random_tensor(4, xs), *w = random_tensor(5, ws), *own, *y[2];
     for (int64_t i = 0; i < x->numel; i++) TENSOR_AT(x, float)[i] = (float)fmax(0, random_normal());
     for (int64_t i = 0; i < w->numel; i++) TENSOR_AT(w, float)
-    [i] = (float)(random_normal() * sqrt(2.0 / (9.0 * (double)depth)));
+    [i] = (float)(random_normal() * sqrt(2.0 / (double)(s.kernel_size * depth)));
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
     const conv_packed *p[2] = {conv_packed_of(&s, own, NULL, form),
                                conv_packed_of(&s, own, NULL, CONV_ROWS)};
@@ -479,11 +483,11 @@ static worst worst_errors(conv_shape s, conv_form form) {
     assert_true(finite);
     worst e = {0, 0};
     for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 60000) {
-        int64_t o = i % s.out_channels, at = i / s.out_channels % out_size,
-                n = i / s.out_channels / out_size, group = o / (s.out_channels / s.groups);
+        int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size,
+                n = i / s.out_channels / s.out_size, group = o / (s.out_channels / s.groups);
         double want = exact_result(
-            &s, TENSOR_AT(x, float) + n * in_size * s.in_channels + group * depth,
-            TENSOR_AT(w, float) + o * depth * 9, at / s.out[2], at % s.out[2]);
+            &s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels + group * depth,
+            TENSOR_AT(w, float) + o * depth * s.kernel_size, at);
         e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
         e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
     }
@@ -516,7 +520,8 @@ static void test_winograd_error(void **state) {
     }
 }
 
-/* Every size of an image, of slices of a volume, batch, channels, groups, padding and dilation:
+/* Every size of an image, of a volume and its kernel's depth, batch, channels, groups, padding and
+ * dilation:
  * edges of tiles, of residues, of batches, of shares and of vectors. */
 static void test_winograd_shapes(void **state) {
     (void)state;
@@ -528,7 +533,13 @@ static void test_winograd_shapes(void **state) {
                         .groups = groups,
                         .in_channels = groups * (1 + random_below(groups > 1 ? 40 : 70)),
                         .out_channels = groups * (1 + random_below(groups > 1 ? 70 : 150)),
-                        .in = {1 + (random_below(4) ? 0 : random_below(4))}};
+                        .in = {1}};
+        if (random_below(4) == 0) {
+            s.kernel[0] = 1 + random_below(3), s.stride[0] = 1 + random_below(2);
+            s.dilation[0] = 1 + random_below(2), s.pad[0] = random_below(4);
+            s.in[0] = (s.kernel[0] - 1) * s.dilation[0] + 1 + random_below(4);
+            s.in_channels = groups * (1 + random_below(20));
+        }
         for (int k = 1; k < 3; k++)
             s.pad[k] = random_below(3), s.dilation[k] = random_below(2) ? 1 : 1 + random_below(5),
             s.in[k] = 2 * s.dilation[k] + 1 + random_below(20);

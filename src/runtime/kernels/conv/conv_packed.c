@@ -137,7 +137,7 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     p->panels = conv_parts(p->out, p->nr);
     p->depth = in;
     int products = conv_winograd_products(p->form);
-    p->steps = (products ? products : p->taps) * p->depth;
+    p->steps = (products ? products * s->kernel[0] : p->taps) * p->depth;
     return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 

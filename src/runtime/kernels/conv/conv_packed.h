@@ -13,7 +13,7 @@
  *                     rows of pixels are read.
  *     CONV_GROUPS     groups of few channels: those that a vector has room for are a set, one panel of a vector's width whose steps are the taps and, of each, the
  *                     channels of one group: each lane has the weights of its own
- *     CONV_WINOGRAD_4, CONV_WINOGRAD_2   the same for each of the transform's products in place of the taps, products outermost
+ *     CONV_WINOGRAD_4, CONV_WINOGRAD_2   the same for each of the transform's products in place of the taps of a slice, products outermost
  *     CONV_DEPTHWISE  one weight per channel, taps outermost
  *
  * Tests: tests/unit/test_conv_last.c

@@ -56,8 +56,9 @@ static void tune_put_key(strbuf *key, const conv_shape *s) {
     sb_printf(key, " %lld %lld %lld %lld", (long long)s->batch, (long long)s->groups,
               (long long)s->in_channels, (long long)s->out_channels);
     for (int i = 0; i < CONV_DIMS; i++)
-        sb_printf(key, " %lld %lld %lld %lld", (long long)s->in[i], (long long)s->out[i],
-                  (long long)s->pad[i], (long long)s->dilation[i]);
+        sb_printf(key, " %lld %lld %lld %lld %lld %lld", (long long)s->in[i], (long long)s->out[i],
+                  (long long)s->kernel[i], (long long)s->stride[i], (long long)s->pad[i],
+                  (long long)s->dilation[i]);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------- */
@@ -80,8 +81,8 @@ static tensor *tune_tensor(int ndim, const int64_t *sizes) {
 static bool tune_begin(tune_work *w, const conv_shape *s) {
     const int64_t in = s->batch * s->in_size * s->in_channels,
                   out = s->batch * s->out_size * s->out_channels,
-                  weight[] = {s->out_channels, s->in_channels / s->groups, 1, s->kernel[1],
-                              s->kernel[2]};
+                  weight[] = {s->out_channels, s->in_channels / s->groups, s->kernel[0],
+                              s->kernel[1], s->kernel[2]};
     tensor *plain = tune_tensor(5, weight);
     *w = (tune_work){.s = s,
                      .in = tune_tensor(1, &in),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(4x4, 3x3) and
- * F(2x2, 3x3).
+ * F(2x2, 3x3); of volumes as well, whose slices are transformed each for itself and added up.
  *
  * Method. A tile of 4 x 4 results is made of 6 x 6 pixels: both are taken to the values of
  * polynomials at six points in each direction, where convolution is multiplication; 36
@@ -14,7 +14,8 @@
  * a rule. Weights are transformed in double and rounded once. As sums go through all of a tile, a
  * pixel that is not finite spoils the tile's results; that is noticed, and the convolution is done
  * the direct way. Where a kernel is dilated, the pixels of a tile are as far apart as its taps:
- * every residue of places has tiles of its own.
+ * every residue of places has tiles of its own. A tile of a volume is that of all its slices: the
+ * transformed pixels of a slice serve each slice of results that sees it.
  *
  *     batches of tiles, shares of panels       (threads share them) whose transformed input stays
  *                                              in the second cache, or is larger, where weights
@@ -36,7 +37,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TAPS = 9, DIM_H = 1, DIM_W = 2 };
+enum { TAPS = 9, DIM_D = 0, DIM_H = 1, DIM_W = 2 };
 
 /* Sides of a tile's results and of its pixels, products; vector instructions of the transforms of a
  * vector, loads and stores counted. */
@@ -75,12 +76,23 @@ static int64_t winograd_tiles(const conv_shape *s, const winograd_form *f) {
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
+/* Results times taps along a dim; taps that see nothing but padding are left out. */
+static double winograd_seen(const conv_shape *s, int dim) {
+    int64_t sum = 0, lo, hi;
+    for (int64_t tap = 0; tap < s->kernel[dim]; tap++, sum += hi - lo)
+        conv_valid_range(s, dim, tap, &lo, &hi);
+    return (double)sum;
+}
+
 /* In vector instructions, or in bytes of weights that come from memory where these are more
  * (`byte`: instructions in the time of one): with `tiles` tiles, from `in` to `out` channels. */
-static double winograd_time(const winograd_form *f, double lanes, double tiles, double in,
-                            double out, double byte) {
-    double work = tiles * (f->products * in * out + f->input * in + f->output * out) / lanes,
-           bytes = in * out * f->products * (double)sizeof(float) * byte;
+static double winograd_time(const conv_shape *s, const winograd_form *f, double lanes, double tiles,
+                            double in, double out, double byte) {
+    double work = tiles *
+                  (f->products * in * out * winograd_seen(s, DIM_D) +
+                   f->input * in * (double)s->in[DIM_D] + f->output * out * (double)s->out[DIM_D]) /
+                  lanes,
+           bytes = in * out * f->products * (double)s->kernel[DIM_D] * (double)sizeof(float) * byte;
     return work > bytes ? work : bytes;
 }
 
@@ -98,24 +110,19 @@ static conv_shape winograd_images(const conv_shape *s) {
  * multiplications do not repay reading four times the weights for each group's few tiles. */
 bool conv_winograd_fits(const conv_shape *volume) {
     const conv_shape images = winograd_images(volume), *s = &images;
-    bool flat = (s->groups == 1 || !conv_packed_groups(s)) && s->in[0] == 1 && s->kernel[0] == 1 &&
-                s->out[0] == 1 && s->pad[0] == 0;
-    for (int i = DIM_H; i <= DIM_W; i++) flat = flat && s->kernel[i] == 3 && s->stride[i] == 1;
-    return flat && winograd_kernels_best();
+    bool fits = (s->groups == 1 || !conv_packed_groups(s)) && s->in[DIM_D] <= CONV_WINOGRAD_DEPTH &&
+                s->out[DIM_D] <= CONV_WINOGRAD_DEPTH;
+    for (int i = DIM_H; i <= DIM_W; i++) fits = fits && s->kernel[i] == 3 && s->stride[i] == 1;
+    return fits && winograd_kernels_best();
 }
 
-/* Results times taps of the direct form, which leaves out taps that see nothing but padding, where
- * these are far apart. */
-static double winograd_seen(const conv_shape *s) {
-    double seen = (double)s->batch;
-    for (int dim = DIM_H; dim <= DIM_W; dim++) {
-        int64_t sum = 0, lo, hi;
-        for (int64_t tap = 0; tap < s->kernel[dim]; tap++, sum += hi - lo) {
-            lo = 0, hi = s->out[dim];
-            if (s->dilation[dim] > 1) conv_valid_range(s, dim, tap, &lo, &hi);
-        }
-        seen *= (double)sum;
-    }
+/* Results times taps of the direct form, which leaves out those that see nothing but padding where
+ * taps are far apart, and slices that lie there. */
+static double winograd_direct(const conv_shape *s) {
+    double seen = (double)s->batch * winograd_seen(s, DIM_D);
+    for (int dim = DIM_H; dim <= DIM_W; dim++)
+        seen *= s->dilation[dim] > 1 ? winograd_seen(s, dim)
+                                     : (double)(s->kernel[dim] * s->out[dim]);
     return seen;
 }
 
@@ -125,13 +132,13 @@ conv_form conv_winograd_best(const conv_shape *volume) {
     const winograd_kernels *k = winograd_kernels_best();
     if (!conv_winograd_fits(s)) return CONV_FORMS;
     double in = (double)(s->in_channels / s->groups), out = (double)(s->out_channels / s->groups),
-           lanes = k->lanes, direct = winograd_seen(s) * in * out / lanes,
-           bytes = in * out * TAPS * (double)sizeof(float) * CONV_WINOGRAD_BYTE,
+           lanes = k->lanes, direct = winograd_direct(s) * in * out / lanes,
+           bytes = in * out * (double)s->kernel_size * (double)sizeof(float) * CONV_WINOGRAD_BYTE,
            least = (direct > bytes ? direct : bytes) * CONV_WINOGRAD_GAIN;
     conv_form best = CONV_FORMS;
     for (conv_form form = CONV_WINOGRAD_4; form <= CONV_WINOGRAD_2; form++) {
         const winograd_form *f = winograd_form_of(form);
-        double time = winograd_time(f, lanes, (double)winograd_tiles(s, f), in, out,
+        double time = winograd_time(s, f, lanes, (double)winograd_tiles(s, f), in, out,
                                     CONV_WINOGRAD_BYTE);
         if (time < least) least = time, best = form;
     }
@@ -194,13 +201,14 @@ VECTOR_CLONES static void winograd_weights_2(const float *w, int64_t from, int64
 }
 
 void conv_winograd_pack(const conv_packed *p, const float *w) {
-    int64_t nr = p->nr, from = p->in * TAPS;
+    int64_t nr = p->nr, from = p->in * p->taps, slices = p->taps / TAPS;
     for (int64_t panel = 0; panel < p->panels; panel++) {
         int64_t n = conv_min(nr, p->out - panel * nr);
-        for (int64_t c = 0; c < p->in; c++)
+        float *to = p->weights + panel * p->steps * nr;
+        for (int64_t c = 0; c < p->in * slices; c++)
             (p->form == CONV_WINOGRAD_4 ? winograd_weights_4 : winograd_weights_2)(
-                w + panel * nr * from + c * TAPS, from, n, p->weights + (panel * p->steps + c) * nr,
-                p->in * nr);
+                w + panel * nr * from + c * TAPS, from, n,
+                to + (c % slices * p->in + c / slices) * nr, p->in * slices * nr);
     }
 }
 
@@ -225,15 +233,15 @@ typedef struct winograd_job {
     atomic_bool odd; /* some sums are not finite */
 } winograd_job;
 
-/* Scratch: products of the input, [products][batch][channels]; those of the output,
- * [products][batch][panels * nr]; zeros for the padding. */
+/* Scratch: products of the input, [products][batch][slices][channels]; those of the output,
+ * [products][slices][batch][panels * nr]; zeros for the padding. */
 typedef struct winograd_scratch {
     float *input, *output, *zeros;
 } winograd_scratch;
 
 static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at, float *memory) {
-    int64_t input = j->form->products * j->batch * j->channels,
-            output = j->form->products * j->batch * j->panels * j->w->nr;
+    int64_t input = j->form->products * j->batch * j->s->in[DIM_D] * j->channels,
+            output = j->form->products * j->batch * j->s->out[DIM_D] * j->panels * j->w->nr;
     if (at) *at = (winograd_scratch){memory, memory + input, memory + input + output};
     return (size_t)(input + output + j->channels) * sizeof(float);
 }
@@ -241,7 +249,8 @@ static size_t winograd_scratch_size(const winograd_job *j, winograd_scratch *at,
 /* Bytes of a tile's transformed input, and of its products with the panels that
  * are done together. */
 static int64_t winograd_bytes(const winograd_job *j) {
-    return j->form->products * (int64_t)sizeof(float) * (j->channels + j->panels * j->w->nr);
+    return j->form->products * (int64_t)sizeof(float) *
+           (j->s->in[DIM_D] * j->channels + j->s->out[DIM_D] * j->panels * j->w->nr);
 }
 
 /* All panels in so many shares at most: whole sets, where there are several. */
@@ -261,13 +270,13 @@ static void winograd_divide(winograd_job *j, int64_t shares) {
 static double winograd_work(const winograd_job *j, int64_t batch) {
     int64_t items = conv_parts(j->tiles, batch) * j->shares,
             sets = conv_parts(j->share, j->w->panels),
-            bytes = batch * j->form->products * (int64_t)sizeof(float) * j->channels *
-                    (1 + conv_parts(j->share, j->panels));
+            bytes = batch * j->form->products * (int64_t)sizeof(float) * j->s->in[DIM_D] *
+                    j->channels * (1 + conv_parts(j->share, j->panels));
     double crowd = pool_threads() * CONV_WINOGRAD_CROWD,
            out = (double)conv_min(j->share * j->w->nr, j->w->out),
            byte = CONV_WINOGRAD_BYTE * (crowd > 1 ? crowd : 1),
-           time = (double)sets *
-                  winograd_time(j->form, j->lanes, (double)batch, (double)j->w->in, out, byte);
+           time = (double)sets * winograd_time(j->s, j->form, j->lanes, (double)batch,
+                                               (double)j->w->in, out, byte);
     if (batch * winograd_bytes(j) > CONV_WINOGRAD_SCRATCH)
         time += (double)bytes * byte * CONV_WINOGRAD_SPILL;
     return (double)conv_parts(items, pool_threads()) * time;
@@ -342,12 +351,13 @@ static winograd_place winograd_place_of(const winograd_job *j, int64_t tile) {
                             conv_min(out, conv_parts(s->out[DIM_W] - x, s->dilation[DIM_W]))};
 }
 
-/* n-th of a batch's tiles: `channels` of them from `channel` on. */
-static void winograd_input(const winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
-                           const winograd_scratch *at, int64_t n) {
+/* n-th of a batch's tiles, one slice: `channels` of them from `channel` on. */
+static void winograd_input(const winograd_job *j, int64_t tile, int64_t slice, int64_t channel,
+                           int64_t channels, const winograd_scratch *at, int64_t n) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
-    const float *image = j->in + p.image * s->in_size * s->in_channels + channel,
+    int64_t slices = s->in[DIM_D], size = s->in_size / slices;
+    const float *image = j->in + (p.image * slices + slice) * size * s->in_channels + channel,
                 *pixel[PRODUCTS_MOST];
     for (int i = 0; i < j->form->products; i++) {
         int64_t y = p.y - s->pad[DIM_H] + i / j->form->in * s->dilation[DIM_H],
@@ -355,15 +365,19 @@ static void winograd_input(const winograd_job *j, int64_t tile, int64_t channel,
         bool inside = y >= 0 && y < s->in[DIM_H] && x >= 0 && x < s->in[DIM_W];
         pixel[i] = inside ? image + (y * s->in[DIM_W] + x) * s->in_channels : at->zeros;
     }
-    j->transforms.input(pixel, channels, at->input + n * j->channels, j->batch * j->channels);
+    j->transforms.input(pixel, channels, at->input + (n * slices + slice) * j->channels,
+                        j->batch * slices * j->channels);
 }
 
-static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int64_t channels,
-                            const winograd_scratch *at, int64_t n, int64_t ld) {
+static void winograd_output(winograd_job *j, int64_t tile, int64_t slice, int64_t channel,
+                            int64_t channels, const winograd_scratch *at, int64_t n, int64_t ld) {
     const conv_shape *s = j->s;
     winograd_place p = winograd_place_of(j, tile + n);
     if (p.rows <= 0 || p.columns <= 0) return;
-    int64_t first = ((p.image * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) * j->pitch + channel;
+    int64_t slices = s->out[DIM_D],
+            first = (((p.image * slices + slice) * s->out[DIM_H] + p.y) * s->out[DIM_W] + p.x) *
+                        j->pitch +
+                    channel;
     winograd_result r = {.out = j->out + first,
                          .row = s->dilation[DIM_H] * s->out[DIM_W] * j->pitch,
                          .column = s->dilation[DIM_W] * j->pitch,
@@ -372,7 +386,8 @@ static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int6
                          .bias = j->bias ? j->bias + channel : NULL,
                          .other = j->tail->other ? j->tail->other + first : NULL};
     r.clamp = conv_tail_bounds(j->tail->activation, &r.low, &r.high);
-    if (!j->transforms.output(at->output + n * ld, j->batch * ld, channels, &r))
+    if (!j->transforms.output(at->output + (slice * j->batch + n) * ld, slices * j->batch * ld,
+                              channels, &r))
         atomic_store_explicit(&j->odd, true, memory_order_relaxed);
     if (r.clamp || j->tail->activation == DENSE_PLAIN) return;
     for (int y = 0; y < r.rows; y++)
@@ -380,31 +395,39 @@ static void winograd_output(winograd_job *j, int64_t tile, int64_t channel, int6
             conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
 }
 
-/* All tiles of a batch times one product's part of a panel: a, c and the weights that come next
- * (NULL: none) begin there. Sums of many channels are added up, not carried on: their errors would
- * grow. */
-static void winograd_product(const winograd_job *j, int64_t tiles, gemm_rows *r, const float *a,
-                             float *c, const float *next) {
+/* All tiles of a batch times one product's part of a panel, for one slice of results: those slices
+ * of the input that it sees with their taps. a, c, r->b and the weights that come next (NULL: none)
+ * begin at the first slice and tap. Sums of many channels are added up, not carried on: their
+ * errors would grow. */
+static void winograd_product(const winograd_job *j, int64_t tiles, int64_t slice, gemm_rows *r,
+                             const float *a, float *c, const float *next) {
+    const conv_shape *s = j->s;
     const conv_packed *w = j->w;
-    int64_t in = w->in, sums = conv_parts(in, CONV_WINOGRAD_SUM), done = 0,
-            parts = conv_parts(tiles, w->mr), rows = tiles / parts, longer = tiles % parts,
-            first = parts - longer;
+    int64_t in = w->in, sums = conv_parts(in, CONV_WINOGRAD_SUM), parts = conv_parts(tiles, w->mr),
+            rows = tiles / parts, longer = tiles % parts, first = parts - longer;
     gemm_stretch some;
-    r->stretch = &some, r->stretches = 1;
-    for (int64_t i = 0; i < sums; i++, done += some.k) {
-        some = (gemm_stretch){done, done * w->nr, (in - done) / (sums - i)};
-        const char *prefetch = (const char *)(next ? next + done * w->nr : r->b);
-        r->ends = i ? GEMM_ADD_C : 0;
-        if (next) gemm_rows_prefetch(r, some.k, w->nr, parts);
-        w->tiles[rows](r, first, a, c, NULL, prefetch);
-        if (longer)
-            w->tiles[rows + 1](r, longer, a + first * rows * r->lda, c + first * rows * r->ldc,
-                               NULL, prefetch + first * r->share);
+    r->stretch = &some, r->stretches = 1, r->ends = 0;
+    for (int64_t tap = 0; tap < s->kernel[DIM_D]; tap++) {
+        int64_t from = slice * s->stride[DIM_D] - s->pad[DIM_D] + tap * s->dilation[DIM_D];
+        if (from < 0 || from >= s->in[DIM_D]) continue;
+        for (int64_t i = 0, done = 0; i < sums; i++, done += some.k, r->ends = GEMM_ADD_C) {
+            int64_t step = (tap * in + done) * w->nr;
+            some = (gemm_stretch){from * j->channels + done, step, (in - done) / (sums - i)};
+            const char *prefetch = (const char *)(next ? next + step : r->b);
+            if (next) gemm_rows_prefetch(r, some.k, w->nr, parts);
+            w->tiles[rows](r, first, a, c, NULL, prefetch);
+            if (longer)
+                w->tiles[rows + 1](r, longer, a + first * rows * r->lda, c + first * rows * r->ldc,
+                                   NULL, prefetch + first * r->share);
+        }
     }
+    for (int64_t i = 0; !r->ends && i < tiles; i++)
+        memset(c + i * r->ldc, 0, (size_t)r->cols * sizeof *c); /* sees no slice */
 }
 
 static const float *winograd_weights_of(const winograd_job *j, int64_t panel, int64_t product) {
-    return j->w->weights + (panel * j->form->products + product) * j->w->in * j->w->nr;
+    return j->w->weights + panel * j->w->steps * j->w->nr +
+           product * (j->w->steps / j->form->products) * j->w->nr;
 }
 
 /* The first output channel of a panel, of all sets' panels. */
@@ -428,8 +451,8 @@ typedef struct winograd_block {
 /* All products of `tiles` tiles with panels [panel, last), all of one set. */
 static void winograd_products(const winograd_job *j, int64_t tiles, const winograd_block *b,
                               int64_t panel, int64_t last, const winograd_scratch *at) {
-    int64_t n = last - panel, products = j->form->products, set = panel / j->w->panels,
-            first = b->item / j->w->panels;
+    int64_t n = last - panel, products = j->form->products, slices = j->s->out[DIM_D],
+            set = panel / j->w->panels, first = b->item / j->w->panels;
     const float *in = at->input + (set - first) * j->w->in;
     for (int64_t p = 0; p < products; p++)
         for (int64_t i = 0; i < n; i++) {
@@ -437,14 +460,16 @@ static void winograd_products(const winograd_job *j, int64_t tiles, const winogr
                                 : p + 1 < products ? winograd_weights_of(j, panel, p + 1)
                                 : last < b->last || b->more ? winograd_weights_of(j, last, 0)
                                                             : NULL;
-            gemm_rows r = {.lda = j->channels,
+            gemm_rows r = {.lda = j->s->in[DIM_D] * j->channels,
                            .b = winograd_weights_of(j, panel + i, p),
                            .nr = j->w->nr,
                            .ldc = b->ld,
                            .cols = (int)winograd_columns(j, panel + i)};
             int64_t to = winograd_channel(j, panel + i) - winograd_channel(j, b->panel);
-            winograd_product(j, tiles, &r, in + p * j->batch * j->channels,
-                             at->output + p * j->batch * b->ld + to, next);
+            for (int64_t z = 0; z < slices; z++)
+                winograd_product(j, tiles, z, &r, in + p * j->batch * r.lda,
+                                 at->output + (p * slices + z) * j->batch * b->ld + to,
+                                 z + 1 < slices ? NULL : next);
         }
 }
 
@@ -456,7 +481,9 @@ static void winograd_item(winograd_job *j, int64_t item, float *memory) {
     winograd_scratch at;
     winograd_scratch_size(j, &at, memory);
     memset(at.zeros, 0, (size_t)j->channels * sizeof(float));
-    for (int64_t n = 0; n < tiles; n++) winograd_input(j, tile, set * w->in, sets * w->in, &at, n);
+    for (int64_t n = 0; n < tiles; n++)
+        for (int64_t z = 0; z < j->s->in[DIM_D]; z++)
+            winograd_input(j, tile, z, set * w->in, sets * w->in, &at, n);
     for (int64_t panel = first; panel < end; panel += j->panels) {
         winograd_block b = {
             .item = first, .panel = panel, .last = conv_min(panel + j->panels, end)};
@@ -467,8 +494,9 @@ static void winograd_item(winograd_job *j, int64_t item, float *memory) {
             last = conv_min((p / w->panels + 1) * w->panels, b.last);
             winograd_products(j, tiles, &b, p, last, &at);
         }
-        for (int64_t i = 0; i < tiles; i++)
-            winograd_output(j, tile, channel, winograd_channel(j, b.last) - channel, &at, i, b.ld);
+        for (int64_t i = 0; i < tiles * j->s->out[DIM_D]; i++)
+            winograd_output(j, tile, i % j->s->out[DIM_D], channel,
+                            winograd_channel(j, b.last) - channel, &at, i / j->s->out[DIM_D], b.ld);
     }
 }
 

@@ -175,6 +175,7 @@ enum {
     CONV_WINOGRAD_CHANNELS = 64,
     /* [exact] input channels in one sum; sums of more are added up */
     CONV_WINOGRAD_SUM = 96,
+    CONV_WINOGRAD_DEPTH = 64, /* slices of a volume at most: all of a tile's are in memory */
     /* [nets] vector instructions to transform a vector of a tile, loads and stores counted, */
     CONV_WINOGRAD_INPUT_4 = 220,
     CONV_WINOGRAD_INPUT_2 = 70,
