@@ -69,6 +69,7 @@ bool gen_container(gen *G);
 bool gen_einsum(gen *G);
 bool gen_number_tensor(gen *G);
 bool gen_broadcast(gen *G);
+bool gen_attention(gen *G);
 /* gen_image.c: a step of a network on images; arguments for one */
 bool gen_image_step(gen *G);
 int gen_image_arguments(rng *r, int64_t *sizes, gen_argument *recipes);

@@ -2,9 +2,12 @@
 /*
  * gen_composed.c - steps that single operators chosen at random hardly come to: einsum, whose
  * arguments agree in ways that no schema tells; numbers that are computed as tensors, as in traces;
- * much that broadcasting makes of little, and reads several times (passes/recompute.c).
+ * much that broadcasting makes of little, and reads several times (passes/recompute.c); attention,
+ * written out (passes/fuse_attention.c).
  */
 #include "gen.h"
+
+#include <math.h>
 
 /* ---- einsum ---------------------------------------------------------------------------------- */
 
@@ -165,6 +168,64 @@ bool gen_broadcast(gen *G) {
         if (rng_chance(&G->r, 60)) gen_operator(G);
     }
     if (readers || G->finished) return true;
+    gen_undo(G, m);
+    return false;
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+static bool attention_operand(gen *G, ir_value *v, void *ctx) {
+    const tensor *t = gen_tensor(G, v);
+    (void)ctx;
+    return t->ndim >= 2 && dtype_is_float((dtype)t->dtype) && t->numel > 0 &&
+           t->numel <= GEN_MAX_NUMEL / 4;
+}
+
+/* A number, or as a trace has it. */
+static ir_value *attention_scale(gen *G, ir_value *q) {
+    if (rng_chance(&G->r, 60)) return gen_float(G, (double)rng_range(&G->r, 1, 12) / 4);
+    ir_value *n = gen_emit(G, "aten::size.int", false, 2, q, gen_int(G, -1)),
+             *t = gen_emit(G, "prim::NumToTensor.Scalar", false, 1, n);
+    return gen_emit(G, "aten::pow.Tensor_Scalar", false, 2, t, gen_float(G, 0.5));
+}
+
+static ir_value *attention_scaled(gen *G, ir_value *scores, ir_value *q) {
+    ir_value *by = attention_scale(G, q);
+    bool tensor = by && by->type->kind == T_TENSOR, divide = rng_chance(&G->r, 50);
+    return gen_emit(G,
+                    tensor ? (divide ? "aten::div.Tensor" : "aten::mul.Tensor")
+                           : (divide ? "aten::div.Scalar" : "aten::mul.Scalar"),
+                    false, 2, scores, by);
+}
+
+/* What is behind the diagonal, behind a number, or anywhere. */
+static ir_value *attention_hidden(gen *G, ir_value *scores) {
+    ir_value *ones = gen_emit(G, "aten::ones_like", false, 2, scores, gen_int(G, DT_BOOL));
+    switch (rng_next(&G->r) % 3) {
+    case 0: return gen_emit(G, "aten::triu", false, 2, ones, gen_int(G, rng_range(&G->r, -2, 3)));
+    case 1: return gen_emit(G, "aten::gt.Scalar", false, 2, scores, gen_float(G, 0.5));
+    default: return gen_pick(G, TYPE_TENSOR, NULL, NULL);
+    }
+}
+
+/* softmax(q k' scaled, biased, filled where hidden) v, some of it missing. */
+bool gen_attention(gen *G) {
+    static const double fills[] = {-INFINITY, -1e9, -30, 1};
+    gen_mark m = gen_mark_here(G);
+    rng *r = &G->r;
+    ir_value *q = gen_pick(G, TYPE_TENSOR, attention_operand, NULL), *k = q, *v = q;
+    if (rng_chance(r, 40)) k = gen_emit(G, "aten::neg", false, 1, q);
+    if (rng_chance(r, 40)) v = gen_emit(G, "aten::tanh", false, 1, q);
+    ir_value *t = gen_emit(G, "aten::transpose.int", false, 3, k, gen_int(G, -2), gen_int(G, -1)),
+             *s = gen_emit(G, "aten::matmul", rng_chance(r, 10), 2, q, t);
+    if (rng_chance(r, 70)) s = attention_scaled(G, s, q);
+    if (rng_chance(r, 30))
+        s = gen_emit(G, "aten::add.Tensor", false, 3, s, gen_pick_tensor(G), gen_int(G, 1));
+    if (s && rng_chance(r, 50))
+        s = gen_emit(G, "aten::masked_fill.Scalar", false, 3, s, attention_hidden(G, s),
+                     gen_float(G, fills[rng_next(r) % (sizeof fills / sizeof *fills)]));
+    s = gen_emit(G, "aten::softmax.int", rng_chance(r, 10), 2, s, gen_int(G, -1));
+    if (gen_emit(G, "aten::matmul", true, 2, s, v)) return true;
     gen_undo(G, m);
     return false;
 }

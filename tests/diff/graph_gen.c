@@ -457,6 +457,7 @@ void gen_statements(gen *G, int n) {
         else if (what < 28) done = gen_einsum(G);
         else if (what < 30) done = gen_number_tensor(G);
         else if (what < 33) done = gen_broadcast(G);
+        else if (what < 36) done = gen_attention(G);
         else done = gen_operator(G);
         G->focus = focus;
         if (!done) continue;
