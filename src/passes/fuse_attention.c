@@ -339,9 +339,9 @@ static bool attention_rewrite(const alias_db *db, node *n, attention_match *m) {
                         rewrite_bool(n, m->divide),
                         rewrite_bool(n, m->batches),
                         rewrite_bool(n, m->scores != NULL)};
-    ir_value *y = args[0] && args[1]
-                      ? rewrite_op(n, op_of(SYM_CTSC_ATTENTION), sizeof args / sizeof *args, args)
-                      : NULL;
+    op_symbol key = scale->type->kind == T_TENSOR ? SYM_CTSC_ATTENTION_TENSOR : SYM_CTSC_ATTENTION;
+    ir_value *y = args[0] && args[1] ? rewrite_op(n, op_of(key), sizeof args / sizeof *args, args)
+                                     : NULL;
     if (!y) return false;
     rewrite_result(n, y);
     for (int i = 0; i < m->count; i++) node_remove(m->steps[i]);

@@ -443,9 +443,7 @@ static double exact_result(const conv_shape *s, const float *volume, const float
     return sum;
 }
 
-typedef struct worst {
-    double winograd, direct;
-} worst;
+typedef struct worst { double winograd, direct; } worst;
 
 /* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
  * He's initialisation: what networks have. */

@@ -39,9 +39,7 @@ enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a
 enum { ROWS_HOMES = 8 }; /* threads whose work is looked at: others have as much */
 
 /* Which tap a stretch is of; x is -1 if it is all of a row of them. */
-typedef struct rows_tap {
-    int64_t z, y, x;
-} rows_tap;
+typedef struct rows_tap { int64_t z, y, x; } rows_tap;
 
 typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
@@ -256,6 +254,17 @@ static bool rows_copied(const rows_job *j) {
     return copied;
 }
 
+/* Are taps so far apart, and few, that rows are better cut into pieces? Where taps lie is a number
+ * of elements, even of those in the padding. */
+static bool rows_cut_into_pieces(const rows_job *j) {
+    const conv_shape *s = &j->s;
+    bool near = true;
+    for (int i = 0; i < CONV_DIMS; i++)
+        near = near && s->pad[i] <= CONV_ROWS_MAX && s->pad[i] >= -CONV_ROWS_MAX;
+    return near && j->w->form == CONV_ROWS && !j->scale && s->dilation[ROWS_W] >= CONV_ROWS_APART &&
+           s->kernel[ROWS_W] > 1 && s->kernel[ROWS_W] <= CONV_ROWS_APART_TAPS;
+}
+
 /* Taps kernels, if the micro-kernels have them for such rows of taps, and pixels that fill
  * most of a vector. */
 static void rows_kernels(rows_job *j) {
@@ -263,9 +272,8 @@ static void rows_kernels(rows_job *j) {
     const conv_packed *w = j->w;
     int64_t stride = s->stride[ROWS_W];
     j->tiles = w->tiles, j->mr = w->mr, j->block = CONV_ROWS_STEPS;
-    if (w->form == CONV_ROWS && !j->scale && s->dilation[ROWS_W] >= CONV_ROWS_APART &&
-        s->kernel[ROWS_W] > 1 && s->kernel[ROWS_W] <= CONV_ROWS_APART_TAPS) {
-        j->pieces = true;
+    j->pieces = rows_cut_into_pieces(j);
+    if (j->pieces) {
         j->block = CONV_ROWS_APART_STEPS;
         if (rows_far(s)) j->mr = conv_min(j->mr, CONV_ROWS_FAR_ROWS);
         return;
