@@ -44,7 +44,7 @@ target_link_libraries(shared ctsc::ctsc)
 add_executable(static "%s/examples/run.c")
 target_link_libraries(static ctsc::static)
 """
-LARGEST = 4_295_000  # bytes of the stripped shared library: what it has, and what another compiler may need
+LARGEST = 4_360_000  # bytes of the stripped shared library: what it has, and what another compiler may need
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 

@@ -8,6 +8,7 @@
  * attention_tiles.c, but for a few rows and where weights are wanted.
  * Tests: tests/unit/test_attention.c
  */
+#include "base/recycle.h"
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/device_kernels.h"
@@ -64,15 +65,15 @@ static ctsc_status attention_item(const attention_job *job, diag *d, int64_t ite
 }
 
 static ctsc_status attention_items(const attention_job *job, diag *d, int64_t begin, int64_t end) {
-    size_t n;
+    size_t n = 0;
     char *scratch = NULL;
     if (!job->call->weights &&
         (!size_mul(ATTENTION_CORE_ROWS * dtype_size(job->dt), (size_t)job->cols, &n) ||
-         !(scratch = mem_alloc(n))))
+         !(scratch = recycle_alloc(n))))
         return diag_no_memory(d);
     ctsc_status st = CTSC_OK;
     for (int64_t i = begin; st == CTSC_OK && i < end; i++) st = attention_item(job, d, i, scratch);
-    mem_free(scratch);
+    recycle_free(scratch, n);
     return st;
 }
 
@@ -93,7 +94,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
     const tensor *operands[] = {call->q, call->k, call->v, call->out, call->mask, call->hidden};
     enum { OPERANDS = sizeof operands / sizeof *operands };
     if (!size_mul((size_t)heads, OPERANDS * sizeof(int64_t), &bytes)) return diag_no_memory(d);
-    int64_t *offsets = mem_alloc(bytes);
+    int64_t *offsets = recycle_alloc(bytes);
     if (!offsets) return diag_no_memory(d);
     for (int i = 0; i < OPERANDS; i++)
         if (operands[i]) gemm_offsets(operands[i], nb, out->sizes, heads, offsets + i * heads);
@@ -117,7 +118,7 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
                   (double)(job.depth + job.width);
     bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1,
                                   attention_chunk, &job);
-    mem_free(offsets);
+    recycle_free(offsets, bytes);
     if (!whole) return limits_fail(d);
     int failed = atomic_load(&job.failed);
     if (failed == CTSC_OK) return CTSC_OK;

@@ -22,6 +22,7 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
+#include "base/recycle.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -222,8 +223,8 @@ static void tiles_rows(const tiles *t, int64_t head, int64_t begin, int64_t n) {
     u->unpack(t->o, n, job->width, out.rs, u->nr, (float *)out.p + begin * out.rs);
 }
 
-/* One after the other in one block; false: they are too large. */
-static bool tiles_memory(tiles *t, char **memory) {
+/* One after the other in one block of *total bytes; false: they are too large. */
+static bool tiles_memory(tiles *t, char **memory, size_t *total) {
     const attention_job *job = t->job;
     int64_t mr = t->u->mr, nr = t->u->nr;
     float *seen;
@@ -236,16 +237,17 @@ static bool tiles_memory(tiles *t, char **memory) {
         {&t->o, nr, tiles_round(job->width, mr)},
         {&seen, 2, job->call->hidden ? job->cols : 0}, /* some and all: less than floats */
     };
-    size_t offset[sizeof parts / sizeof *parts], total = 0, n;
+    size_t offset[sizeof parts / sizeof *parts], n;
+    *total = 64;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        offset[i] = total;
+        offset[i] = *total - 64;
         if (!size_mul((size_t)parts[i].rows, (size_t)parts[i].length, &n) ||
             !size_mul(n + TILES_SLACK, sizeof(float), &n))
             return false;
-        if (n > SIZE_MAX / 2 - total) return false;
-        total += (n + 63) / 64 * 64;
+        if (n > SIZE_MAX / 2 - *total) return false;
+        *total += (n + 63) / 64 * 64;
     }
-    if (!(*memory = mem_alloc(total + 64))) return false;
+    if (!(*memory = recycle_alloc(*total))) return false;
     char *aligned = *memory + (-(uintptr_t)*memory & 63);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         *parts[i].at = (float *)(void *)(aligned + offset[i]);
@@ -256,7 +258,8 @@ static bool tiles_memory(tiles *t, char **memory) {
 ctsc_status attention_tiles_run(const attention_job *job, diag *d, int64_t begin, int64_t end) {
     tiles t = {.u = gemm_micro_best(DT_FLOAT32), .job = job, .head = -1};
     char *memory;
-    if (!tiles_memory(&t, &memory)) return diag_no_memory(d);
+    size_t total;
+    if (!tiles_memory(&t, &memory, &total)) return diag_no_memory(d);
     for (int64_t item = begin; item < end; item++) {
         int64_t head = item / job->blocks, first = item % job->blocks * job->step;
         int64_t last = job->rows - first < job->step ? job->rows : first + job->step;
@@ -264,6 +267,6 @@ ctsc_status attention_tiles_run(const attention_job *job, diag *d, int64_t begin
         for (int64_t row = first; row < last; row += t.u->nr)
             tiles_rows(&t, head, row, last - row < t.u->nr ? last - row : t.u->nr);
     }
-    mem_free(memory);
+    recycle_free(memory, total);
     return CTSC_OK;
 }
