@@ -194,7 +194,8 @@ static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
 
 static bool attention_idle_dropout(const node *n) {
     bool train;
-    return node_is_overload(n, SYM_DROPOUT) && known_bool(n->inputs.data[2], &train) && !train;
+    return node_is_overload(n, SYM_DROPOUT) && (known_number_is(n->inputs.data[1], 0) ||
+                                                (known_bool(n->inputs.data[2], &train) && !train));
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
