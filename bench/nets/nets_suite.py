@@ -19,6 +19,7 @@ import json
 import math
 import os
 import platform
+import re
 import select
 import signal
 import subprocess
@@ -36,6 +37,14 @@ FAMILIES = [
     ("regnet_y_400mf", "regnet_x_800mf", "efficientnet_v2_s", "resnext50_32x4d", "mnasnet1_0", "googlenet", "inception_v3", "deeplabv3_mobilenet_v3_large",
      "fcn_resnet50", "speech_encoder", "gpt_prefill_128", "gpt_decode")]
 NAMES = [n for family in FAMILIES for n in family]
+MORE = re.findall(r"[a-z]\w+", """
+    alexnet vgg11_bn vgg19 resnet34 resnet101 wide_resnet50_2 resnext101_32x8d densenet169 densenet161 mobilenet_v3_large mnasnet0_5 mnasnet1_3
+    shufflenet_v2_x0_5 shufflenet_v2_x1_5 shufflenet_v2_x2_0 squeezenet1_0 regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf regnet_x_400mf
+    regnet_x_1_6gf regnet_x_3_2gf regnet_x_8gf convnext_small convnext_base swin_s swin_b maxvit_t vit_b_32 vit_l_32 efficientnet_b1 efficientnet_b2
+    efficientnet_b3 efficientnet_b4 efficientnet_v2_m efficientnet_v2_s_224 regnet_x_800mf_b4 resnext50_32x4d_b4 mobilenet_v2_b4 efficientnet_b0_b4
+    deeplabv3_resnet50_520 deeplabv3_mobilenet_v3_large_520 lraspp_mobilenet_v3_large_520 r3d_18 mc3_18 r2plus1d_18 bert_8 bert_64 bert_512 bert_large_64
+    bert_384_32 bert_384_128_b4 speech_large speech_encoder_4s gpt_prefill_32 gpt_prefill_512 gpt_decode_512 gpt_decode_b4 lstm_256 lstm_2x512_b8
+    lstm_2x256_both gru_512 mlp_784_b1 mlp_784_b8 mlp_512_b256""")
 
 
 # ---- contenders ---------------------------------------------------------------------------------------
@@ -329,6 +338,7 @@ def arguments(description=__doc__, page="bench-nets.md"):
     ap.add_argument("--peers-python", default="", help="a Python that has them, instead")
     ap.add_argument("--folder", default=os.path.join(build, "nets"), help="where the networks are, or are written to")
     ap.add_argument("--only", default="", help="networks, separated by commas; a part of a name stands for all that have it")
+    ap.add_argument("--more", action="store_true", help="%d other networks instead of the table's; some 8 GB of files" % len(MORE))
     ap.add_argument("--contenders", default="", help="some of " + ",".join(CONTENDERS))
     ap.add_argument("--threads", default="1,2")
     ap.add_argument("--rounds", type=int, default=3)
@@ -343,7 +353,7 @@ def arguments(description=__doc__, page="bench-nets.md"):
     said += [" --no-winograd"] if args.no_winograd else []
     args.said = 'make bench-nets' + (" CPU=%s" % args.cpu if args.cpu else "") + (' NETS="%s"' % "".join(said).strip() if said else "")
     held.update(CPUS.get(args.cpu, {}))
-    if not args.markdown and not args.only and not args.contenders and not args.cpu:
+    if not args.markdown and not args.only and not args.contenders and not args.cpu and not args.more:
         args.markdown = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", page)
     args.asked = [c for c in args.contenders.split(",") if c]
     unknown = [c for c in args.asked if c not in CONTENDERS]
@@ -352,9 +362,10 @@ def arguments(description=__doc__, page="bench-nets.md"):
     args.contenders = [c for c in args.asked or CONTENDERS if not args.cpu or c not in NOT_HELD]
     args.threads = [int(t) for t in args.threads.split(",")]
     wanted = [w for w in args.only.split(",") if w]
-    args.nets = [n for n in NAMES if not wanted or n in wanted or any(w in n for w in wanted if w not in NAMES)]
+    names = MORE if args.more else NAMES
+    args.nets = [n for n in names if not wanted or n in wanted or any(w in n for w in wanted if w not in names)]
     if not args.nets:
-        ap.error("no such network; there are: " + ", ".join(NAMES))
+        ap.error("no such network; there are: " + ", ".join(names))
     return args
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The networks that `make bench-nets` measures, full size, with random weights.
 
-NETWORKS: name -> (function that makes (module, arguments), what it is). torchvision's where it has them. Weights are those that
+NETWORKS: name -> (function that makes (module, arguments), what it is); those of MORE, which --more measures, are among them. torchvision's where it has them. Weights are those that
 the constructors draw; batch norms get the statistics of one batch of noise (settle), so that numbers neither vanish nor grow from layer to
 layer and a wrong one shows in the result.
 """
@@ -173,8 +173,12 @@ class GptPrefill(Gpt):
 
 
 class GptDecode(Gpt):
+    def __init__(self, cached=128):
+        super().__init__()
+        self.cached = cached
+
     def forward(self, token, past):
-        x = self.words(token) + self.positions(torch.tensor([128]))
+        x = self.words(token) + self.positions(torch.tensor([self.cached]))
         return self.through(x, past, None)
 
 
@@ -188,9 +192,70 @@ class LstmLanguage(nn.Module):
         return self.last(y[:, -1])
 
 
-def perceptron():
-    layers = [nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)]
-    return nn.Sequential(*layers), (torch.randn(64, 784),)
+def perceptron(rows=64, widths=(784, 1024, 1024, 10)):
+    layers = [m for a, b in zip(widths, widths[1:]) for m in (nn.Linear(a, b), nn.ReLU())]
+    return nn.Sequential(*layers[:-1]), (torch.randn(rows, widths[0]),)
+
+
+def blocks(width, heads, layers, length, batch=1):
+    return lambda: (nn.Sequential(*[Block(width, heads) for _ in range(layers)]), (torch.randn(batch, length, width),))
+
+
+class SpeechLarge(nn.Module):
+    """As wav2vec 2.0 large, with six of its layers: a layer norm behind each convolution."""
+
+    def __init__(self):
+        super().__init__()
+        shapes = [(1, 10, 5)] + [(512, 3, 2)] * 4 + [(512, 2, 2)] * 2
+        self.convs = nn.ModuleList([nn.Conv1d(c, 512, k, s) for c, k, s in shapes])
+        self.norms = nn.ModuleList([nn.LayerNorm(512) for _ in shapes])
+        self.norm, self.project = nn.LayerNorm(512), nn.Linear(512, 1024)
+        self.position = nn.Conv1d(1024, 1024, 128, padding=64, groups=16)
+        self.blocks = nn.ModuleList([Block(1024, 16) for _ in range(6)])
+
+    def forward(self, x):
+        x = x.unsqueeze(1)
+        for conv, norm in zip(self.convs, self.norms):
+            x = F.gelu(norm(conv(x).transpose(1, 2)).transpose(1, 2))
+        x = self.project(self.norm(x.transpose(1, 2)))
+        x = x + F.gelu(self.position(x.transpose(1, 2))[:, :, :-1]).transpose(1, 2)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, width, layers, **options):
+        super().__init__()
+        self.rnn = getattr(nn, kind)(width, width, layers, batch_first=True, **options)
+
+    def forward(self, x):
+        return self.rnn(x)[0]
+
+
+def recurrent(kind, width, layers, batch, length, **options):
+    return lambda: (Recurrent(kind, width, layers, **options), (torch.randn(batch, length, width),))
+
+
+class Video(nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.net = getattr(torchvision.models.video, name)(weights=None)
+
+    def forward(self, x):
+        return self.net(x)
+
+
+def video(name):
+    return lambda: (settle(Video(name), (1, 3, 8, 112, 112)), (torch.randn(1, 3, 8, 112, 112),))
+
+
+def gpt(module, length):
+    return lambda: (module(), (torch.randint(0, 50257, (1, length)),))
+
+
+def gpt_decode(cached, batch=1):
+    return lambda: (GptDecode(cached), (torch.randint(0, 50257, (batch, 1)), torch.randn(12, 2, batch, 12, cached, 64)))
 
 
 NETWORKS = {name: (vision(name), "3x224x224") for name in
@@ -207,8 +272,41 @@ NETWORKS.update({
     "bert_128": (bert(128), "12 layers of 768, 128 tokens"),
     "bert_16": (bert(16), "12 layers of 768, 16 tokens"),
     "speech_encoder": (lambda: (SpeechEncoder(), (torch.randn(1, 16000),)), "as wav2vec 2.0 base, 1 s of 16 kHz"),
-    "gpt_prefill_128": (lambda: (GptPrefill(), (torch.randint(0, 50257, (1, 128)),)), "as GPT-2 small, 128 tokens"),
-    "gpt_decode": (lambda: (GptDecode(), (torch.randint(0, 50257, (1, 1)), torch.randn(12, 2, 1, 12, 128, 64))), "one token, 128 in the cache"),
+    "gpt_prefill_128": (gpt(GptPrefill, 128), "as GPT-2 small, 128 tokens"),
+    "gpt_decode": (gpt_decode(128), "one token, 128 in the cache"),
     "lstm_2x512": (lambda: (LstmLanguage(), (torch.randint(0, 10000, (1, 64)),)), "2 layers of 512, 64 tokens"),
     "mlp_784_b64": (perceptron, "784-1024-1024-10, 64 rows"),
 })
+
+MORE = {name: (vision(name), "3x224x224") for name in
+        ["alexnet", "vgg11_bn", "vgg19", "resnet34", "resnet101", "wide_resnet50_2", "resnext101_32x8d", "densenet169", "densenet161",
+         "mobilenet_v3_large", "mnasnet0_5", "mnasnet1_3", "shufflenet_v2_x0_5", "shufflenet_v2_x1_5", "shufflenet_v2_x2_0", "squeezenet1_0",
+         "regnet_y_800mf", "regnet_y_1_6gf", "regnet_y_3_2gf", "regnet_y_8gf", "regnet_x_400mf", "regnet_x_1_6gf", "regnet_x_3_2gf", "regnet_x_8gf",
+         "convnext_small", "convnext_base", "swin_s", "swin_b", "maxvit_t", "vit_b_32", "vit_l_32", "efficientnet_b1"]}
+MORE.update({name: (vision(name, size), "3x%dx%d" % (size, size)) for name, size in
+             [("efficientnet_b2", 288), ("efficientnet_b3", 300), ("efficientnet_b4", 380), ("efficientnet_v2_m", 480)]})
+MORE.update({name + "_b4": (vision(name, batch=4), "4x3x224x224") for name in ["regnet_x_800mf", "resnext50_32x4d", "mobilenet_v2", "efficientnet_b0"]})
+MORE.update({name + "_520": (segmentation(name, 520), "3x520x520") for name in
+             ["deeplabv3_resnet50", "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]})
+MORE.update({name: (video(name), "3x8x112x112") for name in ["r3d_18", "mc3_18", "r2plus1d_18"]})
+MORE.update({"bert_%d" % n: (bert(n), "12 layers of 768, %d tokens" % n) for n in (8, 64, 512)})
+MORE.update({
+    "efficientnet_v2_s_224": (vision("efficientnet_v2_s"), "3x224x224"),
+    "bert_large_64": (blocks(1024, 16, 12, 64), "12 layers of 1024, 64 tokens"),
+    "bert_384_32": (blocks(384, 12, 6, 32), "6 layers of 384, 32 tokens"),
+    "bert_384_128_b4": (blocks(384, 6, 6, 128, 4), "6 layers of 384, 4 times 128 tokens"),
+    "speech_large": (lambda: (SpeechLarge(), (torch.randn(1, 16000),)), "as wav2vec 2.0 large, 6 layers, 1 s of 16 kHz"),
+    "speech_encoder_4s": (lambda: (SpeechEncoder(), (torch.randn(1, 64000),)), "as wav2vec 2.0 base, 4 s of 16 kHz"),
+    "gpt_prefill_32": (gpt(GptPrefill, 32), "as GPT-2 small, 32 tokens"),
+    "gpt_prefill_512": (gpt(GptPrefill, 512), "as GPT-2 small, 512 tokens"),
+    "gpt_decode_512": (gpt_decode(512), "one token, 512 in the cache"),
+    "gpt_decode_b4": (gpt_decode(128, 4), "4 times one token, 128 in the cache"),
+    "lstm_256": (recurrent("LSTM", 256, 1, 1, 128), "128 steps"),
+    "lstm_2x512_b8": (recurrent("LSTM", 512, 2, 8, 64), "8 times 64 steps"),
+    "lstm_2x256_both": (recurrent("LSTM", 256, 2, 1, 64, bidirectional=True), "64 steps, both ways"),
+    "gru_512": (recurrent("GRU", 512, 1, 1, 64), "64 steps"),
+    "mlp_784_b1": (lambda: perceptron(1), "784-1024-1024-10, one row"),
+    "mlp_784_b8": (lambda: perceptron(8), "784-1024-1024-10, 8 rows"),
+    "mlp_512_b256": (lambda: perceptron(256, (512, 512, 512, 512)), "512-512-512-512, 256 rows"),
+})
+NETWORKS.update(MORE)
