@@ -134,7 +134,9 @@ static void image_conv_new(gen *G, const tensor *t, int spatial, image_conv *c) 
     image_conv_groups(G, c);
     int64_t kernel = kernels[rng_next(r) % (sizeof kernels / sizeof *kernels)],
             stride = rng_chance(r, 70) ? 1 : rng_range(r, 1, 3);
-    int64_t dilation = rng_chance(r, 85) ? 1 : rng_range(r, 2, 4);
+    int64_t dilation = rng_chance(r, 85)   ? 1
+                       : rng_chance(r, 75) ? rng_range(r, 2, 4)
+                                           : rng_range(r, 7, 9);
     bool odd = rng_chance(r, 15); /* each dim for itself */
     for (int i = 0; i < spatial; i++) {
         c->kernel[i] = odd ? rng_range(r, 1, 4) : kernel;
@@ -487,6 +489,22 @@ static ir_value *image_permute(gen *G, ir_value *x) {
     return list ? gen_emit(G, "aten::permute", true, 2, x, list) : NULL;
 }
 
+/* Channels and positions of a sequence exchanged, as for a layer norm, and back, as a rule. */
+static ir_value *image_exchange(gen *G, ir_value *x) {
+    static const int64_t dims[][2] = {{1, 2}, {2, 1}, {-1, -2}, {1, -1}};
+    const int64_t *to = dims[rng_next(&G->r) % 4], *back = dims[rng_next(&G->r) % 4];
+    const tensor *t = gen_tensor(G, x);
+    if (t->ndim > 3) return NULL;
+    ir_value *y = gen_emit(G, "aten::transpose.int", rng_chance(&G->r, 30), 3, x, gen_int(G, to[0]),
+                           gen_int(G, to[1]));
+    int64_t n = y ? gen_tensor(G, y)->sizes[gen_tensor(G, y)->ndim - 1] : 0;
+    if (y && rng_chance(&G->r, 70))
+        y = gen_emit(G, "aten::layer_norm", rng_chance(&G->r, 30), 4, y, image_ints(G, 1, &n),
+                     image_bias(G, n), image_bias(G, n));
+    if (rng_chance(&G->r, 20)) return y ? gen_show(G, y), y : NULL;
+    return gen_emit(G, "aten::transpose.int", true, 3, y, gen_int(G, back[0]), gen_int(G, back[1]));
+}
+
 static ir_value *image_linear(gen *G, ir_value *x, int64_t out, bool show) {
     int64_t sizes[2] = {out, gen_tensor(G, x)->sizes[1]};
     ir_value *w = image_constant(G, 2, sizes, (double)sizes[1]);
@@ -551,10 +569,11 @@ static ir_value *image_unchanged(gen *G, ir_value *x) {
 /* ---- which ----------------------------------------------------------------------------------- */
 
 static const struct { int weight; ir_value *(*step)(gen *G, ir_value *x); } image_steps[] = {
-    {34, image_some_conv}, {16, image_activate}, {12, image_add},   {6, image_join},
-    {5, image_split},      {4, image_shuffle},   {7, image_pool},   {3, image_resize},
-    {3, image_pad},        {5, image_norm},      {4, image_excite}, {4, image_reduce},
-    {3, image_permute},    {5, image_classify},  {4, image_along},  {2, image_unchanged},
+    {34, image_some_conv}, {16, image_activate}, {12, image_add},     {6, image_join},
+    {5, image_split},      {4, image_shuffle},   {7, image_pool},     {3, image_resize},
+    {3, image_pad},        {5, image_norm},      {4, image_excite},   {4, image_reduce},
+    {3, image_permute},    {3, image_exchange},  {5, image_classify}, {4, image_along},
+    {2, image_unchanged},
 };
 
 bool gen_image_step(gen *G) {

@@ -278,4 +278,15 @@ static inline void opcase_run(const opcase *cases, size_t n) {
     }
 }
 
+/* The tensor that an operator makes of these arguments; it must not fail. */
+static inline tensor *opcase_made(const char *op, int n, value *args) {
+    op_ctx cx = {.op = op_find(op)};
+    diag d = {0};
+    value r;
+    cx.diag = &d;
+    ctsc_status st = op_call(&cx, op, n, args, &r);
+    if (st != CTSC_OK) fail_msg("%s: %s", op, diag_message(&d));
+    return r.u.tensor;
+}
+
 #endif

@@ -337,20 +337,10 @@ static void test_random_heads(void **state) {
 
 /* ---- as programs write it -------------------------------------------------------------------- */
 
-static tensor *written_called(const char *op, int n, value *args) {
-    op_ctx cx = {.op = op_find(op)};
-    diag d = {0};
-    value r;
-    cx.diag = &d;
-    ctsc_status st = op_call(&cx, op, n, args, &r);
-    if (st != CTSC_OK) fail_msg("%s: %s", op, diag_message(&d));
-    return r.u.tensor;
-}
-
 /* *t = op(*t, arguments behind it) */
 static void written_step(tensor **t, const char *op, int n, value *args) {
     args[0] = value_tensor_take(*t);
-    tensor *next = written_called(op, n, args);
+    tensor *next = opcase_made(op, n, args);
     tensor_unref(*t);
     *t = next;
 }
@@ -402,8 +392,8 @@ static void test_written(void **state) {
                           value_bool(divide),
                           value_bool(false),
                           value_bool(false)};
-        tensor *got = written_called("ctsc::attention", 10, args),
-               *want = written_called("aten::matmul", 2, args);
+        tensor *got = opcase_made("ctsc::attention", 10, args),
+               *want = opcase_made("aten::matmul", 2, args);
         const char *scaling = divide ? (by ? "aten::div.Tensor" : "aten::div.Scalar")
                                      : (by ? "aten::mul.Tensor" : "aten::mul.Scalar");
         written_step(&want, scaling, 2, (value[]){value_none(), scale});

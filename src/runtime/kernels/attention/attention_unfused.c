@@ -67,10 +67,10 @@ static value written_tensor(tensor *t) { return (value){.tag = V_TENSOR, .u.tens
 static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, value *x) {
     const char *product = w->batches ? "aten::bmm" : "aten::matmul";
     double scale;
-    bool scaled = !written_scale(w, &scale) || scale != 1 || w->scale.tag == V_TENSOR;
-    const char *scales = w->scale.tag == V_TENSOR
-                             ? (w->divide ? "aten::div.Tensor" : "aten::mul.Tensor")
-                             : (w->divide ? "aten::div.Scalar" : "aten::mul.Scalar");
+    bool by_tensor = w->scale.tag == V_TENSOR,
+         scaled = by_tensor || !written_scale(w, &scale) || scale != 1;
+    const char *scales = by_tensor ? (w->divide ? "aten::div.Tensor" : "aten::mul.Tensor")
+                                   : (w->divide ? "aten::div.Scalar" : "aten::mul.Scalar");
     TRY(op_call(cx, product, 2, (value[]){written_tensor(w->q), written_tensor(w->transposed)}, x));
     if (scaled) TRY(written_step(cx, scales, 2, (value[]){value_none(), w->scale}, x));
     if (w->bias)

@@ -265,8 +265,8 @@ static bool rows_cut_into_pieces(const rows_job *j) {
            s->kernel[ROWS_W] > 1 && s->kernel[ROWS_W] <= CONV_ROWS_APART_TAPS;
 }
 
-/* Taps kernels, if the micro-kernels have them for such rows of taps, and pixels that fill
- * most of a vector. */
+/* The kernels, and how much they do at a time: in pieces; taps kernels, if the micro-kernels have
+ * them for such rows of taps and pixels fill most of a vector; or those of the weights. */
 static void rows_kernels(rows_job *j) {
     const conv_shape *s = &j->s;
     const conv_packed *w = j->w;

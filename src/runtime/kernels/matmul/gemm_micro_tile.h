@@ -376,31 +376,32 @@ ROWS(14)
     }                                                                                              \
     ROWS_TILES(name##_##rows, rows, NAME(name##_tile_##rows)(r, a, c, other))
 
-#define ONE_12(KIND, name)                                                                         \
-    ONE(KIND, name, 1)                                                                             \
-    ONE(KIND, name, 2)                                                                             \
-    ONE(KIND, name, 3)                                                                             \
-    ONE(KIND, name, 4)                                                                             \
-    ONE(KIND, name, 5)                                                                             \
-    ONE(KIND, name, 6)                                                                             \
-    ONE(KIND, name, 7)                                                                             \
-    ONE(KIND, name, 8)                                                                             \
-    ONE(KIND, name, 9)                                                                             \
-    ONE(KIND, name, 10)                                                                            \
-    ONE(KIND, name, 11)                                                                            \
-    ONE(KIND, name, 12)
+/* Functions of two parameters and the number of rows. */
+#define EACH_12(X, a, b)                                                                           \
+    X(a, b, 1)                                                                                     \
+    X(a, b, 2)                                                                                     \
+    X(a, b, 3)                                                                                     \
+    X(a, b, 4)                                                                                     \
+    X(a, b, 5)                                                                                     \
+    X(a, b, 6)                                                                                     \
+    X(a, b, 7)                                                                                     \
+    X(a, b, 8)                                                                                     \
+    X(a, b, 9)                                                                                     \
+    X(a, b, 10)                                                                                    \
+    X(a, b, 11)                                                                                    \
+    X(a, b, 12)
 #define ONE_TABLE_12(name)                                                                         \
     NULL, NAME(name##_1), NAME(name##_2), NAME(name##_3), NAME(name##_4), NAME(name##_5),          \
         NAME(name##_6), NAME(name##_7), NAME(name##_8), NAME(name##_9), NAME(name##_10),           \
         NAME(name##_11), NAME(name##_12)
 
 #ifdef SPREAD
-ONE_12(VECTORS, groups)
-ONE_12(NARROW, narrow)
+EACH_12(ONE, VECTORS, groups)
+EACH_12(ONE, NARROW, narrow)
 #define NARROW_TABLE ONE_TABLE_12(narrow)
 #define GROUPS_TABLE ONE_TABLE_12(groups)
 #else
-ONE_12(GROUPS, groups)
+EACH_12(ONE, GROUPS, groups)
 ONE(GROUPS, groups, 13)
 ONE(GROUPS, groups, 14)
 #define SPREAD NULL
@@ -471,18 +472,7 @@ static TARGET void NAME(taps_ends)(const gemm_rows *r, int rows, const V *sums, 
         }                                                                                          \
     }
 #define TAPS_ALL(KIND, stride)                                                                     \
-    TAPS(KIND, stride, 1)                                                                          \
-    TAPS(KIND, stride, 2)                                                                          \
-    TAPS(KIND, stride, 3)                                                                          \
-    TAPS(KIND, stride, 4)                                                                          \
-    TAPS(KIND, stride, 5)                                                                          \
-    TAPS(KIND, stride, 6)                                                                          \
-    TAPS(KIND, stride, 7)                                                                          \
-    TAPS(KIND, stride, 8)                                                                          \
-    TAPS(KIND, stride, 9)                                                                          \
-    TAPS(KIND, stride, 10)                                                                         \
-    TAPS(KIND, stride, 11)                                                                         \
-    TAPS(KIND, stride, 12)                                                                         \
+    EACH_12(TAPS, KIND, stride)                                                                    \
     TAPS(KIND, stride, 13)                                                                         \
     TAPS(KIND, stride, 14)
 TAPS_ALL(GROUPS, 1)
