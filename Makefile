@@ -177,7 +177,7 @@ $(BUILD)/%.o: %.c Makefile
 	@echo "  CC    $<"
 	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# Texts that the assembler takes in with EMBED (base/embed.h), compressed; the compiler's dependency output does not see them.
+# Texts that the assembler takes in with EMBED (base/text/embed.h), compressed; the compiler's dependency output does not see them.
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
 CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
     src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h

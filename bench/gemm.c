@@ -15,7 +15,7 @@
 #undef complex
 #undef I
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 #include <stdio.h>

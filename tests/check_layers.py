@@ -38,8 +38,8 @@ ROOMS = {
     "runtime": [["archive", "context"], ["kernels"], ["interp", "exec", "observe", "cuda", "autograd"], ["program", "save", "train", "safetensors"], ["ops"], ["api"]],
 }
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
-INLINE = {"base/utf8.h", "base/json_escape.h"}  # without symbols, and without anything else of ours: for all
-# What setlocale changes: the library has base/text.h instead. The command and the server are programs of their own.
+INLINE = {"base/text/utf8.h", "base/text/json_escape.h"}  # without symbols, and without anything else of ours: for all
+# What setlocale changes: the library has base/text/text.h instead. The command and the server are programs of their own.
 LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is(alpha|alnum|space|upper|lower|print|punct|graph)|to(upper|lower)|strn?casecmp)(?=[(),])"
                     r"|(?<!\w)v?snprintf\([^\"]*\"[^\"]*%[-+ #0]*[0-9.*]*l?[gGeEfF]")
 PROGRAMS = {"cli", "serve", "view"}
@@ -87,7 +87,7 @@ def check(path, known, problems):
     for n, line in enumerate(text.splitlines(), 1):
         found = LOCALE.search(line)
         if found and folder not in PROGRAMS and name not in ("text.c", "text.h"):
-            problems.append("%s:%d: %s follows the program's locale; base/text.h does not" % (rel, n, found.group(0)))
+            problems.append("%s:%d: %s follows the program's locale; base/text/text.h does not" % (rel, n, found.group(0)))
         m = re.match(r'\s*#\s*include "([^"]+)"', line)
         if m and m.group(1) not in PUBLIC:
             target = m.group(1) if "/" in m.group(1) else os.path.dirname(inside) + "/" + m.group(1)

@@ -9,7 +9,7 @@
  */
 #include "base/diag.h"
 
-#include "base/refs.h"
+#include "base/memory/refs.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #ifndef CTSC_BASE_DIAG_H
 #define CTSC_BASE_DIAG_H
 
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 #include "base/vec.h"
 #include "ctsc.h"
 

@@ -8,7 +8,7 @@
 #ifndef CTSC_BASE_MAP_H
 #define CTSC_BASE_MAP_H
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 uint64_t hash_bytes(const void *p, size_t len); /* seeded per process */
 uint64_t hash_u64(uint64_t x);

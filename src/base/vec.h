@@ -13,7 +13,7 @@
 #ifndef CTSC_BASE_VEC_H
 #define CTSC_BASE_VEC_H
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <string.h>
 

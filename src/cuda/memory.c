@@ -28,7 +28,7 @@
  * stats.reserved is the sum of the segments.
  * Tests: tests/unit/test_cuda_device.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cuda/capture_internal.h"
 #include "cuda/cuda_internal.h"
 

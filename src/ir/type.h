@@ -13,7 +13,7 @@
 #ifndef CTSC_IR_TYPE_H
 #define CTSC_IR_TYPE_H
 
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 #include "base/vec.h"
 #include "tensor/value.h"
 

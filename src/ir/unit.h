@@ -82,8 +82,8 @@ typedef struct unit {
     bool closed;           /* by unit_close: nothing more can be compiled */
     /* that the program was moved to: new tensors are made there (as storage.device) */
     int device;
-    /* the pass that reduces the precision of its layers (passes/reduce_precision.c); static; NULL:
-     * none */
+    /* the pass that reduces the precision of its layers (passes/weights/reduce_precision.c);
+     * static; NULL: none */
     const char *reduce;
     bool permanent; /* lives as long as the process, and its types in any program */
     VEC(function *) all_functions;

@@ -6,7 +6,7 @@
  */
 #include "serve/buffer.h"
 
-#include "base/json_escape.h"
+#include "base/text/json_escape.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
  * Invariants: a source that shares memory with a destination of another geometry is cloned first.
  * Tests: tests/unit/test_tensor.c
  */
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 #include "base/vector.h"
 #include "tensor/device.h"
 #include "tensor/element.h"

@@ -5,7 +5,7 @@
  */
 #include "tensor/device.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,8 +11,8 @@
  */
 #include "tensor/iter.h"
 
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 
 #include <string.h>
 

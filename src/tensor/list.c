@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_value.c
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "tensor/value.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 #include "tensor/quantiser.h"
 
-#include "base/recycle.h"
-#include "base/refs.h"
+#include "base/memory/recycle.h"
+#include "base/memory/refs.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  * Ownership: a storage owns its data, or holds what `release` gives back.
  * Tests: tests/unit/test_tensor.c
  */
-#include "base/recycle.h"
-#include "base/refs.h"
+#include "base/memory/recycle.h"
+#include "base/memory/refs.h"
 #include "tensor/tensor.h"
 
 #include <string.h>

@@ -6,9 +6,9 @@
  * strides are PyTorch's (a dimension of size 0 counts as 1 in the strides left of it).
  * Tests: tests/unit/test_tensor.c
  */
-#include "base/limits.h"
-#include "base/recycle.h"
-#include "base/refs.h"
+#include "base/memory/recycle.h"
+#include "base/memory/refs.h"
+#include "base/threads/limits.h"
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
 

@@ -11,7 +11,7 @@
  */
 #include "tensor/value.h"
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #ifndef CTSC_TENSOR_VALUE_H
 #define CTSC_TENSOR_VALUE_H
 
-#include "base/refs.h"
+#include "base/memory/refs.h"
 #include "tensor/tensor.h"
 
 struct type;     /* ir/type.h */

@@ -108,7 +108,7 @@ enum { OUTCOME_EXACT = 255 };
 
 /* The arguments after a run, and what it returned. */
 /* got shares as want does: native loops may return copies of what their operators pass on
- * (passes/fuse_loops.c), so that only what tensors hold is compared. */
+ * (passes/fusion/fuse_loops.c), so that only what tensors hold is compared. */
 void outcome_share_as(outcome *got, const outcome *want);
 void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs, const value *args,
                     size_t nresults, const value *results);

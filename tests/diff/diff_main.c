@@ -217,7 +217,7 @@ static verdict check_outcomes(const check *k, const graph *g, const graph *after
     if (outcome_equal(want, got)) return SAME;
     if (want->status == CTSC_LIMIT || got->status == CTSC_LIMIT) return EXCUSED;
     if (want->status != CTSC_OK && k->varied) return EXCUSED;
-    /* passes/fold_weights.c */
+    /* passes/weights/fold_weights.c */
     if (want->status == CTSC_OK && got->message &&
         strstr(got->message, "has no batch dim where this level"))
         return EXCUSED;

@@ -2,8 +2,8 @@
 /*
  * gen_composed.c - steps that single operators chosen at random hardly come to: einsum, whose
  * arguments agree in ways that no schema tells; numbers that are computed as tensors, as in traces;
- * much that broadcasting makes of little, and reads several times (passes/recompute.c); attention,
- * written out (passes/fuse_attention.c).
+ * much that broadcasting makes of little, and reads several times (passes/fusion/recompute.c);
+ * attention, written out (passes/fusion/fuse_attention.c).
  */
 #include "gen.h"
 

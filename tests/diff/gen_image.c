@@ -410,7 +410,7 @@ static ir_value *image_variance(gen *G, int64_t n) {
 }
 
 /* Behind a convolution without a batch dim a batch norm takes rows for channels, which the levels
- * that fold it into the weights refuse (passes/fold_weights.c). */
+ * that fold it into the weights refuse (passes/weights/fold_weights.c). */
 static bool image_lacks_batch(const ir_value *x, const tensor *t) {
     value w;
     bool conv = x->def && x->def->op && strstr(x->def->op->key, "conv") &&
@@ -512,7 +512,7 @@ static ir_value *image_linear(gen *G, ir_value *x, int64_t out, bool show) {
 }
 
 /* A linear layer with a sum, an activation or both behind it that nothing else reads: its epilogue,
- * where the weight is as large as those that are packed (passes/prepack.c). */
+ * where the weight is as large as those that are packed (passes/weights/prepack.c). */
 static ir_value *image_layer(gen *G, ir_value *x, int64_t out) {
     bool sum = rng_chance(&G->r, 50), swap = rng_chance(&G->r, 50),
          activation = !sum || rng_chance(&G->r, 60);

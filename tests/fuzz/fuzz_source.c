@@ -9,7 +9,7 @@
  */
 #include "ctsc.h"
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/engine/channels_last.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "ctsc.h"
 
 #include <stdatomic.h>

@@ -10,7 +10,7 @@
  */
 #include "support.h"
 
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 #include "ctsc.h"
 #include "ctsc_compiler.h"
 

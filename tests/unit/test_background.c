@@ -6,8 +6,8 @@
  */
 #include "support.h"
 
-#include "base/background.h"
 #include "base/clock.h"
+#include "base/threads/background.h"
 #include "codegen/cache/cache.h"
 #include "codegen_nests.h"
 #include "ctsc_compiler.h"

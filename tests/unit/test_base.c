@@ -4,13 +4,13 @@
  */
 #include "base/clock.h"
 #include "base/diag.h"
-#include "base/limits.h"
 #include "base/map.h"
-#include "base/pages.h"
+#include "base/memory/pages.h"
 #include "base/sorted.h"
-#include "base/text.h"
-#include "base/thread_pool.h"
-#include "base/thread_steps.h"
+#include "base/text/text.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
+#include "base/threads/thread_steps.h"
 #include "runtime/kernels/engine/slots.h"
 
 #include <ctype.h>

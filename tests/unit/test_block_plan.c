@@ -6,9 +6,9 @@
  */
 #include "support.h"
 
-#include "base/block_plan.h"
-#include "base/mem.h"
-#include "base/recycle.h"
+#include "base/memory/block_plan.h"
+#include "base/memory/mem.h"
+#include "base/memory/recycle.h"
 
 #include <pthread.h>
 #include <string.h>

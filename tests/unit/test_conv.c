@@ -4,7 +4,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv.h"
 
 /* Convolutions large enough for several blocks, of small integers (every order of summation gives

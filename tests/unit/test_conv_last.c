@@ -9,7 +9,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_tune.h"

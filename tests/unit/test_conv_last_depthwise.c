@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 
 #include <math.h>

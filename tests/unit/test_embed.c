@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_embed.c - base/embed.h: an embedded text is the file, but for comments, one copy of it, and
- * there is none without memory. */
+/* test_embed.c - base/text/embed.h: an embedded text is the file, but for comments, one copy of it,
+ * and there is none without memory. */
 #include "support.h"
 
-#include "base/embed.h"
+#include "base/text/embed.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/fft/fft.h"
 
 #include <math.h>

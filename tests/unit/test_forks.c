@@ -5,8 +5,8 @@
  */
 #include "support.h"
 
-#include "base/strbuf.h"
-#include "base/thread_pool.h"
+#include "base/text/strbuf.h"
+#include "base/threads/thread_pool.h"
 
 #include <pthread.h>
 #include <time.h>

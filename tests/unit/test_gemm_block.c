@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>

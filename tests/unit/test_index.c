@@ -5,7 +5,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 static const opcase indexing[] = {
     {"aten::index.Tensor", "f32[3]{1 2 3} (i64[2]{2 -3})", "f32[2]{3 1}"},

@@ -15,8 +15,8 @@
 #include "opcase.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 #include "limit_cases.h"
 #include "tensor/tensor.h"
 

@@ -5,7 +5,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/matmul/gemm.h"
 
 /* Products large enough to be cut into pieces, of small integers so that every order of summation

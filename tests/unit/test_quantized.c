@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "ctsc.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"

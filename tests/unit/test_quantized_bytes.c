@@ -8,7 +8,7 @@
  */
 #include "support.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
 #include "runtime/kernels/quantised/quantized_micro.h"

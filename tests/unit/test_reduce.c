@@ -6,7 +6,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "tensor/tensor.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 static const opcase pooling[] = {
     {"aten::max_pool2d",

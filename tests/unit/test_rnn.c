@@ -4,8 +4,8 @@
  */
 #include "opcase.h"
 
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * test_schema.c - schema text: every line of src/ir/op/schemas.txt and schemas_2.txt comes back
  * unchanged, and what a parsed schema says.
  */
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "ir/op/schema.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  */
 #include "opcase.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 static const opcase views[] = {
     {"aten::size", "f32[2,3]{1 2 3 4 5 6}", "[2 3]"},

@@ -5,7 +5,7 @@
  */
 #include "ctsc.h"
 
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 #include "support.h"
 
 enum { MANY = 100000 };

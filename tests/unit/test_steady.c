@@ -3,10 +3,10 @@
  * test_steady.c - the steady state: once a program has run a few times, a call asks the allocator
  * for its results and nothing else.
  *
- * Counted are requests to the library's allocator (base/mem.h) during the call. What the caller
- * keeps is taken off: for each tensor of the result its block; a block or two for each container;
- * one for the ctsc_value around it all. Each program prints the number found, so that a change for
- * the worse can be seen before it fails.
+ * Counted are requests to the library's allocator (base/memory/mem.h) during the call. What the
+ * caller keeps is taken off: for each tensor of the result its block; a block or two for each
+ * container; one for the ctsc_value around it all. Each program prints the number found, so that a
+ * change for the worse can be seen before it fails.
  */
 #include "support.h"
 

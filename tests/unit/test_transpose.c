@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "tensor/tensor.h"
 #include "tensor/transpose.h"
 

@@ -2,7 +2,7 @@
 /* test_view.c - graphs as JSON: hostile names, every node and edge, times. */
 #include "support.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 #include "ctsc.h"
 #include "ctsc_compiler.h"
 #include "ir/graph/graph_json.h"

@@ -12,11 +12,11 @@
  */
 #include "codegen/cache/cache_internal.h"
 
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/disk.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/threads/background.h"
 #include "codegen/cache/object.h"
 #include "codegen/llvm/llvm_emit.h"
 
@@ -254,7 +254,7 @@ static bool cache_know(codegen *c) {
 bool codegen_available(codegen *c, diag *d) { return cache_know(c) || cache_compiler(c, d); }
 
 /* Compiles a little of everything besides, so that what LLVM makes at first use is there
- * (base/background.c says why). */
+ * (base/threads/background.c says why). */
 static void cache_open_later(background_job *j) {
     static const char trial[] = "define void @kernel(ptr %p, i64 %n) {\n"
                                 "  %v = load <4 x float>, ptr %p\n  %w = fadd <4 x float> %v, %v\n "

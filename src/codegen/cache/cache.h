@@ -7,9 +7,9 @@
  * content gives the same kernel. Thread-safe: two threads that ask for one kernel get it from
  * one compilation.
  *
- * Whoever asks waits (codegen_kernel), or leaves it to the thread of base/background.h and looks
- * again (codegen_request). That thread also opens the compiler library, and reads and writes the
- * folder. The request holds a copy of all it needs: it outlives who made it, and a kernel that
+ * Whoever asks waits (codegen_kernel), or leaves it to the thread of base/threads/background.h and
+ * looks again (codegen_request). That thread also opens the compiler library, and reads and writes
+ * the folder. The request holds a copy of all it needs: it outlives who made it, and a kernel that
  * nobody wants any more is made all the same.
  *
  * The folder is base/disk.h's.

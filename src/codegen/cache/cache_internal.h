@@ -4,7 +4,7 @@
 #define CTSC_CODEGEN_CACHE_CACHE_INTERNAL_H
 
 #include "base/disk.h"
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 #include "codegen/cache/cache.h"
 #include "codegen/llvm/jit.h"
 

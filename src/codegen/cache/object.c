@@ -13,7 +13,7 @@
  */
 #include "codegen/cache/object.h"
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -12,7 +12,7 @@
  * multiplied by nest_mul where a product and a sum must not become one rounding.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "codegen/cuda/cuda_emit_internal.h"
 
 #include <math.h>

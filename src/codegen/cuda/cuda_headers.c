@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cuda_headers.c - the files that generated kernels include, as texts in the library
- * (base/embed.h): NVRTC gets them by name and reads no directories.
+ * (base/text/embed.h): NVRTC gets them by name and reads no directories.
  * Tests: tests/unit/test_cuda_emit.c
  */
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "codegen/cuda/cuda_emit.h"
 
 #include <pthread.h>

@@ -65,8 +65,8 @@
 #define CTSC_CODEGEN_NEST_NEST_H
 
 #include "base/diag.h"
-#include "base/mem.h"
-#include "base/strbuf.h"
+#include "base/memory/mem.h"
+#include "base/text/strbuf.h"
 #include "tensor/dtype.h"
 
 /*    enum  text    LLVM      bytes int    signed */

@@ -14,8 +14,8 @@
  */
 #include "frontend/codeload/builtin_functions.h"
 
-#include "base/embed.h"
 #include "base/sorted.h"
+#include "base/text/embed.h"
 #include "frontend/codeload/importer.h"
 
 #define BUILTIN_OVERLOADS "__builtins__."

@@ -8,7 +8,7 @@
  * Tests: group `legacy` of the corpus, tests/corpus
  */
 #include "frontend/codeload/upgraders.h"
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "frontend/codeload/importer.h"
 
 EMBED(upgraders_text, "src/frontend/prelude/upgraders.py")

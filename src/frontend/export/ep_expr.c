@@ -13,7 +13,7 @@
  * assumptions, and skipped. What is of no known form gives no tree, which is not an error:
  * whoever asks decides.
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/export/ep_internal.h"
 
 enum { EXPR_DEPTH = 200 };

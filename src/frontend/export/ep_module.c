@@ -9,7 +9,7 @@
  */
 #include "frontend/export/ep_module.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 enum { MODULE_DEPTH = 64, MODULE_NAME = 2000, MODULE_CLASS_NAME = 300 };
 

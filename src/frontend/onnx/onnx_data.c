@@ -9,7 +9,7 @@
  * The bytes of raw_data are taken out of the message, and external files are mapped: neither is
  * copied again.
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
 bool onnx_hold(onnx_program *p, tensor *t_take) {

@@ -6,7 +6,7 @@
  * matrix is aten::linear, as in the program that the model was exported from: the pass `linear`
  * adds the bias, and it gets packed weights and epilogues.
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
 #include <math.h>

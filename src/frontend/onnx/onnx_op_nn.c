@@ -4,7 +4,7 @@
  *
  * Pads of ONNX have two sides. What aten's operators cannot say is padded in front of them.
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
 enum { NN_MAX = 3 }; /* spatial dims */

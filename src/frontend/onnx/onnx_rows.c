@@ -12,7 +12,7 @@
  *                 int in the file), f float, s text, l ints
  *     word        a number, true, false, none
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
 #include <stdlib.h>

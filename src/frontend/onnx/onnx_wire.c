@@ -4,7 +4,7 @@
  *
  * Method. libprotobuf-c parses. It recurses over messages in messages, of which ONNX's are without
  * end in one way only (a graph has nodes, which have attributes, which may be graphs): how deep
- * these are is looked at first. Its memory comes from base/mem.h and is counted.
+ * these are is looked at first. Its memory comes from base/memory/mem.h and is counted.
  * Tests: tests/fuzz/fuzz_onnx.c
  */
 #include "frontend/onnx/onnx_wire.h"

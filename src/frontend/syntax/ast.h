@@ -15,7 +15,7 @@
 
 #include "base/diag.h"
 #include "base/map.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 #include "base/vec.h"
 
 typedef struct expr expr;

@@ -5,7 +5,7 @@
  * Octal escapes give bytes, because the code in archives writes the bytes of UTF-8 that way
  * ("\303\251"); \x, \u and \U give characters, as in Python. Tests: tests/unit/test_parser.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/syntax/lexer_internal.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
  */
 #include "ir/graph/graph_json.h"
 
-#include "base/json.h"
+#include "base/text/json.h"
 
 #include <string.h>
 

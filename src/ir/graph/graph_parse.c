@@ -13,7 +13,7 @@
  * Tests: tests/unit/test_graph.c, tests/ir/
  */
 #include "ir/graph/graph_parse.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <ctype.h>
 

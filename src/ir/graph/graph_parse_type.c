@@ -12,7 +12,7 @@
  * A dotted name is a class of the graph's own.
  * Tests: tests/unit/test_graph.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "ir/graph/graph_parse.h"
 #include "tensor/device.h"
 

@@ -7,7 +7,7 @@
  * the digits that were printed.
  * Tests: tests/unit/test_graph.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "ir/graph/graph_parse.h"
 #include "tensor/device.h"
 

@@ -13,8 +13,8 @@
 #include "ir/op/op_derive.h"
 #include "ir/op/op_family.h"
 
-#include "base/embed.h"
 #include "base/map.h"
+#include "base/text/embed.h"
 
 #include <pthread.h>
 

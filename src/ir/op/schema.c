@@ -13,7 +13,7 @@
  *
  * Tests: tests/unit/test_schema.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "ir/native.h"
 #include "ir/op/schema_internal.h"
 

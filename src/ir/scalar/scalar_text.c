@@ -11,7 +11,7 @@
  * Tests: tests/unit/test_scalar_text.c
  */
 #include "ir/scalar/scalar_text.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <stdlib.h>
 #include <string.h>

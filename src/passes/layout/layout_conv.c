@@ -7,7 +7,7 @@
 #include "passes/layout/layout.h"
 
 #include "ir/op/conv_last_args.h"
-#include "passes/fold_weights.h"
+#include "passes/weights/fold_weights.h"
 #include "tensor/device.h"
 
 #include <math.h>

@@ -11,8 +11,8 @@
 #undef complex
 #undef I
 
-#include "base/text.h"
-#include "base/thread_pool.h"
+#include "base/text/text.h"
+#include "base/threads/thread_pool.h"
 #include "codegen/cache/cache.h"
 #include "ctsc_compiler.h"
 #include "cuda/cuda.h"

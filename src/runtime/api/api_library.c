@@ -4,10 +4,10 @@
  *
  * Tests: tests/unit/test_library.c
  */
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread_pool.h"
+#include "base/threads/background.h"
+#include "base/threads/thread_pool.h"
 #include "codegen/cache/cache.h"
 #include "runtime/api/api.h"
 #include "runtime/kernels/engine/kernel_settings.h"

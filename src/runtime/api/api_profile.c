@@ -6,7 +6,7 @@
  * may print commas.
  * Tests: tests/unit/test_profile.c, tests/cli/profile.test
  */
-#include "base/json.h"
+#include "base/text/json.h"
 #include "runtime/api/api.h"
 #include "runtime/observe/profile.h"
 

@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_api.c
  */
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/api/api.h"
 #include "tensor/device.h"
 

@@ -9,7 +9,7 @@
 #define CTSC_RUNTIME_CONTEXT_RUNTIME_H
 
 #include "base/clock.h"
-#include "base/limits.h"
+#include "base/threads/limits.h"
 #include "ir/op/op.h"
 
 /* PyTorch's CPU generator: mt19937 (M. Matsumoto, T. Nishimura, 1998), plus the
@@ -66,7 +66,7 @@ static inline bool runtime_is_watched(const runtime *rt) { return rt->cancelled 
 static inline bool runtime_is_limited(const runtime *rt) {
     return runtime_is_watched(rt) || rt->steps_left != UINT64_MAX;
 }
-/* rt's limits as operators see them (base/limits.h), in *l, which must not
+/* rt's limits as operators see them (base/threads/limits.h), in *l, which must not
  * outlive rt. Returns l. */
 limits *runtime_limits(runtime *rt, limits *l);
 

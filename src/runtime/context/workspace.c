@@ -5,7 +5,7 @@
  */
 #include "runtime/context/workspace.h"
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 void stack_free_after(stack_chunk *c) {
     stack_chunk *next = c->next;

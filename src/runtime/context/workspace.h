@@ -10,7 +10,7 @@
 #ifndef CTSC_RUNTIME_CONTEXT_WORKSPACE_H
 #define CTSC_RUNTIME_CONTEXT_WORKSPACE_H
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/context/runtime.h"
 
 #include <stdatomic.h>

@@ -21,7 +21,7 @@
 #ifndef CTSC_RUNTIME_CUDA_CUDA_OPS_H
 #define CTSC_RUNTIME_CUDA_CUDA_OPS_H
 
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "cuda/cuda.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/kernel.h"

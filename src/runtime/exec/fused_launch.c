@@ -9,7 +9,7 @@
  */
 #include "runtime/exec/fused_internal.h"
 
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 #include <string.h>
 

@@ -23,7 +23,7 @@
  * worker touches nothing of the frame.
  * Tests: tests/unit/test_forks.c, tests/unit/test_interp.c
  */
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/context/workspace.h"
 #include "runtime/interp/interp_internal.h"
 

@@ -5,7 +5,7 @@
 #ifndef CTSC_RUNTIME_INTERP_INTERP_INTERNAL_H
 #define CTSC_RUNTIME_INTERP_INTERP_INTERNAL_H
 
-#include "base/limits.h"
+#include "base/threads/limits.h"
 #include "runtime/context/workspace.h"
 #include "runtime/interp/bytecode.h"
 

@@ -19,14 +19,14 @@
  * for each specialisation key, outside the profile's time. Groups with loops are not interpreted
  * for that: their operations are not known.
  *
- * Memory: blocks taken by the thread of the call for tensors and other values (base/recycle.h),
- * whether from the allocator or kept from earlier calls.
+ * Memory: blocks taken by the thread of the call for tensors and other values
+ * (base/memory/recycle.h), whether from the allocator or kept from earlier calls.
  * Tests: tests/unit/test_profile.c, tests/cli/profile.test
  */
 #ifndef CTSC_RUNTIME_OBSERVE_PROFILE_H
 #define CTSC_RUNTIME_OBSERVE_PROFILE_H
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/interp/interp_internal.h"
 
 #include <pthread.h>

@@ -12,7 +12,7 @@
  * one of the operator: its message counts, its place does not.
  * Tests: tests/unit/test_composite.c
  */
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "frontend/codeload/importer.h"
 #include "frontend/irgen/irgen.h"
 #include "ir/op/op_family.h"

@@ -5,7 +5,7 @@
  * Hooks of submodules need nothing here: the compiler that wrote the archive put their calls into
  * the code. Tests: tests/corpus
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/autograd/autograd.h"
 #include "runtime/autograd/grad_program.h"
 #include "runtime/cuda/recordings.h"

@@ -12,7 +12,7 @@
  */
 #include "runtime/program/native_classes.h"
 
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "frontend/codeload/importer.h"
 #include "frontend/irgen/irgen.h"
 #include "passes/passes.h"

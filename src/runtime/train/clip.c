@@ -7,7 +7,7 @@
  * doubles, in chunks whose borders do not depend on threads.
  * Tests: tests/unit/test_optimizer.c
  */
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/train/train.h"
 #include "tensor/device.h"
 

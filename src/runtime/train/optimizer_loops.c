@@ -9,7 +9,7 @@
  * Tests: tests/unit/test_optimizer.c
  */
 #include "runtime/train/optimizer_loops.h"
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 #include "base/vector.h"
 
 #include <math.h>

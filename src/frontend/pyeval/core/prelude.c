@@ -5,7 +5,7 @@
  * prelude.def lists them.
  * Tests: tests/unit/test_py.c
  */
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "frontend/pyeval/core/py_internal.h"
 
 /* A row's text is named after its line. */

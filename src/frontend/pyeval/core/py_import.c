@@ -23,7 +23,7 @@
  * the layers it uses.
  * Tests: tests/unit/test_py.c, tests/cli/imports.test
  */
-#include "base/embed.h"
+#include "base/text/embed.h"
 #include "frontend/pyeval/core/py_internal.h"
 
 #include <unistd.h>

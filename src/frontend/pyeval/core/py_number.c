@@ -4,7 +4,7 @@
  *
  * Integers have 64 bits; what does not fit is an OverflowError. Tests: tests/unit/test_py.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/pyeval/core/py_internal.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * Numbers print as Python's do, not as PyTorch's print does. Tests: tests/unit/test_py.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/pyeval/core/py_internal.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * Strings are UTF-8; positions count characters. Upper and lower case are those of ASCII.
  * Tests: tests/unit/test_py.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "frontend/pyeval/core/py_internal.h"
 
 #include <ctype.h>

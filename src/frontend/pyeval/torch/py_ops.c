@@ -13,7 +13,7 @@
 #include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/pyeval/torch/py_trace.h"
 
-#include "base/limits.h"
+#include "base/threads/limits.h"
 
 #include <math.h>
 

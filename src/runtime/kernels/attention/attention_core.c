@@ -8,7 +8,7 @@
  * attention_tiles.c, but for a few rows and where weights are wanted.
  * Tests: tests/unit/test_attention.c
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/device_kernels.h"

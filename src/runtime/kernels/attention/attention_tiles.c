@@ -22,7 +22,7 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "base/vector.h"
 
 #include <math.h>

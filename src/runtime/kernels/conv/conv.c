@@ -633,8 +633,8 @@ static ctsc_status conv_read_factors(diag *d, tensor *factors, conv_call *c) {
  * output_padding, groups, batched, other, activation, written, factors); the channels of input,
  * other and result come last. batched: refuses input without a batch dim, as _convolution does.
  * written: other was added in place. factors: float64, what rows of the weight are multiplied by
- * (passes/fold_weights.h). input and factors stand for those among args; bf16: the convolution's
- * factors may be rounded. */
+ * (passes/weights/fold_weights.h). input and factors stand for those among args; bf16: the
+ * convolution's factors may be rounded. */
 static ctsc_status conv_channels_last_at(op_ctx *cx, tensor *input, const float *scale,
                                          const value *factors, bool bf16,
                                          const channels_place *place, const value *args,

@@ -9,8 +9,8 @@
  */
 #include "runtime/kernels/conv/conv_bf16.h"
 
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/engine/slots.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
  */
 #include "runtime/kernels/conv/conv_packed.h"
 
-#include "base/pages.h"
-#include "base/recycle.h"
+#include "base/memory/pages.h"
+#include "base/memory/recycle.h"
 #include "base/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"

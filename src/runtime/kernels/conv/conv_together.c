@@ -5,7 +5,7 @@
  */
 #include "runtime/kernels/conv/conv_together.h"
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>

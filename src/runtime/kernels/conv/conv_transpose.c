@@ -10,7 +10,7 @@
  */
 #include "runtime/kernels/conv/conv.h"
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/kernels/conv/conv_together.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 

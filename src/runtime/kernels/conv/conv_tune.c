@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/disk.h"
 #include "base/map.h"
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_winograd.h"
 #include "runtime/kernels/engine/kernel_tuning.h"

@@ -10,8 +10,8 @@
  * Small images are done together (conv_together.h).
  * Tests: tests/unit/test_conv.c, tests/autograd
  */
-#include "base/recycle.h"
-#include "base/thread_pool.h"
+#include "base/memory/recycle.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_together.h"
 #include "runtime/kernels/engine/kernel.h"
 #include "runtime/kernels/engine/kernel_tuning.h"

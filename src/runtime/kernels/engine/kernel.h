@@ -9,8 +9,8 @@
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_H
 
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 #include "base/vector.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
@@ -45,7 +45,7 @@ static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? *
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
 
-/* ---- limits (base/limits.h) ------------------------------------------------------------------ */
+/* ---- limits (base/threads/limits.h) ---------------------------------------------------------- */
 
 /* Before an operator's loop of so many iterations where no tensor's size bounds them. */
 static inline ctsc_status op_charge(op_ctx *cx, int64_t iterations) {

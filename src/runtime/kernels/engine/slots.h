@@ -4,16 +4,16 @@
  * and gives it back when it ends.
  *
  * Threads of the pool have scratch memory of their own, which is in their caches from the last
- * call; the caller's thread has a block that it keeps for its next calls (base/recycle.h). Where
- * chunks need more than the pool's threads have, that block has as many slots as threads can be at
- * the call at once.
+ * call; the caller's thread has a block that it keeps for its next calls (base/memory/recycle.h).
+ * Where chunks need more than the pool's threads have, that block has as many slots as threads can
+ * be at the call at once.
  * Tests: tests/unit/test_base.c, tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_SLOTS_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_SLOTS_H
 
-#include "base/recycle.h"
-#include "base/thread_pool.h"
+#include "base/memory/recycle.h"
+#include "base/threads/thread_pool.h"
 
 typedef struct slots {
     char *memory; /* NULL: could not be had */

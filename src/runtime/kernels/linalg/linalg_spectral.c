@@ -3,7 +3,7 @@
  * linalg_spectral.c - singular values and eigenvalues, and what is decided by them: pinv,
  * matrix_rank, cond. Tests: tests/unit/test_linalg.c
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "runtime/kernels/linalg/linalg.h"
 
 #include <float.h>

@@ -23,7 +23,7 @@
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "ir/scalar/scalar_ops_complex.h"
 #include "runtime/kernels/engine/device_kernels.h"
 

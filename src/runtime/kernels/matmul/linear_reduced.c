@@ -8,9 +8,9 @@
  * bytes) is computed by aten::linear, errors among it.
  * Tests: tests/unit/test_precision.c, tests/cli/precision.test
  */
-#include "base/pages.h"
-#include "base/recycle.h"
-#include "base/thread_pool.h"
+#include "base/memory/pages.h"
+#include "base/memory/recycle.h"
+#include "base/threads/thread_pool.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/matmul/gemm.h"
 #include "runtime/kernels/matmul/gemm_bf16.h"

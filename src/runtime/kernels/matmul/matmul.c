@@ -7,7 +7,7 @@
  * that broadcasts, or is permuted, becomes a list of offsets instead of a copy; a batch of matrices
  * that meets a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/packed_weights.h"

@@ -8,7 +8,7 @@
  */
 #include "runtime/kernels/matmul/packed_weights.h"
 
-#include "base/pages.h"
+#include "base/memory/pages.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 

@@ -11,8 +11,8 @@
 #include "runtime/kernels/pool/pool.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
-#include "base/limits.h"
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
+#include "base/threads/limits.h"
 #include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>

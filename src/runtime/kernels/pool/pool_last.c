@@ -10,7 +10,7 @@
  * float32 on the host goes to its operators.
  * Tests: tests/unit/test_pool_last.c
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"

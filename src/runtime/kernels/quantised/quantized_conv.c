@@ -12,7 +12,7 @@
  * dims in front being 1.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
-#include "base/limits.h"
+#include "base/threads/limits.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/quantised/quantized.h"
 

@@ -11,7 +11,7 @@
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/quantised/quantized.h"
 
-#include "base/limits.h"
+#include "base/threads/limits.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * qnnpack ignores it).
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>

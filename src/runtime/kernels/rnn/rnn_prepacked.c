@@ -8,8 +8,8 @@
  * all steps at once. What is left of a step is, per block: the product of the state with the
  * block's panels, which are read as one stream, added to its part of the gates, and the cells of
  * its units, while all that is in the first cache. Threads share the blocks of both directions, and
- * meet between steps (base/thread_steps.h). One row is bound by reading the panels: they pass in
- * the opposite order every other step, since the last of them are still near.
+ * meet between steps (base/threads/thread_steps.h). One row is bound by reading the panels: they
+ * pass in the opposite order every other step, since the last of them are still near.
  *
  * The state of the next step is written where this one's is not read: as one row, or, for more, as
  * a packed operand of the tiles, so that nobody packs it. Rows whose sequence has ended, or,
@@ -18,9 +18,9 @@
  */
 #include "runtime/kernels/rnn/rnn.h"
 
-#include "base/pages.h"
-#include "base/recycle.h"
-#include "base/thread_steps.h"
+#include "base/memory/pages.h"
+#include "base/memory/recycle.h"
+#include "base/threads/thread_steps.h"
 #include "ir/scalar/scalar_ops.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"

@@ -6,7 +6,7 @@
  * know ASCII only.
  * Tests: tests/unit/test_builtins.c, tests/corpus
  */
-#include "base/text.h"
+#include "base/text/text.h"
 #include "runtime/kernels/engine/kernel.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json.c - strings as JSON has them.
  * Tests: tests/unit/test_base.c, tests/unit/test_view.c */
-#include "base/json.h"
+#include "base/text/json.h"
 
-#include "base/json_escape.h"
+#include "base/text/json_escape.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * Tests: tests/unit/test_base.c
  */
-#include "base/strbuf.h"
-#include "base/text.h"
+#include "base/text/strbuf.h"
+#include "base/text/text.h"
 
 #include <stdio.h>
 #include <string.h>

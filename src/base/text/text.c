@@ -8,7 +8,7 @@
  *
  * Tests: tests/unit/test_base.c; make test-machines runs programs in a locale with a decimal comma
  */
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <locale.h>
 #include <pthread.h>

@@ -16,7 +16,7 @@
 #ifndef CTSC_BASE_THREAD_POOL_H
 #define CTSC_BASE_THREAD_POOL_H
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_limits.c
  */
-#include "base/limits.h"
+#include "base/threads/limits.h"
 
 #include "base/clock.h"
 

@@ -22,7 +22,7 @@
 #define CTSC_BASE_LIMITS_H
 
 #include "base/diag.h"
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <stdatomic.h>
 

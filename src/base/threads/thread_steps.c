@@ -13,10 +13,10 @@
  * and s + 1 times its size, since nobody takes one of s before all of s - 1 are done.
  * Tests: tests/unit/test_base.c
  */
-#include "base/thread_steps.h"
+#include "base/threads/thread_steps.h"
 
-#include "base/limits.h"
-#include "base/thread_pool.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
 
 #include <sched.h>
 

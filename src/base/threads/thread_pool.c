@@ -18,10 +18,10 @@
  * wait for them, to tasks.
  * Tests: tests/unit/test_base.c
  */
-#include "base/thread_pool.h"
+#include "base/threads/thread_pool.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
+#include "base/threads/limits.h"
 
 #include <pthread.h>
 #include <sched.h>

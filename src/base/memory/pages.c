@@ -8,9 +8,9 @@
  * block is of is looked for.
  * Tests: tests/unit/test_base.c
  */
-#include "base/pages.h"
+#include "base/memory/pages.h"
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #ifndef CTSC_BASE_JSON_ESCAPE_H
 #define CTSC_BASE_JSON_ESCAPE_H
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
  * the first one's stays.
  * Tests: tests/unit/test_embed.c
  */
-#include "base/embed.h"
+#include "base/text/embed.h"
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <string.h>
 #include <zlib.h>

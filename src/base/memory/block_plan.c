@@ -22,10 +22,10 @@
  * owner's thread before their bit is set, and no two slots in use overlap: a plan sees to that as
  * long as the call keeps to it and nothing else lives in the slab, else whoever takes a place.
  */
-#include "base/block_plan.h"
+#include "base/memory/block_plan.h"
 
-#include "base/mem.h"
-#include "base/pages.h"
+#include "base/memory/mem.h"
+#include "base/memory/pages.h"
 #include "base/vec.h"
 
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
  * was overwritten by a later one still ends inside the reserve.
  * Tests: tests/unit/test_base.c
  */
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 #include <malloc.h>
 #include <pthread.h>

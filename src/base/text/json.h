@@ -3,7 +3,7 @@
 #ifndef CTSC_BASE_JSON_H
 #define CTSC_BASE_JSON_H
 
-#include "base/strbuf.h"
+#include "base/text/strbuf.h"
 
 /* A quoted JSON string, also inside a <script> of HTML: '<', '>' and '&' are written as \u003c and
  * so on. Bytes that are not UTF-8 become U+FFFD. */

@@ -25,10 +25,10 @@
  * `layout`, a convolution's folded weight has sizes and an origin, but no elements.
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
-#include "passes/fold_weights.h"
+#include "passes/weights/fold_weights.h"
 
 #include "base/map.h"
-#include "base/pages.h"
+#include "base/memory/pages.h"
 #include "base/vector.h"
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"

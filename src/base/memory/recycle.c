@@ -6,10 +6,10 @@
  * wastes a fifth at most. A large request without a place in the slab takes a block of up to an
  * octave more if there is one.
  */
-#include "base/recycle.h"
+#include "base/memory/recycle.h"
 
-#include "base/block_plan.h"
-#include "base/mem.h"
+#include "base/memory/block_plan.h"
+#include "base/memory/mem.h"
 
 #include <string.h>
 

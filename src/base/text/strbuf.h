@@ -6,7 +6,7 @@
 #ifndef CTSC_BASE_STRBUF_H
 #define CTSC_BASE_STRBUF_H
 
-#include "base/mem.h"
+#include "base/memory/mem.h"
 
 typedef struct strbuf {
     char *data; /* NUL-terminated once anything was written; NULL before */

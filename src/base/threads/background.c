@@ -17,7 +17,7 @@
  * there is no background. Not met is an exit by another thread during the first jobs.
  * Tests: tests/unit/test_background.c
  */
-#include "base/background.h"
+#include "base/threads/background.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
