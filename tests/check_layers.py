@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of structure that docs/architecture.md states: who may include whom, which objects link alone, how files open, what follows the host
-program's locale.
+"""Checks the rules of structure that docs/architecture.md states: who may include whom, which rooms need one another, which objects link alone, how files
+open, what follows the host program's locale, how large tracked files are.
 
     tests/check_layers.py                     includes, names, openings
     tests/check_layers.py --build build       the link graph of its objects as well
     tests/check_layers.py --build build --report    sizes of folders, circles of objects
+
+Tests: tests/layers_selfcheck.py, which plants what each rule is for.
 """
 import argparse
 import collections
@@ -46,9 +48,21 @@ PROGRAMS = {"cli", "serve", "view"}
 LONGEST = 1000  # lines; a longer file must say why in its opening comment
 LIBRARIES = ["-lzip", "-lopenblas", "-ljansson", "-lz", "-lm", "-ldl", "-pthread"]
 FILES = 40      # of one folder
-CIRCLE = 20     # objects of more than one room that all need one another
+TRACKED = 1 << 20  # bytes of a tracked file, but for models/
+# Circles of rooms that are still there, and why. A circle is reported unless it lies within one of these, and so is a line that no circle needs any more:
+# the list shrinks to nothing.
+STILL = [
+    (r"runtime/kernels/\w+", "the processor's kernels are moving to src/cpu/"),
+    (r"passes(/\w+)?", "passes.h is both what a pass is made of and the list of them"),
+    (r"runtime/(autograd|cuda|exec|interp|observe)", "the interpreter asks who watches it"),
+    (r"base(/(memory|text))?", "diag.h and disk.h are not in rooms"),
+    (r"ir(/(graph|op))?", "types, schemas and graphs name one another"),
+    (r"runtime/(program|safetensors|save)", "formats are chosen where modules are loaded"),
+    (r"codegen/lower(/loops)?", "loops ask for the operators' rules"),
+]
 # A file of ours in a comment; other projects' are <in.h> or "in.h" quotes.
 MENTION = re.compile(r"(?<![\w/.*<\"-])((?:[a-z_0-9]+/)*[a-z_][a-z_0-9]{2,}\.(?:c|h|def|cuh?))\b(?![\w(])")
+MENTIONS_ALL = ("ir/ops/",)  # its tables say which kernels compute their rows
 SOURCE = (".c", ".h", ".def", ".cu", ".cuh")
 
 
@@ -93,12 +107,35 @@ def check(path, known, problems):
             target = m.group(1) if "/" in m.group(1) else os.path.dirname(inside) + "/" + m.group(1)
             if not may_need(inside, target) and target not in INLINE:
                 problems.append('%s:%d: %s/ may not include "%s"' % (rel, n, os.path.dirname(inside), m.group(1)))
-    for file in {f for comment in re.findall(r"/\*.*?\*/", text, re.S) for f in MENTION.findall(comment)}:
-        if os.path.basename(file) not in known:
-            problems.append("%s: mentions %s, which is not there" % (rel, file))
+    for file in sorted({f for comment in re.findall(r"/\*.*?\*/", text, re.S) for f in MENTION.findall(comment)}):
+        check_mention(inside, file, known, problems)
     if text.count("\n") > LONGEST and "long because" not in text[:3000]:
         problems.append("%s: %d lines without a reason (a comment 'long because ...' at the top)" %
                         (rel, text.count("\n")))
+
+
+def check_mention(inside, file, known, problems):
+    """A comment of src/INSIDE names FILE. With folders these are the end of its path; without, it is in this layer, in one below, or outside of src."""
+    paths = known.get(os.path.basename(file), [])
+    if not any(p == file or p.endswith("/" + file) for p in paths):
+        problems.append("src/%s: mentions %s, which is not there" % (inside, file))
+    elif "/" not in file and not inside.startswith(MENTIONS_ALL):
+        layer = inside.split("/")[0]
+        if not any(not p.startswith("src/") or p.split("/")[1] in MAY_INCLUDE[layer] + [layer] for p in paths):
+            problems.append("src/%s: mentions %s, which is %s: say where" % (inside, file, " and ".join(paths)))
+
+
+def check_tracked(root, problems):
+    """What git has: no large files but models, no packages."""
+    if not os.path.exists(os.path.join(root, ".git")):
+        return
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    for name in listing.split("\0"):
+        path = os.path.join(root, name)
+        if name.endswith(".whl"):
+            problems.append("%s: a package is made, not tracked" % name)
+        elif name and os.path.isfile(path) and os.path.getsize(path) > TRACKED and not name.startswith("models/"):
+            problems.append("%s: %d bytes are tracked; only models/ may have files of more than %d" % (name, os.path.getsize(path), TRACKED))
 
 
 # Tables that are searched by halves (base/sorted.h): in .def files, and in .c files where a comment says "sorted".
@@ -221,10 +258,61 @@ def check_links(graph, problems):
         for d, symbols in targets.items():
             if not may_need(o + ".c", d + ".c"):
                 problems.append("%s needs %s of %s" % (o, ", ".join(sorted(symbols)), d))
-    for found in circles(graph):
-        rooms = {os.path.dirname(o) for o in found}
-        if len(rooms) > 1 and len(found) > CIRCLE:
-            problems.append("%d files need one another: %s" % (len(found), ", ".join(found)))
+
+
+# ---- the graph of rooms ------------------------------------------------------------------------------------------------
+
+
+def room_graph(root, graph):
+    """{room: {room: a reason}}: a room is a folder of src, and needs those whose headers its files include or whose symbols its objects ask for."""
+    rooms = collections.defaultdict(dict)
+
+    def need(a, b, why):
+        x, y = os.path.dirname(a), os.path.dirname(b)
+        if x != y:
+            rooms[x].setdefault(y, why)
+            rooms.setdefault(y, {})
+
+    src = os.path.join(root, "src")
+    for folder, _, files in os.walk(src):
+        for name in sorted(f for f in files if f.endswith(SOURCE)):
+            inside = os.path.relpath(os.path.join(folder, name), src)
+            with open(os.path.join(folder, name), encoding="utf-8") as f:
+                for target in re.findall(r'^\s*#\s*include "([^"]+)"', f.read(), re.M):
+                    path = target if "/" in target else os.path.join(os.path.dirname(inside), target)
+                    if os.path.exists(os.path.join(src, path)):
+                        need(inside, path, "%s includes %s" % (name, os.path.basename(path)))
+    for o, targets in graph.items():
+        for d, symbols in targets.items():
+            need(o, d, "%s.c calls %s" % (os.path.basename(o), min(symbols)))
+    return rooms
+
+
+def a_circle(rooms, found):
+    """The shortest way from the first room of a component back to itself, as text."""
+    before, todo = {}, [found[0]]
+    for a in todo:
+        for b in sorted(set(rooms[a]) & set(found) - set(before)):
+            before[b] = a
+            todo.append(b)
+    way = [found[0]]
+    while len(way) < 2 or way[-1] != found[0]:
+        way.append(before[way[-1]])
+    way.reverse()
+    return "; ".join("%s -> %s (%s)" % (a, b, rooms[a][b]) for a, b in zip(way, way[1:]))
+
+
+def check_rooms(rooms, problems, still=()):
+    """No room needs itself by way of others. still: (pattern, reason) of rooms whose circles may stay."""
+    used = set()
+    for found in circles(rooms):
+        allowed = [p for p, _ in still if all(re.fullmatch(p, r) for r in found)]
+        used.update(allowed)
+        if not allowed:
+            problems.append("rooms in a circle, %s: %s" % (", ".join(found), a_circle(rooms, found)))
+    for pattern, reason in still:
+        if pattern not in used:
+            problems.append("STILL allows circles of %s (%s); there are none: take the line out" % (pattern, reason))
 
 
 def check_alone(build, graph, problems):
@@ -243,14 +331,20 @@ def check_alone(build, graph, problems):
                     problems.append("%s/ does not link alone: %s" % (layer, "\n".join(done.stdout.splitlines()[:4])))
 
 
-def report(sizes, graph):
+def report(sizes, graph, rooms):
     print("files  folder")
     for rel, n in sorted(sizes.items()):
         print("%5d  %s" % (n, rel))
-    print("\ncircles of objects (at most %d files of more than one folder)" % CIRCLE)
+    print("\ncircles of objects")
     for found in circles(graph):
-        rooms = collections.Counter(os.path.dirname(o) for o in found)
-        print("%5d  %s" % (len(found), ", ".join("%s %d" % r for r in sorted(rooms.items()))))
+        where = collections.Counter(os.path.dirname(o) for o in found)
+        print("%5d  %s" % (len(found), ", ".join("%s %d" % r for r in sorted(where.items()))))
+    print("\ncircles of rooms")
+    for found in circles(rooms):
+        print("%5d  %s" % (len(found), ", ".join(found)))
+        for a in found:
+            for b in sorted(set(rooms[a]) & set(found)):
+                print("         %s -> %s: %s" % (a, b, rooms[a][b]))
 
 
 def main():
@@ -258,22 +352,26 @@ def main():
     parser.add_argument("--build", help="build folder: its objects are looked at as well")
     parser.add_argument("--report", action="store_true")
     args = parser.parse_args()
-    problems, paths, known = [], [], set()
-    for top in ("src", "tests", "bench", "examples", "include", "packaging"):
+    problems, paths, known = [], [], collections.defaultdict(list)
+    for top in ("src", "tests", "bench", "examples", "include", "packaging", "python"):
         for folder, _, files in os.walk(os.path.join(ROOT, top)):
-            known.update(files)
+            for f in files:
+                known[f].append(os.path.relpath(os.path.join(folder, f), ROOT))
             paths += [os.path.join(folder, f) for f in files if top == "src" and f.endswith((".c", ".h", ".def"))]
     for path in sorted(paths):
         check(path, known, problems)
     sizes = check_folders(problems)
     check_documents(problems)
     check_sorted(problems)
+    check_tracked(ROOT, problems)
     if args.build:
         graph = link_graph(args.build)
+        rooms = room_graph(ROOT, graph)
         check_links(graph, problems)
+        check_rooms(rooms, problems, STILL)
         check_alone(args.build, graph, problems)
         if args.report:
-            report(sizes, graph)
+            report(sizes, graph, rooms)
     for p in problems:
         print(p)
     return 1 if problems else 0

@@ -6,7 +6,7 @@
     python3 tests/run.py --build build --only unit:base+api                   (of the unit tests only test_base and test_api)
 
 Groups:
-  layers  the dependency rules of docs/architecture.md (tests/check_layers.py)
+  layers  the dependency rules of docs/architecture.md (tests/check_layers.py), and whether they are seen (tests/layers_selfcheck.py)
   format  the C files are as `make format` sets them; in a checkout, where clang-format-19 is installed
   docs    docs/operators.md says what the tables of operators say (make docs); README.md's commands do what it says (tests/readme.py)
   unit    tests/unit/test_*.c, cmocka programs
@@ -116,6 +116,8 @@ def run_once(cmd, env, timeout):
 def group_layers(tally, args, env):
     code, out, err = run([sys.executable, os.path.join(HERE, "check_layers.py"), "--build", args.build], env)
     tally.add("layers", "includes", code == 0, out + err)
+    code, out, err = run([sys.executable, os.path.join(HERE, "layers_selfcheck.py")], env)
+    tally.add("layers", "the checker itself", code == 0, out + err)
 
 
 def group_format(tally, args, env):

@@ -8,7 +8,7 @@
  *   server.c      start, signals, housekeeping     protocol.c    a request to a response, without sockets
  *   decode.c, encode.c   tensors of the protocol   repository.c  which models there are, loading, reloading
  *   scheduler.c, batch.c queues, workers, batches  model.c, config.c   one loaded model and its config.json
- *   metrics.c, statistics.c, log.c   what is told       page.c        the status page
+ *   metrics.c, statistics.c  what is counted        access_log.c, page.c  a line per request, the status page
  * Everything is written against ctsc.h alone. docs/serve.md is for users.
  */
 #ifndef CTSC_SERVE_SERVE_H

@@ -51,7 +51,7 @@ typedef struct pool_task {
     void (*run)(struct pool_task *t);
     /* whose tasks belong together: he waits for them and is there until all are over */
     const void *maker;
-    /* the rest is pool.c's */
+    /* the rest is thread_pool.c's */
     struct pool_task *prev, *next;
     struct pool_task *parent; /* the task it was offered in; NULL: none */
     atomic_int state;

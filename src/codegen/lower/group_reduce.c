@@ -5,9 +5,9 @@
  *
  *     softmax(x)  =  e / sum(e)  with  e = exp(x - max(x))
  *
- * Accuracy and order of operations follow runtime/kernels/reduced_*.c, softmax.c and norm.c: half
- * and bfloat16 are computed in float32 and rounded once, at the end; sums of float32 are made in
- * float32, which schedules cut into blocks.
+ * Accuracy and order of operations follow runtime/kernels: reduce/reduce_*.c, nn/softmax.c and
+ * nn/norm.c: half and bfloat16 are computed in float32 and rounded once, at the end; sums of
+ * float32 are made in float32, which schedules cut into blocks.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_reduce.h"

@@ -8,10 +8,10 @@
  *     %c = aten::cat(%l, -1)                                  %l = prim::ListConstruct(%a, %p)
  *                                                             %c = ctsc::cat_placed(%l, -1, 96)
  *
- * Images whose channels come last are joined along their last dim: each part is some columns of
- * the rows of the whole. A convolution can leave the others out when it stores (channels_place.h),
- * and what is joined need not be moved. What something else makes is copied to its place, as it
- * would have been.
+ * Images whose channels come last are joined along their last dim: each part is some columns of the
+ * rows of the whole. A convolution can leave the others out when it stores
+ * (engine/channels_place.h), and what is joined need not be moved. What something else makes is
+ * copied to its place, as it would have been.
  *
  * Method. The joins of a block are looked at from its end. One that joins the first parts of a
  * later one, and so on, as DenseNet's layers do, is joined in the same memory: it is a view of the

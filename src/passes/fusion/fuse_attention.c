@@ -22,7 +22,7 @@
  *     %s = aten::view(%s, [b, h, l, k])          %z = aten::full_like(%w, 0)
  *                                                %w = aten::where(%m, %z, %w)
  *
- * There are kernels for it that never write all of the scores down (kernels/attention_unfused.c).
+ * There are kernels for it that never write all of the scores down (attention/attention_unfused.c).
  *
  * Method. From each product its left operand is followed backwards, step by step in this order.
  * What is between is read by nobody else: where a program returns the weights, nothing changes.

@@ -7,7 +7,7 @@
  *     %z = aten::add(%y, %r, %one)          ->     %a = ctsc::linear_epilogue(%x, %w, %b, %r, "relu")
  *     %a = aten::relu(%z)
  *
- * For devices: their kernels add and activate before they store (kernels/epilogue.h), where a
+ * For devices: their kernels add and activate before they store (matmul/epilogue.h), where a
  * kernel of its own would read and write everything once more. Activations are relu and gelu of
  * both kinds; either step may be missing. On the CPU a fusion group does as well, except for
  * convolutions whose channels come last (layout.c), which do it while their result is in

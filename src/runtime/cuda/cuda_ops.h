@@ -14,8 +14,8 @@
  * device's work, so scratch memory may be freed as soon as the kernel that uses it is launched.
  *
  * Tensors: tensor_new_on and tensor_new_like make results; tensor_contiguous, tensor_to_dtype,
- * tensor_copy and the views work on devices. Arguments are read by kernels/kernel.h; op_call runs
- * other operators.
+ * tensor_copy and the views work on devices. Arguments are read by kernels/engine/kernel.h; op_call
+ * runs other operators.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #ifndef CTSC_RUNTIME_CUDA_CUDA_OPS_H

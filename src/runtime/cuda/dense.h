@@ -8,7 +8,7 @@
  * ON_DEVICE (ir/op/op_traits.h): one function serves both, and shapes and errors are the same.
  *
  * Kernels lie in kernels/NAME.cu; with the definitions of an element type in front of it each file
- * is one program per type. Their parameters are the structs of kernels/dense_params.h.
+ * is one program per type. Their parameters are the structs of engine/dense_params.h.
  *
  * Values that say where something lies (indices) cannot be looked at before the kernel runs. A
  * kernel that meets one out of bounds leaves the element alone and notes it; what copies from the
@@ -29,7 +29,7 @@
 /* As CUDA_FILE, with the parameters and the element types in front. */
 extern embedded *const dense_before[];
 #define DENSE_FILE(file) CUDA_FILE_AFTER(dense_before, file)
-/* The same with a template between them, which the host reads as well (kernels/each_real.h). */
+/* The same with a template between them, which the host reads as well (engine/each_real.h). */
 #define DENSE_FILE_WITH(file, template_file)                                                       \
     EMBED(dense_template_##file, "src/runtime/kernels/" template_file)                             \
     CUDA_FILE_MADE(file, dense_before, &dense_template_##file)

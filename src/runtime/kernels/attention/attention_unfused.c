@@ -4,7 +4,7 @@
  * bias, filled where hidden) v.
  *
  * The pass fuse-attention makes it of these operators. It is one kernel, or the few that attention
- * takes on a device (kernels/attention.h), if dtypes and shapes are what attention usually has.
+ * takes on a device (cuda/cuda_attention.c), if dtypes and shapes are what attention usually has.
  * With a softmax that is safe it was scaled_dot_product_attention, and is it again. In all other
  * cases the operators are called one after the other, as the program did, with all their
  * conversions, broadcasting and messages.

@@ -57,7 +57,7 @@ typedef struct dense_gemm {
 } dense_gemm;
 enum { GEMM_TILE = 64, GEMM_THREADS = 256 }; /* a block's: rows and columns of the result */
 
-/* A convolution as conv_shape has it (kernels/conv.h); ci, co: channels of one group. */
+/* A convolution as conv_shape has it (conv/conv.h); ci, co: channels of one group. */
 typedef struct dense_conv {
     const void *input, *weight;
     void *out;
@@ -67,7 +67,7 @@ typedef struct dense_conv {
 } dense_conv;
 enum { CONV_TILE = 64, CONV_THREADS = 256 }; /* a block's: channels and positions of the result */
 
-/* Windows over planes of up to three dims (pool_geometry in kernels/pool.h); adaptive: window o of
+/* Windows over planes of up to three dims (pool_geometry in pool/pool.h); adaptive: window o of
  * a dim goes from o * in / out to (o + 1) * in / out, the latter rounded up. */
 typedef struct dense_pool {
     const void *x;
@@ -149,7 +149,7 @@ typedef struct dense_overlaps {
 } dense_overlaps;
 
 /* How an element is combined with what is written to it: the numbers of move_op
- * (kernels/move.h). */
+ * (engine/move.h). */
 enum dense_combination { DENSE_SET, DENSE_ADD, DENSE_MUL, DENSE_MAXIMUM, DENSE_MINIMUM };
 
 /* dst[...] = src[...]; steps in bytes, of any sign. */
@@ -168,7 +168,7 @@ typedef struct dense_offsets {
     int dim, unused;
 } dense_offsets;
 
-/* An index_plan (kernels/index.h): element n of `dense`, taken apart into a position of the front
+/* An index_plan (index/index.h): element n of `dense`, taken apart into a position of the front
  * dims, one of `count`, and one of the block's dims, belongs to what their byte offsets in self add
  * up to. scalar: dense is one element. */
 typedef struct dense_blocks {
@@ -201,7 +201,7 @@ typedef struct dense_rows {
     int wrap, fault_kind;
 } dense_rows;
 
-/* embedding_bag (kernels/embedding.c). */
+/* embedding_bag (index/embedding.c). */
 typedef struct dense_bags {
     const void *table, *scale;
     const dense_int *index, *offsets;
@@ -245,7 +245,7 @@ enum { ATTENTION_ROWS = 16, ATTENTION_WARPS = 4 }; /* a block's */
 /* most depth and width that its shared memory has room for */
 enum { ATTENTION_WIDTH = 128 };
 
-/* One step of one direction of a recurrent layer (kernels/rnn.c), for `rows` rows. */
+/* One step of one direction of a recurrent layer (rnn/rnn.c), for `rows` rows. */
 typedef struct dense_cell {
     /* [rows, n gates * hidden]: products with the input, and with the state unless GRU */
     void *gates;

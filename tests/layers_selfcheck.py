@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""layers_selfcheck.py - the checker of structure checked: each of its rules sees what is planted for it, in a source tree made here, and says nothing without it."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import check_layers
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = os.path.join(root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+class Rooms(unittest.TestCase):
+    def problems(self, files, graph=None, still=()):
+        found = []
+        with tempfile.TemporaryDirectory() as root:
+            write(root, files)
+            check_layers.check_rooms(check_layers.room_graph(root, graph or {}), found, still)
+        return found
+
+    def test_down_only(self):
+        self.assertEqual(self.problems({"src/a/low/x.h": "", "src/a/high/y.c": '#include "a/low/x.h"\n', "src/a/z.c": '#include "a/low/x.h"\n'}), [])
+
+    def test_circle_of_includes(self):
+        found = self.problems({"src/a/low/x.h": '#include "a/high/y.h"\n', "src/a/high/y.h": '#include "a/mid/z.h"\n', "src/a/mid/z.h": '#include "a/low/x.h"\n'})
+        self.assertEqual(found, ["rooms in a circle, a/high, a/low, a/mid: a/high -> a/mid (y.h includes z.h); "
+                                 "a/mid -> a/low (z.h includes x.h); a/low -> a/high (x.h includes y.h)"])
+
+    def test_circle_of_an_include_and_a_symbol(self):
+        """Neither kind alone makes it."""
+        files = {"src/a/low/x.c": "", "src/a/high/y.h": "", "src/a/high/y.c": '#include "a/low/x.h"\n', "src/a/low/x.h": ""}
+        self.assertEqual(self.problems(files), [])
+        found = self.problems(files, {"a/low/x": {"a/high/y": {"y_begin"}}})
+        self.assertEqual(found, ["rooms in a circle, a/high, a/low: a/high -> a/low (y.c includes x.h); a/low -> a/high (x.c calls y_begin)"])
+
+    def test_folder_and_its_room(self):
+        self.assertEqual(len(self.problems({"src/a/x.h": '#include "a/sub/y.h"\n', "src/a/sub/y.h": '#include "a/x.h"\n'})), 1)
+
+    def test_allowed_while_it_lasts(self):
+        circle = {"src/a/low/x.h": '#include "a/high/y.h"\n', "src/a/high/y.h": '#include "a/low/x.h"\n'}
+        self.assertEqual(self.problems(circle, still=[(r"a/\w+", "known")]), [])
+        self.assertEqual(len(self.problems(circle, still=[(r"a/low", "half of it")])), 2)
+        found = self.problems({"src/a/low/x.h": ""}, still=[(r"a/\w+", "known")])
+        self.assertEqual(found, [r"STILL allows circles of a/\w+ (known); there are none: take the line out"])
+
+
+class Mentions(unittest.TestCase):
+    KNOWN = {"log.c": ["src/base/log.c"], "quad.h": ["src/runtime/kernels/engine/quad.h"], "fuse.c": ["src/passes/fusion/fuse.c"]}
+
+    def problems(self, inside, file):
+        found = []
+        check_layers.check_mention(inside, file, self.KNOWN, found)
+        return found
+
+    def test_there(self):
+        for inside, file in (("runtime/x.c", "log.c"), ("runtime/x.c", "kernels/engine/quad.h"), ("passes/x.c", "src/passes/fusion/fuse.c"), ("passes/x.c", "fuse.c")):
+            self.assertEqual(self.problems(inside, file), [], file)
+
+    def test_wrong_folder(self):
+        self.assertEqual(self.problems("runtime/x.c", "kernels/quad.h"), ["src/runtime/x.c: mentions kernels/quad.h, which is not there"])
+        self.assertEqual(self.problems("runtime/x.c", "gone.c"), ["src/runtime/x.c: mentions gone.c, which is not there"])
+
+    def test_of_another_layer(self):
+        """The server's map named a log.c, which is not the server's."""
+        self.assertEqual(self.problems("serve/serve.h", "log.c"), ["src/serve/serve.h: mentions log.c, which is src/base/log.c: say where"])
+        self.assertEqual(self.problems("serve/serve.h", "base/log.c"), [])
+
+
+class Tracked(unittest.TestCase):
+    def problems(self, files):
+        found = []
+        with tempfile.TemporaryDirectory() as root:
+            write(root, files)
+            for command in (["init", "-q"], ["add", "-A"]):
+                subprocess.run(["git"] + command, cwd=root, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            write(root, {"build/untracked.bin": "x" * (check_layers.TRACKED + 1)})
+            check_layers.check_tracked(root, found)
+        return found
+
+    def test_sizes_and_packages(self):
+        self.assertEqual(self.problems({"models/large.pt": "x" * (check_layers.TRACKED + 1), "src/x.c": "x" * check_layers.TRACKED}), [])
+        found = self.problems({"tests/large.bin": "x" * (check_layers.TRACKED + 1), "dist/a.whl": "x"})
+        self.assertEqual(found, ["dist/a.whl: a package is made, not tracked",
+                                 "tests/large.bin: 1048577 bytes are tracked; only models/ may have files of more than 1048576"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
