@@ -3,7 +3,7 @@
  * pass_manager.c - runs passes.
  *
  * A list of passes is text: names with commas between them, and brackets around groups that are
- * repeated until nothing changes. pipeline.c has the lists.
+ * repeated until nothing changes. pipeline.def makes the lists that levels run.
  * Tests: tests/cli/opt.test
  */
 #include "passes/passes.h"

@@ -6,8 +6,9 @@
  * graph behind, whatever it was given, unless memory ran out (arena_failed) or ctx->diag says
  * otherwise. passes.def lists them.
  *
- * Lists of passes are text (pass_run_list), in pipeline.c as on the command line.
- * Tests: tests/ir/<pass>/, tests/cli/opt.test
+ * Lists of passes are text (pass_run_list), as on the command line; pipeline.def says which pass
+ * runs when, and where.
+ * Tests: tests/ir/<pass>/, tests/cli/opt.test, tests/unit/test_pipeline.c
  */
 #ifndef CTSC_PASSES_PASSES_H
 #define CTSC_PASSES_PASSES_H
@@ -93,6 +94,18 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level);
 bool pipeline_has_layout(const pass_ctx *cx);
 /* All else of a level, on a graph without calls, for cx->device. */
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level);
+
+/* The stages of pipeline.def. */
+typedef enum pipeline_stage {
+    PIPELINE_SIMPLIFY = 1,
+    PIPELINE_FREEZE = 2,
+    PIPELINE_PREPARE = 4,
+    PIPELINE_SPECIALISE = 8,
+    PIPELINE_OPTIMISE = 16,
+} pipeline_stage;
+/* What a stage runs at a level for cx->device, ->unpacked and ->reduce: a list for pass_run_list,
+ * put at the end of out. */
+void pipeline_order(const pass_ctx *cx, pipeline_stage stage, int level, strbuf *out);
 
 /* The function that a call runs, if that is known. */
 function *inline_callee(const node *n);

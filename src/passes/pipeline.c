@@ -1,23 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pipeline.c - which passes run when.
+ * pipeline.c - which passes run when: the rows of pipeline.def that hold for a graph, as a list.
  *
  *     pipeline_simplify, _body, _inline     what PyTorch does to the graphs that it shows
  *     pipeline_freeze                       torch.jit.freeze
  *     pipeline_level_0                      what is run as it is written
  *     pipeline_prepare, _specialise, _level what is run at the other levels, in this order
  *
- * Tests: tests/cli/opt.test, tests/run.py (every group at every level)
+ * Tests: tests/unit/test_pipeline.c, tests/run.py (every group at every level)
  */
 #include "passes/passes.h"
 
-#define FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
-#define TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
+enum {
+    SIMPLIFY = PIPELINE_SIMPLIFY,
+    FREEZE = PIPELINE_FREEZE,
+    PREPARE = PIPELINE_PREPARE,
+    SPECIALISE = PIPELINE_SPECIALISE,
+    OPTIMISE = PIPELINE_OPTIMISE,
+};
+enum { DEVICE = 1, UNPACKED = 2, PACKED = 4, REDUCED = 8, ANYWHERE = 15 };
+#define CHOSEN NULL
+
+static const struct { uint8_t stages; const char *pass; uint8_t level, where; } pipeline_steps[] = {
+#define STEP(stages, pass, level, where) {stages, pass, level, where},
+#include "passes/pipeline.def"
+#undef STEP
+};
+
+static int pipeline_where(const pass_ctx *cx) {
+    if (cx->device != DEVICE_HOST) return DEVICE;
+    return cx->reduce ? REDUCED : cx->unpacked ? UNPACKED : PACKED;
+}
+
+void pipeline_order(const pass_ctx *cx, pipeline_stage stage, int level, strbuf *out) {
+    int where = pipeline_where(cx);
+    bool comma = false;
+    for (size_t i = 0; i < sizeof pipeline_steps / sizeof *pipeline_steps; i++) {
+        if (!(pipeline_steps[i].stages & stage) || !(pipeline_steps[i].where & where) ||
+            pipeline_steps[i].level > level)
+            continue;
+        const char *pass = pipeline_steps[i].pass ? pipeline_steps[i].pass : cx->reduce;
+        if (comma && *pass != ']') sb_putc(out, ',');
+        sb_puts(out, pass);
+        comma = *pass != '[';
+    }
+}
+
+static ctsc_status pipeline_run(pass_ctx *cx, graph *g, pipeline_stage stage, int level) {
+    strbuf order = STRBUF_INIT;
+    pipeline_order(cx, stage, level, &order);
+    ctsc_status s = order.failed ? diag_no_memory(cx->diag)
+                                 : pass_run_list(cx, g, sb_str(&order), NULL);
+    sb_free(&order);
+    return s;
+}
 
 ctsc_status pipeline_simplify(graph *g, diag *d) {
-    pass_ctx cx = {.diag = d};
-    return pass_run_list(
-        &cx, g, "normalize-ops,lower-tuples,fold-constants,dce,pool-constants,order-outputs", NULL);
+    return pipeline_run(&(pass_ctx){.diag = d}, g, PIPELINE_SIMPLIFY, 0);
 }
 
 /* Dead code goes only where something changed, as in PyTorch: its inlined graphs still read
@@ -39,53 +78,24 @@ ctsc_status pipeline_inline(graph *g, bool shown, diag *d) {
     return pass_run_list(&cx, g, "inline", NULL);
 }
 
-/* Freezing again and again: that batch norm does not write its statistics is known once
- * `training` is a constant. */
 ctsc_status pipeline_freeze(pass_ctx *cx, graph *g, bool fold) {
-    return pass_run_list(cx, g,
-                         fold ? "inline,[" FREEZE
-                                ",fuse-linear,fold-weights],pool-constants,order-outputs"
-                              : "inline,[" FREEZE "],pool-constants,order-outputs",
-                         NULL);
+    return pipeline_run(cx, g, PIPELINE_FREEZE, fold ? 2 : 1);
 }
 
 ctsc_status pipeline_level_0(pass_ctx *cx, graph *g) {
-    return pass_run_list(cx, g, "scalar-constants,place", NULL);
+    return pipeline_run(cx, g, PIPELINE_PREPARE, 0);
 }
 
 ctsc_status pipeline_prepare(pass_ctx *cx, graph *g) {
-    return pass_run_list(cx, g, "scalar-constants,decompose,place", NULL);
+    return pipeline_run(cx, g, PIPELINE_PREPARE, 1);
 }
 
-/* Folding batch norms into weights changes results by rounding: that is for the
- * level that fuses. */
 ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
-    return pass_run_list(
-        cx, g, level < 2 ? "[" FREEZE "]" : "[" FREEZE ",fuse-linear,fold-weights],fold-tensors",
-        NULL);
+    return pipeline_run(cx, g, PIPELINE_SPECIALISE, level);
 }
 
-/* Loops over elements become kernels before small ones would be unrolled. `products`: what becomes
- * of products and convolutions before anything is fused. Behind layout, fusion groups work on
- * images whose channels come last; epilogues go into convolutions first. */
-#define LEVEL_1 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants"
-#define LEVEL_2(products, weights)                                                                 \
-    "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
-    ",batch-mm," products "pool-constants,recompute,fuse-loops,fuse," weights "dce,reorder"
-/* Convolutions of reduced precision write nowhere else. */
-#define LAST "fuse-attention,layout,make-weights,fuse-epilogues-host,"
-
-bool pipeline_has_layout(const pass_ctx *cx) {
-    return cx->device == DEVICE_HOST && (!cx->unpacked || cx->reduce);
-}
+bool pipeline_has_layout(const pass_ctx *cx) { return pipeline_where(cx) & (PACKED | REDUCED); }
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
-    if (level < 2) return pass_run_list(cx, g, LEVEL_1, NULL);
-    if (cx->device != DEVICE_HOST)
-        return pass_run_list(cx, g, LEVEL_2("fuse-attention,fuse-epilogues,", ""), NULL);
-    if (!pipeline_has_layout(cx)) return pass_run_list(cx, g, LEVEL_2("fuse-attention,", ""), NULL);
-    if (!cx->reduce)
-        return pass_run_list(cx, g, LEVEL_2(LAST "cat-in-place,", "slice-images,prepack,"), NULL);
-    ctsc_status s = pass_run_list(cx, g, LEVEL_2(LAST, "slice-images,prepack,"), NULL);
-    return s == CTSC_OK ? pass_run_list(cx, g, cx->reduce, NULL) : s;
+    return pipeline_run(cx, g, PIPELINE_OPTIMISE, level);
 }
