@@ -65,7 +65,7 @@ static node *decompose_node(decomposer *x, node *n) {
 static void decompose_block(decomposer *x, block *b) {
     for (node *n = b->first, *next; n && !x->failed; n = next) {
         next = n->next;
-        if (n->kind == N_OP && n->op && (n->op->traits & OP_COMPOSITE)) {
+        if (n->kind == N_OP && n->op && n->op->traits.composite) {
             node *first = decompose_node(x, n);
             if (first) next = first;
             continue;

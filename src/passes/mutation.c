@@ -50,9 +50,9 @@ static bool mutation_is_floating(const ir_value *v, int depth) {
         return false;
     int asked = mutation_dtype_argument(n);
     if (asked >= 0) return asked;
-    op_traits known = n->op ? n->op->traits : 0;
-    if (known & FLOATS_MADE) return true;
-    return (known & (DTYPE_SAME | FLOATS_SAME | FLOATS_KEPT)) && n->inputs.len &&
+    op_traits known = n->op ? n->op->traits : (op_traits){0};
+    if (known.floats_made) return true;
+    return (known.dtype_same || known.floats_same || known.floats_kept) && n->inputs.len &&
            mutation_is_floating(n->inputs.data[0], depth + 1);
 }
 
@@ -176,7 +176,7 @@ static ir_value *mutation_twin(graph *g, node *m) {
         return NULL;
     snprintf(twin, sizeof twin, "aten::%.*s", (int)(len - 1), name);
     const op *o = op_match(twin, (int)m->inputs.len, m->inputs.data);
-    if (!o || !mutation_exact(m, OP_TWIN(o->traits))) return NULL;
+    if (!o || !mutation_exact(m, o->traits.twin)) return NULL;
     return mutation_op(g, m, twin, (int)m->inputs.len, m->inputs.data);
 }
 

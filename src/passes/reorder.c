@@ -56,9 +56,9 @@ static bool reorder_total(const node *n) {
         return true;
     }
     if (!n->inputs.len || n->inputs.data[0]->type->kind != T_TENSOR) return false;
-    if (n->op->traits & TOTAL) return true;
+    if (n->op->traits.total) return true;
     int dt = known_dtype(n->inputs.data[0]);
-    return (dt == DT_FLOAT32 || dt == DT_FLOAT64) && (n->op->traits & TOTAL_ON_FLOATS);
+    return (dt == DT_FLOAT32 || dt == DT_FLOAT64) && n->op->traits.total_on_floats;
 }
 
 /* ---- lives ----------------------------------------------------------------------------------- */

@@ -202,8 +202,8 @@ static bool gen_return_usable(const type *t) {
 
 static bool gen_op_usable(const op *o) {
     const schema *s = o->schema;
-    enum { UNFIT = OP_RANDOM | OP_SIDE_EFFECT | OP_UNSAFE | OP_SPECIAL };
-    if (!o->fn || s->vararg || s->varret || (o->traits & UNFIT) || s->nargs > 16 || !s->nreturns)
+    if (!o->fn || s->vararg || s->varret || op_traits_differ(o->traits) || o->traits.side_effect ||
+        o->traits.unsafe || o->traits.special || s->nargs > 16 || !s->nreturns)
         return false;
     if (strstr(s->overload, "out") || strstr(s->overload, "name") ||
         strstr(s->overload, "Dimname") || strstr(s->overload, "complex"))

@@ -53,7 +53,7 @@ static void check_base(const op *o) {
 
 static void visit(void *ctx, const op *o) {
     (void)ctx;
-    if (o->traits & OP_COMPOSITE) check_body(o);
+    if (o->traits.composite) check_body(o);
     if (o->fn == op_derived_write || o->fn == op_derived_copy) check_base(o);
 }
 

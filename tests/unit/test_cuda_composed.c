@@ -145,7 +145,7 @@ static void all_compile(void **state) {
     for (const char *key = op_host_installed->builtin.keys; *key; key = op_next_key(key)) {
         diag d = {0};
         const op *o = op_of_row(key);
-        if (!o || !(o->traits & DEVICE_BODY)) continue;
+        if (!o || !o->traits.device_body) continue;
         if (!op_composite_body(o, &d)) fail_msg("%s: %s", o->key, diag_message(&d));
         diag_clear(&d);
         bodies++;

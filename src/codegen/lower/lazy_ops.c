@@ -750,9 +750,9 @@ static lazy_tensor *ops_price(lazy_tensor *t, int cost) {
 
 /* CALLS: the scalar function on operands and numbers, which needs no rule of its own. */
 static lazy_tensor *ops_call(lazy *l, const op *o, const lazy_arg *args) {
-    int operands = OP_CALL_OPERANDS(o->traits);
+    int operands = o->traits.call_operands;
     ops_rule r = {.function = o->lowered,
-                  .kind = OP_CALL(o->traits) == CALL_REALS ? OPS_REAL : OPS_SAME,
+                  .kind = o->traits.call == CALL_REALS ? OPS_REAL : OPS_SAME,
                   .accepts = "f",
                   .operands = operands,
                   .numbers = o->schema->nargs - operands,
@@ -764,6 +764,6 @@ static lazy_tensor *ops_call(lazy *l, const op *o, const lazy_arg *args) {
 lazy_tensor *lazy_apply_pointwise(lazy *l, const op *o, const lazy_arg *args) {
     for (size_t i = 0; i < sizeof ops_rules / sizeof *ops_rules; i++)
         if (!strcmp(ops_rules[i].function, o->lowered))
-            return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), OP_COST(o->traits));
-    return OP_CALL(o->traits) ? ops_price(ops_call(l, o, args), OP_COST(o->traits)) : NULL;
+            return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), o->traits.cost);
+    return o->traits.call ? ops_price(ops_call(l, o, args), o->traits.cost) : NULL;
 }

@@ -410,7 +410,7 @@ static void code_put_call(code_printer *p, code_text *t, const node *n) {
     const char *name = code_call_name(p, n);
     const op *o = n->op;
     int count = 0;
-    if (o && (o->traits & OP_OURS)) {
+    if (o && o->traits.ours) {
         code_put_ours(p, t, n);
         return;
     }

@@ -30,7 +30,7 @@ static bool sized_is_mask(value v) {
 
 /* The dim of the first result that is as long as elements say; -1: none. */
 static int sized_dim(const out_call *c, const op *base) {
-    if (base->traits & SIZED_BY_DATA) return 0;
+    if (base->traits.sized_by_data) return 0;
     if (base->name_symbol != SYM_INDEX) return -1;
     const out_value *list = c->args[1];
     for (int i = 0; i < list->nitems; i++)

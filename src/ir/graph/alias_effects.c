@@ -16,7 +16,7 @@
 #include <string.h>
 
 static op_traits effects_traits(const node *n) {
-    return n->kind == N_OP && n->op ? n->op->traits : 0;
+    return n->kind == N_OP && n->op ? n->op->traits : (op_traits){0};
 }
 
 static bool effects_known_false(const node *n, int i) {
@@ -34,7 +34,7 @@ static bool effects_not_training(const node *n) {
 
 bool node_is_random(const node *n) {
     if (n->kind != N_OP) return false;
-    return !n->op || ((n->op->traits & OP_RANDOM) && !effects_not_training(n));
+    return !n->op || (op_traits_differ(n->op->traits) && !effects_not_training(n));
 }
 
 static const bool effects_of_kind[N_KIND_COUNT] = {
@@ -46,9 +46,9 @@ static const bool effects_of_kind[N_KIND_COUNT] = {
 
 static bool effects_own(const node *n) {
     if (n->kind != N_OP) return effects_of_kind[n->kind];
-    if (!n->op || (n->op->traits & OP_UNSAFE)) return true;
-    if (!(n->op->traits & OP_SIDE_EFFECT)) return false;
-    return !((n->op->traits & OP_RANDOM) && effects_not_training(n));
+    if (!n->op || n->op->traits.unsafe) return true;
+    if (!n->op->traits.side_effect) return false;
+    return !(n->op->traits.draws && effects_not_training(n));
 }
 
 bool node_has_visible_effects(const node *n) {
@@ -66,7 +66,7 @@ static bool effects_simple(const type *t) {
 }
 
 static bool effects_never_fails(const node *n) {
-    never_fails kind = OP_NEVER_FAILS(effects_traits(n));
+    never_fails kind = effects_traits(n).never_fails;
     if (kind == FAILS_PERHAPS || !n->op->fn) return false;
     for (size_t i = 0; i < n->inputs.len && kind == NEVER_FAILS_NUMBERS; i++)
         if (!effects_simple(n->inputs.data[i]->type)) return false;
@@ -129,7 +129,7 @@ bool node_writes_input(const node *n, int i) {
     if (n->kind == N_FUSION_GROUP) return effects_group_writes(n, i);
     if (n->kind != N_OP || !n->op) return false; /* what may do anything is asked of the database */
     if (i < n->op->schema->nargs && effects_alias_writes(n->op->schema->args[i].alias)) return true;
-    unmarked_writes set = OP_WRITES(n->op->traits);
+    unmarked_writes set = n->op->traits.writes;
     return set != WRITES_NOTHING && i >= effects_unmarked_writes[set].first &&
            i <= effects_unmarked_writes[set].last &&
            !effects_known_false(n, effects_unmarked_writes[set].unless_false);
@@ -148,7 +148,7 @@ bool node_write_reshapes(const node *n) {
             (n->op->schema->args[i].type->kind != T_TENSOR || n->op->schema->args[i].kwarg_only))
             /* lists grow, out= is resized; statistics are not */
             return n->op->schema->args[i].type->kind != T_OPTIONAL;
-    return !effects_are_known(n) || (n->op->traits & RESHAPES);
+    return !effects_are_known(n) || n->op->traits.reshapes;
 }
 
 /* ---- reads ----------------------------------------------------------------------------------- */
@@ -157,9 +157,9 @@ static node_read effects_op_reads(const node *n, int i) {
     const schema *s = n->op->schema;
     op_traits traits = n->op->traits;
     if (i >= s->nargs) return READ_DEEP;
-    if (i == 0 && (traits & (MAKES_VIEW | ASKS_GEOMETRY))) return READ_SHAPE;
+    if (i == 0 && (traits.makes_view || traits.asks_geometry)) return READ_SHAPE;
     const type *t = s->args[i].type;
-    if (!t->has_var || (traits & READS_DEEPLY)) return READ_DEEP;
+    if (!t->has_var || traits.reads_deeply) return READ_DEEP;
     if (t->kind == T_LIST || t->kind == T_DICT) return READ_SELF;
     return t->kind == T_VAR && s->nargs &&
                    (s->args[0].type->kind == T_LIST || s->args[0].type->kind == T_DICT)
@@ -182,7 +182,7 @@ node_read node_reads_input(const node *n, int i) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-bool node_returns_unmarked(const node *n) { return effects_traits(n) & MAY_RETURN_ARGUMENT; }
+bool node_returns_unmarked(const node *n) { return effects_traits(n).may_return_argument; }
 
 node_result node_makes(const node *n) {
     switch (n->kind) {
@@ -194,7 +194,7 @@ node_result node_makes(const node *n) {
     case N_OP: break;
     default: return RESULT_NEW;
     }
-    if (effects_traits(n) & MAKES_VIEW)
+    if (effects_traits(n).makes_view)
         return n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR ? RESULT_VIEW
                                                                                  : RESULT_NEW;
     bool element = node_is_op(n, SYM___GETITEM__) || node_is_op(n, SYM_SELECT);

@@ -184,7 +184,7 @@ static bool op_has_effects(const op *o) {
     if (!o) return true;
     /* one without results is there for something else */
     bool returns = o->schema->nreturns > 0 || o->schema->varret;
-    return !returns || (o->traits & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->has_alias_write;
+    return !returns || o->traits.side_effect || o->traits.unsafe || o->schema->has_alias_write;
 }
 
 /* Writes that the schema does not mark, which only the node's constants decide (batch

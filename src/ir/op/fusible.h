@@ -14,7 +14,7 @@
 
 /* In-place overloads (mul_) are none: mutation is removed before fusing. */
 static inline fusible_kind op_fusible(const op *o) {
-    return o && o->fn ? OP_FUSIBLE(o->traits) : FUSIBLE_NONE;
+    return o && o->fn ? o->traits.fusible : FUSIBLE_NONE;
 }
 /* Of a node: also looks at what its constant arguments rule out (a dim that is not constant,
  * rounding_mode, out=, ...). */

@@ -70,7 +70,7 @@ static struct type *op_no_class(const char *qualified) {
 }
 
 static const op_host op_no_host = {
-    .builtin = {"", NULL}, .quantised = {"", NULL}, .native_class = op_no_class};
+    .builtin = {.keys = ""}, .quantised = {.keys = ""}, .native_class = op_no_class};
 const op_host *op_host_installed = &op_no_host;
 
 /* ---- the index ------------------------------------------------------------------------------- */
@@ -111,10 +111,11 @@ static void op_index_free(op_index *x) {
     mem_free(x);
 }
 
+/* Rows' numbers, from 1. */
 static bool op_index_bindings(strmap *map, const op_bindings *table) {
-    const op_binding *row = table->rows;
+    uintptr_t row = 0;
     for (const char *key = table->keys; *key; key = op_next_key(key))
-        if (!strmap_putn(map, key, strcspn(key, LOWERED("")), (void *)row++)) return false;
+        if (!strmap_putn(map, key, strcspn(key, LOWERED("")), (void *)++row)) return false;
     return true;
 }
 
@@ -253,33 +254,35 @@ static const char *op_lowered_name(arena *a, const op_index *x, const char *key)
 static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int depth) {
     char key[OP_KEY_LENGTH];
     op_text base;
-    const op_binding *b = op_text_key(t, key) ? strmap_get(&x->bindings, key) : NULL;
-    const op_binding *q = op_text_key(t, key) ? strmap_get(&x->quantised, key) : NULL;
-    if (b) {
-        o->fn = b->fn;
-        o->traits = b->traits;
-        if (OP_FUSIBLE(o->traits)) o->lowered = op_lowered_name(a, x, key);
-        o->quantised = q ? q->fn : NULL;
+    bool fits = op_text_key(t, key);
+    size_t row = fits ? (size_t)(uintptr_t)strmap_get(&x->bindings, key) : 0;
+    size_t own = fits ? (size_t)(uintptr_t)strmap_get(&x->quantised, key) : 0;
+    op_fn quantised = own ? op_host_installed->quantised.functions[own - 1] : NULL;
+    if (row) {
+        o->fn = op_host_installed->builtin.functions[row - 1];
+        o->traits = op_host_installed->builtin.traits[row - 1];
+        if (o->traits.fusible) o->lowered = op_lowered_name(a, x, key);
+        o->quantised = quantised;
         return;
     }
     op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
     if (how == DERIVED_NOT || depth == OP_DERIVE_DEPTH) return;
     op_bind(o, a, x, &base, depth + 1);
-    bool into = how == DERIVED_WRITE && (o->traits & OP_INTO); /* o->fn writes there itself */
-    if (!o->fn) o->traits = 0;
+    bool into = how == DERIVED_WRITE && o->traits.into; /* o->fn writes there itself */
+    if (!o->fn) o->traits = (op_traits){0};
     else if (how != DERIVED_NAME) op_bind_base(o, a, &base);
-    if (how != DERIVED_NAME) o->traits &= OP_TRAITS_OF_WRITES;
+    if (how != DERIVED_NAME) o->traits = op_traits_of_writes(o->traits);
     if (o->fn && how != DERIVED_NAME && !into) {
         o->fn = how == DERIVED_COPY ? op_host_installed->derived_copy
                                     : op_host_installed->derived_write;
-        o->traits &= ~(OP_COMPOSITE | OP_INTO);
+        o->traits.composite = o->traits.into = false;
     } else if (into && o->quantised) { /* OP_INTO is a matter of o->fn alone */
         o->quantised = op_host_installed->derived_write;
     }
     if (how != DERIVED_NAME && o->fn != op_host_installed->derived_write &&
         o->quantised != op_host_installed->derived_write)
         o->quantised = NULL;
-    if (q) o->quantised = q->fn;
+    if (quantised) o->quantised = quantised;
 }
 
 bool op_derived_from(const op *o, char key[OP_KEY_LENGTH]) {
@@ -404,8 +407,9 @@ void op_note_library(diag *d, const char *name) {
 }
 
 bool op_is_pure(const op *o) {
-    if (!o->fn && !(o->traits & OP_SPECIAL)) return false;
-    return !(o->traits & (OP_SIDE_EFFECT | OP_RANDOM | OP_UNSAFE)) && !o->schema->has_alias_write;
+    if (!o->fn && !o->traits.special) return false;
+    return !o->traits.side_effect && !op_traits_differ(o->traits) && !o->traits.unsafe &&
+           !o->schema->has_alias_write;
 }
 
 /* ---- registering ----------------------------------------------------------------------------- */
@@ -472,7 +476,7 @@ ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void 
         o->fn_ctx = fn_ctx;
         o->traits = traits;
         o->scalar = scalar;
-        if (OP_FUSIBLE(traits)) o->lowered = "custom";
+        if (traits.fusible) o->lowered = "custom";
         op_group *g = op_group_make(o->schema->name);
         if (!g || !op_group_add(g, o)) s = diag_no_memory(d);
     }
@@ -603,7 +607,7 @@ static ctsc_status stored_refuse(op_ctx *cx, const value *args, value *results) 
     (void)results;
     const tensor *other, *t = stored_find(cx, args, &other);
     const char *name = strstr(cx->op->schema->name, "::");
-    if (other && OP_FUSIBLE(cx->op->traits) == FUSIBLE_POINTWISE &&
+    if (other && cx->op->traits.fusible == FUSIBLE_POINTWISE &&
         !stored_meet((dtype)t->dtype, (dtype)other->dtype)) {
         bool first = args[0].tag != V_TENSOR || args[0].u.tensor->dtype == t->dtype;
         return op_check_promotion(cx->diag, (dtype)(first ? t : other)->dtype,
@@ -660,11 +664,11 @@ op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
     if (!kinds) return o->fn;
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
-    bool calls = (o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write ||
+    bool calls = o->traits.composite || o->fn == op_host_installed->derived_write ||
                  o->fn == op_host_installed->derived_copy;
     if (!(kinds & TENSOR_KIND_QUANTISED)) {
-        if (calls || OP_TAKES_STORED(o->traits) || (o->traits & OP_FOREIGN)) return o->fn;
-        return o->traits & WIDENS ? stored_in_wide : stored_refuse;
+        if (calls || op_traits_take_stored(o->traits) || o->traits.foreign) return o->fn;
+        return o->traits.widens ? stored_in_wide : stored_refuse;
     }
     if (o->quantised) return o->quantised;
     return calls ? o->fn : op_refuse_quantised;

@@ -89,16 +89,13 @@ ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx
 /* The same with a scalar definition for the same schema, which is never freed; it may be NULL. */
 ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx,
                                op_traits traits, const struct scalar_text *scalar);
-/* Functions of overloads, by key. The keys are one text, each ends in a NUL and an empty one ends
- * them all: pointers to two thousand keys would weigh as much as the keys. Behind a key there may
- * be LOWERED's name. */
-typedef struct op_binding {
-    op_fn fn;
-    op_traits traits;
-} op_binding;
+/* Functions and traits of overloads, by key. The keys are one text, each ends in a NUL and an empty
+ * one ends them all: pointers to two thousand keys would weigh as much as the keys. Behind a key
+ * there may be LOWERED's name. */
 typedef struct op_bindings {
     const char *keys;
-    const op_binding *rows;
+    const op_fn *functions;
+    const op_traits *traits; /* NULL: rows have none */
 } op_bindings;
 /* The next one, behind what LOWERED adds. */
 static inline const char *op_next_key(const char *key) { return key + strlen(key) + 1; }

@@ -17,9 +17,9 @@
 #define FAMILY_ROW(n) FAMILY_JOIN(FAMILY_ROW_, n),
 enum {
 #define OP_FILE(name) FAMILY_BEGIN_##name,
-#define OP(key, fn, traits) FAMILY_ROW(__COUNTER__)
-#define COMPOSITE(key, traits) FAMILY_ROW(__COUNTER__)
-#define OP_SPECIAL_ROW(key, traits) FAMILY_ROW(__COUNTER__)
+#define OP(key, fn, ...) FAMILY_ROW(__COUNTER__)
+#define COMPOSITE(key, ...) FAMILY_ROW(__COUNTER__)
+#define OP_SPECIAL_ROW(key, ...) FAMILY_ROW(__COUNTER__)
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE
@@ -27,9 +27,9 @@ enum {
 };
 static const struct { const char *name; int begin; } family_files[] = {
 #define OP_FILE(name) {#name ".def", FAMILY_BEGIN_##name},
-#define OP(key, fn, traits)
-#define COMPOSITE(key, traits)
-#define OP_SPECIAL_ROW(key, traits)
+#define OP(key, fn, ...)
+#define COMPOSITE(key, ...)
+#define OP_SPECIAL_ROW(key, ...)
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE

@@ -1,43 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op_traits.h - what is known of an operator: the last column of a row of ops/NAME.def, one word
+ * op_traits.h - what is known of an operator: the last columns of a row of ops/NAME.def, one record
  * per overload (op.traits).
  *
- *     OP("aten::sigmoid", op_sigmoid, OP_INTO | FUSE(POINTWISE, 12) | WORK(POINTWISE, 1) | RANK(SAME) | FLOATS_SAME | FLOATS_MADE | TWIN(FLOATS))
+ *     OP("aten::sigmoid", op_sigmoid, OP_INTO, FUSE(POINTWISE, 12), WORK(POINTWISE, 1), RANK(SAME), FLOATS_SAME, FLOATS_MADE, TWIN(FLOATS))
  *
- * Whoever transforms, places, counts or runs operators asks here, and has no list of names of its
- * own. Aliases (ops/aliases.def) have the traits of what they stand for; in-place and out=
- * overloads (op_derive.h) only what holds for them as well (OP_TRAITS_OF_WRITES).
+ * Each word of a row initialises fields of the record, so the compiler refuses a row that sets a
+ * field twice; a row that says nothing has 0. What many rows say together has one word
+ * (the end of this file).
  *
- * Behind its key a row can say what the lowering of kernels calls the operator, where that is not
+ * Whoever transforms, places, counts or runs operators reads the fields, and has no list of names
+ * of its own. Aliases (ops/aliases.def) have the traits of what they stand for; in-place and out=
+ * overloads (op_derive.h) only what holds for them as well (op_traits_of_writes).
+ *
+ * After its key a row can say what the lowering of kernels calls the operator, where that is not
  * its name: OP("aten::max.dim" LOWERED("max_dim"), ...).
  */
 #ifndef CTSC_IR_OP_OP_TRAITS_H
 #define CTSC_IR_OP_OP_TRAITS_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
-typedef uint64_t op_traits;
-/* clang-format off */
-#define OP_TRAIT(bit)            (UINT64_C(1) << (bit))
-#define OP_FIELD(x, first)       ((op_traits)(x) << (first))
-#define OP_FIELD_OF(t, first, n) ((int)((t) >> (first) & ((UINT64_C(1) << (n)) - 1)))
-#define LOWERED(name)            "\1" name
-/* clang-format on */
+#define LOWERED(name) "\1" name
 
-/* ---- effects, and how the function is called ------------------------------------------------- */
-/* clang-format off */
-#define OP_SIDE_EFFECT OP_TRAIT(0) /* prints, raises, warns, draws random numbers: never removed or moved */
-#define OP_RANDOM      OP_TRAIT(1) /* result differs from call to call: never merged or folded */
-#define OP_UNSAFE      OP_TRAIT(2) /* touches files or the network: refused unless the program allows it */
-#define OP_SPECIAL     OP_TRAIT(3) /* compiled to bytecode of its own; the function is NULL */
-#define OP_INTO        OP_TRAIT(4) /* the function serves the in-place and out= overloads too: it looks where its results go (op_target) */
-#define OP_COMPOSITE   OP_TRAIT(5) /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it does */
-#define OP_FOREIGN     OP_TRAIT(6) /* a program's own (ctsc_register_op): what its function does besides is not known */
-#define OP_OURS        OP_TRAIT(7) /* PyTorch alone lacks it: archives that are written call its body (op_host.composite_body) */
-/* clang-format on */
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* ---- kernels: FUSE(kind, cost), cost in rough quarter cycles per float32 element of vector code  */
+/* FUSE(kind, cost): what part the operator can have in a kernel, and its cost in rough quarter
+ * cycles per float32 element of vector code. */
 typedef enum fusible_kind {
     FUSIBLE_NONE,
     FUSIBLE_POINTWISE, /* element by element, with broadcasting */
@@ -46,25 +35,17 @@ typedef enum fusible_kind {
     FUSIBLE_REDUCE, /* sum, mean, max, argmax, var, norm, ... over dims */
     FUSIBLE_ROWS,   /* pointwise and reductions over the same dims: softmax, layer_norm, ... */
 } fusible_kind;
-/* clang-format off */
-#define FUSE(kind, cost) (OP_FIELD(FUSIBLE_##kind, 8) | OP_FIELD(cost, 11))
-#define OP_FUSIBLE(t)    ((fusible_kind)OP_FIELD_OF(t, 8, 3))
-#define OP_COST(t)       OP_FIELD_OF(t, 11, 8)
-#define OP_COST_MAX      255
-/* clang-format on */
+enum { OP_COST_MAX = 255 };
 
 /* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name
- * (LOWERED's) on so many tensors and, behind them, numbers. */
+ * (LOWERED's) on so many tensors and, after them, numbers. */
 typedef enum call_kind {
     CALL_NOT,    /* the lowering has a rule for it (codegen/lower/lazy_ops.c) */
     CALL_FLOATS, /* of floating tensors only */
     CALL_REALS,  /* integers and bools become float32 */
 } call_kind;
-#define CALLS(kind, operands) (OP_FIELD(CALL_##kind, 40) | OP_FIELD(operands, 42))
-#define OP_CALL(t) ((call_kind)OP_FIELD_OF(t, 40, 2))
-#define OP_CALL_OPERANDS(t) OP_FIELD_OF(t, 42, 2)
 
-/* ---- work: WORK(kind, a), floating-point operations and bytes of a call (runtime/observe/work.h)  */
+/* WORK(kind, a): floating-point operations and bytes of a call (runtime/observe/work.h). */
 typedef enum work_kind {
     WORK_UNKNOWN,   /* no operations are made up where nothing is known */
     WORK_MOVE,      /* nothing */
@@ -93,11 +74,8 @@ typedef enum work_kind {
     WORK_HEADS,     /* attention with its projections; a = 1: a whole layer of an encoder */
     WORK_RNN,       /* recurrent layers, or one cell, of `a` gates */
 } work_kind;
-#define WORK(kind, a) (OP_FIELD(WORK_##kind, 19) | OP_FIELD(a, 44))
-#define OP_WORK(t) ((work_kind)OP_FIELD_OF(t, 19, 6))
-#define OP_WORK_ARG(t) OP_FIELD_OF(t, 44, 5)
 
-/* ---- the result's dims and dtype ------------------------------------------------------------- */
+/* RANK(rule): the result's dims. */
 typedef enum rank_rule {
     RANK_UNKNOWN,
     RANK_0,
@@ -108,67 +86,23 @@ typedef enum rank_rule {
     RANK_PLUS_1,  /* one more */
     RANK_OF_LIST, /* as many dims as the second argument has elements */
 } rank_rule;
-/* clang-format off */
-#define RANK(rule)  OP_FIELD(RANK_##rule, 25)
-#define OP_RANK(t)  ((rank_rule)OP_FIELD_OF(t, 25, 3))
-#define DTYPE_SAME  OP_TRAIT(28) /* that of the first argument */
-#define FLOATS_SAME OP_TRAIT(29) /* that of the first argument, if it is floating */
-#define FLOATS_KEPT OP_TRAIT(30) /* floating, if that of the first argument is */
-#define FLOATS_MADE OP_TRAIT(31) /* floating or complex, unless an argument `dtype` says otherwise */
-/* clang-format on */
 
-/* ---- calls that cannot fail, and in-place calls: x.f_() is x = f(x) -------------------------- */
-/* works for every tensor, if all else is left at its default */
-#define TOTAL OP_TRAIT(32)
-#define TOTAL_ON_FLOATS OP_TRAIT(33) /* for every float32 or float64 one */
+/* TWIN(need): when the in-place call x.f_() is the same as x = f(x). */
 typedef enum twin_need {
     TWIN_NEVER,
     TWIN_ALWAYS, /* dtype and shape are self's in both forms */
     TWIN_FLOATS, /* if self is floating and other operands are real numbers */
     TWIN_TYPES,  /* if dtype and sizes of self and other are known and agree */
 } twin_need;
-#define TWIN(need) OP_FIELD(TWIN_##need, 34)
-#define OP_TWIN(t) ((twin_need)OP_FIELD_OF(t, 34, 2))
-#define ASKS_STRIDES OP_TRAIT(36) /* looks at how the elements lie, not only at them */
 
-/* ---- tensors on a device (runtime/cuda/dispatch.h); without any of these it becomes a kernel, or the host does it  */
-/* the function computes where its arguments are (kernels/engine/device_kernels.h) */
-#define ON_DEVICE OP_TRAIT(37)
-/* the function touches no element: it asks for geometry, makes a view, calls other operators */
-#define DEVICE_BLIND OP_TRAIT(38)
-/* made of other operators, where no kernel computes it: frontend/prelude/operators/device.py */
-#define DEVICE_BODY OP_TRAIT(39)
-
-/* ---- gradients (runtime/autograd) ------------------------------------------------------------ */
-/* its results are constants as far as gradients go, whatever it takes */
-#define NO_GRADIENT OP_TRAIT(49)
-#define ASKS_GRADIENT OP_TRAIT(50) /* a program that has it records what it does */
-/* the sizes of its results depend on elements: a call is no model of the next */
-#define SIZED_BY_DATA OP_TRAIT(61)
-
-/* ---- what neither schema nor effects say (ir/graph/alias_effects.c). Without the first three an optimisation is lost; without the others it is wrong  */
+/* NEVER_FAILS(kind) */
 typedef enum never_fails {
     FAILS_PERHAPS,
     NEVER_FAILS_NUMBERS, /* given nothing but ints, floats, bools and None */
     NEVER_FAILS_TENSORS, /* given a tensor alone: a question that each can answer */
     NEVER_FAILS_VALUES,  /* given anything */
 } never_fails;
-#define NEVER_FAILS(kind) OP_FIELD(NEVER_FAILS_##kind, 51)
-#define OP_NEVER_FAILS(t) ((never_fails)OP_FIELD_OF(t, 51, 2))
-#define ASKS_GEOMETRY OP_TRAIT(53) /* reads no element of its first argument, a tensor */
-/* a new tensor on the storage of the first argument, whatever the arguments are */
-#define MAKES_VIEW OP_TRAIT(54)
-#define READS_DEEPLY OP_TRAIT(55) /* looks into the elements of a list */
-/* in its own place: sizes, strides or the storage change, not only elements */
-#define RESHAPES OP_TRAIT(56)
-/* or what shares memory with one, though the schema does not say so */
-#define MAY_RETURN_ARGUMENT OP_TRAIT(57)
-/* dtypes that operators do not compute with (dtype_is_stored): */
-#define MOVES OP_TRAIT(62) /* taken: the function copies or converts elements, whatever they are */
-/* in a wider dtype, to which they are converted; of itself it would refuse */
-#define WIDENS OP_TRAIT(63)
-#define OP_TAKES_STORED(t)                                                                         \
-    (((t) & (MOVES | MAKES_VIEW | ASKS_GEOMETRY | DEVICE_BLIND)) || OP_FUSIBLE(t) == FUSIBLE_VIEW)
+
 /* WRITES(set): arguments that are written though the schema does not say so. */
 typedef enum unmarked_writes {
     WRITES_NOTHING,
@@ -179,12 +113,176 @@ typedef enum unmarked_writes {
     WRITES_SELF,       /* 0 */
     WRITES_COUNT
 } unmarked_writes;
-#define WRITES(set) OP_FIELD(WRITES_##set, 58)
-#define OP_WRITES(t) ((unmarked_writes)OP_FIELD_OF(t, 58, 3))
 
-/* Effects, work, that the function touches no element, and warnings. */
-#define OP_TRAITS_OF_WRITES                                                                        \
-    (OP_FIELD(127, 0) | OP_FIELD(63, 19) | OP_FIELD(31, 44) | DEVICE_BLIND | RESHAPES |            \
-     MAY_RETURN_ARGUMENT | OP_FIELD(7, 58) | MOVES)
+/* ---- the record ------------------------------------------------------------------------------ */
+
+typedef struct op_traits {
+    /* ---- effects, and how the function is called --------------------------------------------- */
+
+    /* prints, raises, warns, draws from the generator: never removed or moved */
+    bool side_effect : 1;
+    /* draws random numbers (unless told not to train): never merged or folded */
+    bool draws : 1;
+    bool is_volatile : 1; /* may answer otherwise next time: never merged or folded */
+    bool unsafe : 1;      /* touches files or the network: refused unless the program allows it */
+    bool special : 1;     /* compiled to bytecode of its own; the function is NULL */
+    /* the function serves the in-place and out= overloads too: it looks where its results go
+     * (op_target) */
+    bool into : 1;
+    /* written in TorchScript (frontend/prelude/operators.py): op_host.composite_body is what it
+     * does */
+    bool composite : 1;
+    /* a program's own (ctsc_register_op): what else its function does is unknown */
+    bool foreign : 1;
+    /* PyTorch alone lacks it: archives that are written call its body (op_host.composite_body) */
+    bool ours : 1;
+
+    /* ---- kernels ----------------------------------------------------------------------------- */
+
+    fusible_kind fusible : 3;
+    call_kind call : 2;
+    unsigned call_operands : 2;
+    unsigned cost : 8;
+
+    /* ---- the result's dims and dtype --------------------------------------------------------- */
+
+    rank_rule rank : 3;
+    bool dtype_same : 1;  /* that of the first argument */
+    bool floats_same : 1; /* that of the first argument, if it is floating */
+    bool floats_kept : 1; /* floating, if that of the first argument is */
+    bool floats_made : 1; /* floating or complex, unless an argument `dtype` says otherwise */
+
+    /* ---- calls that cannot fail, and in-place calls ------------------------------------------ */
+
+    bool total : 1;           /* works for every tensor, if all else is left at its default */
+    bool total_on_floats : 1; /* for every float32 or float64 one */
+    bool asks_strides : 1;    /* looks at how the elements are laid out, not only at them */
+    twin_need twin : 2;
+
+    /* ---- work -------------------------------------------------------------------------------- */
+
+    work_kind work : 6;
+    unsigned work_arg : 5;
+
+    /* ---- tensors on a device (runtime/cuda/dispatch.h); without any of these it becomes a kernel,
+     * or the host does it ---- */
+
+    bool on_device : 1; /* computes where its arguments are (kernels/engine/device_kernels.h) */
+    /* touches no element: it asks for geometry, makes a view, calls other operators */
+    bool device_blind : 1;
+    /* made of other operators, where no kernel computes it: frontend/prelude/operators/device.py */
+    bool device_body : 1;
+
+    /* ---- gradients (runtime/autograd) -------------------------------------------------------- */
+
+    bool no_gradient : 1; /* its results are constants as far as gradients go, whatever it takes */
+    bool asks_gradient : 1; /* a program that has it records what it does */
+    /* the sizes of its results depend on elements: a call is no model of the next */
+    bool sized_by_data : 1;
+
+    /* ---- what neither schema nor effects say (ir/graph/alias_effects.c). Without the first three
+     * an optimisation is lost; without the others it is wrong ---- */
+
+    never_fails never_fails : 2;
+    bool asks_geometry : 1; /* reads no element of its first argument, a tensor */
+    /* a new tensor on the storage of the first argument, whatever the arguments are */
+    bool makes_view : 1;
+    bool reads_deeply : 1; /* looks into the elements of a list */
+    /* in its own place: sizes, strides or the storage change, not only elements */
+    bool reshapes : 1;
+    /* or what shares memory with one, though the schema does not say so */
+    bool may_return_argument : 1;
+    unmarked_writes writes : 3;
+
+    /* ---- dtypes that operators do not compute with (dtype_is_stored) ------------------------- */
+
+    bool moves : 1; /* taken: the function copies or converts elements, whatever they are */
+    /* in a wider dtype, to which they are converted; of itself it would refuse */
+    bool widens : 1;
+} op_traits;
+
+/* Two thousand rows have one. */
+_Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
+_Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
+                   TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && WRITES_COUNT <= 8,
+               "each kind fits into its field");
+
+/* Two calls may differ: not to be merged, folded or run early. */
+static inline bool op_traits_differ(op_traits t) { return t.draws || t.is_volatile; }
+
+/* It takes dtypes that are only stored as they are. */
+static inline bool op_traits_take_stored(op_traits t) {
+    return t.moves || t.makes_view || t.asks_geometry || t.device_blind ||
+           t.fusible == FUSIBLE_VIEW;
+}
+
+/* What holds for the in-place and out= overloads of an operator as well: effects, work, that the
+ * function touches no element, and warnings. */
+static inline op_traits op_traits_of_writes(op_traits t) {
+    return (op_traits){
+        .side_effect = t.side_effect,
+        .draws = t.draws,
+        .is_volatile = t.is_volatile,
+        .unsafe = t.unsafe,
+        .special = t.special,
+        .into = t.into,
+        .composite = t.composite,
+        .foreign = t.foreign,
+        .work = t.work,
+        .work_arg = t.work_arg,
+        .device_blind = t.device_blind,
+        .reshapes = t.reshapes,
+        .may_return_argument = t.may_return_argument,
+        .writes = t.writes,
+        .moves = t.moves,
+    };
+}
+
+/* ---- the words of rows ----------------------------------------------------------------------- */
+
+/* clang-format off */
+#define OP_SIDE_EFFECT      .side_effect = true
+#define OP_DRAWS            .draws = true
+#define OP_VOLATILE         .is_volatile = true
+#define OP_UNSAFE           .unsafe = true
+#define OP_SPECIAL          .special = true
+#define OP_INTO             .into = true
+#define OP_COMPOSITE        .composite = true
+#define OP_OURS             .ours = true
+#define FUSE(kind, n)       .fusible = FUSIBLE_##kind, .cost = (n)
+#define CALLS(kind, n)      .call = CALL_##kind, .call_operands = (n)
+#define WORK(kind, a)       .work = WORK_##kind, .work_arg = (a)
+#define RANK(rule)          .rank = RANK_##rule
+#define DTYPE_SAME          .dtype_same = true
+#define FLOATS_SAME         .floats_same = true
+#define FLOATS_KEPT         .floats_kept = true
+#define FLOATS_MADE         .floats_made = true
+#define TOTAL               .total = true
+#define TOTAL_ON_FLOATS     .total_on_floats = true
+#define TWIN(need)          .twin = TWIN_##need
+#define ASKS_STRIDES        .asks_strides = true
+#define ON_DEVICE           .on_device = true
+#define DEVICE_BLIND        .device_blind = true
+#define DEVICE_BODY         .device_body = true
+#define NO_GRADIENT         .no_gradient = true
+#define ASKS_GRADIENT       .asks_gradient = true
+#define SIZED_BY_DATA       .sized_by_data = true
+#define NEVER_FAILS(kind)   .never_fails = NEVER_FAILS_##kind
+#define ASKS_GEOMETRY       .asks_geometry = true
+#define MAKES_VIEW          .makes_view = true
+#define READS_DEEPLY        .reads_deeply = true
+#define RESHAPES            .reshapes = true
+#define MAY_RETURN_ARGUMENT .may_return_argument = true
+#define WRITES(set)         .writes = WRITES_##set
+#define MOVES               .moves = true
+#define WIDENS              .widens = true
+
+/* What rows say together. */
+#define RANDOM              OP_SIDE_EFFECT, OP_DRAWS /* draws from the generator in each call */
+#define ELEMENT(cost)       OP_INTO, FUSE(POINTWISE, cost), WORK(POINTWISE, 1)
+#define ELEMENT_CALL(cost, kind, n) ELEMENT(cost), CALLS(kind, n)
+#define ELEMENTARY(cost)    ELEMENT_CALL(cost, REALS, 1), RANK(SAME), FLOATS_SAME, FLOATS_MADE, TWIN(FLOATS), TOTAL_ON_FLOATS
+#define TENSOR_QUESTION     DEVICE_BLIND, NEVER_FAILS(TENSORS), ASKS_GEOMETRY
+/* clang-format on */
 
 #endif

@@ -589,9 +589,8 @@ static ctsc_status text_finish(text_parser *p, const schema *s, int root, scalar
     memcpy(nodes, p->nodes, sizeof *nodes * (size_t)p->nnodes);
     t->nodes = nodes;
     t->cost = text_cost(p);
-    t->traits = t->ntensors <= SCALAR_MAX_FUSED
-                    ? FUSE(POINTWISE, t->cost < OP_COST_MAX ? t->cost : OP_COST_MAX)
-                    : 0;
+    if (t->ntensors <= SCALAR_MAX_FUSED)
+        t->traits = (op_traits){FUSE(POINTWISE, t->cost < OP_COST_MAX ? t->cost : OP_COST_MAX)};
     return CTSC_OK;
 }
 

@@ -145,7 +145,7 @@ static bool fuse_rule_fits(const fuse_group *g, const node *n, fusible_kind kind
 /* Does n bring elements into another order that are then repeated along new dims? Each place would
  * look for its element again. */
 static bool fuse_is_repeated_copy(const node *n) {
-    if (n->kind != N_OP || OP_WORK(n->op->traits) != WORK_MOVE || n->inputs.len == 0) return false;
+    if (n->kind != N_OP || n->op->traits.work != WORK_MOVE || n->inputs.len == 0) return false;
     const node *from = n->inputs.data[0]->def;
     if (!from || !(node_is_op(from, SYM_PERMUTE) || node_is_op(from, SYM_TRANSPOSE))) return false;
     const ir_value *v = n->outputs.data[0];
@@ -170,8 +170,7 @@ static void fuse_count(fuse_group *g, const node *n, fusible_kind kind) {
     if (!g->reduction && (kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE)) g->reduction = n;
     g->nodes++;
     g->work += kind != FUSIBLE_VIEW;
-    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP &&
-                 OP_COST(n->op->traits) >= FUSE_ALONE;
+    g->costly |= kind == FUSIBLE_POINTWISE && n->kind == N_OP && n->op->traits.cost >= FUSE_ALONE;
     g->rows |= kind == FUSIBLE_ROWS || kind == FUSIBLE_REDUCE;
 }
 

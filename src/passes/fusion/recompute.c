@@ -43,7 +43,7 @@ static int64_t recompute_bytes(const ir_value *v) {
 
 static bool recompute_pays(const pass_ctx *cx, const alias_db *db, const node *n) {
     if (n->kind != N_OP || n->outputs.len != 1 || fusible_node(n) != FUSIBLE_POINTWISE ||
-        OP_COST(n->op->traits) > RECOMPUTE_COST || node_is_random(n) || node_has_visible_effects(n))
+        n->op->traits.cost > RECOMPUTE_COST || node_is_random(n) || node_has_visible_effects(n))
         return false;
     const ir_value *y = n->outputs.data[0];
     int64_t made = recompute_bytes(y), read = 0;

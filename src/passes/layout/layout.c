@@ -468,7 +468,7 @@ static bool layout_finish(layout *l) {
 /* No convolution, no gain. */
 static bool layout_has_convolution(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
-        if (n->kind == N_OP && n->op && OP_WORK(n->op->traits) == WORK_CONV) return true;
+        if (n->kind == N_OP && n->op && n->op->traits.work == WORK_CONV) return true;
         for (size_t i = 0; i < n->blocks.len; i++)
             if (layout_has_convolution(n->blocks.data[i])) return true;
     }

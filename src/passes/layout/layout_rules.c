@@ -377,7 +377,7 @@ static int layout_rank(const ir_value *v) {
         if (n->op->symbol == SYM_TRANSPOSE_INT && n->mark && layout_exchanges_last(n, &any) && !any)
             return 3;
         bool linear = n->op->symbol == SYM_LINEAR && known_rank(n->inputs.data[1]) == 2;
-        if (OP_RANK(n->op->traits) != RANK_SAME && !linear) return -1;
+        if (n->op->traits.rank != RANK_SAME && !linear) return -1;
         v = n->inputs.data[0];
     }
     return -1;

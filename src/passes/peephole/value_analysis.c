@@ -65,12 +65,12 @@ bool known_ints(const ir_value *v, int64_t *out, int *n) {
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* What the operator's row says of its result (ir/op/op_traits.h); 0: nothing. */
+/* What the operator's row says of its result (ir/op/op_traits.h); all 0: nothing. */
 static op_traits known_traits(const ir_value *v) {
     const node *n = v->def;
-    if (!n || n->kind != N_OP || !n->op) return 0;
+    if (!n || n->kind != N_OP || !n->op) return (op_traits){0};
     bool of_tensor = n->inputs.len && n->inputs.data[0]->type->kind == T_TENSOR;
-    return of_tensor || OP_RANK(n->op->traits) == RANK_0 ? n->op->traits : 0;
+    return of_tensor || n->op->traits.rank == RANK_0 ? n->op->traits : (op_traits){0};
 }
 
 static const tensor_info *known_info(const ir_value *v) {
@@ -118,12 +118,12 @@ static int known_dtype_met(const node *n, int depth) {
 static int known_dtype_at(const ir_value *v, int depth) {
     const tensor_info *t = known_info(v);
     if (t && t->dtype >= 0) return t->dtype;
-    op_traits known = depth ? known_traits(v) : 0;
-    if ((known & FLOATS_KEPT) && OP_FUSIBLE(known) == FUSIBLE_POINTWISE)
+    op_traits known = depth ? known_traits(v) : (op_traits){0};
+    if (known.floats_kept && known.fusible == FUSIBLE_POINTWISE)
         return known_dtype_met(v->def, depth - 1);
-    if (!(known & (DTYPE_SAME | FLOATS_SAME))) return -1;
+    if (!known.dtype_same && !known.floats_same) return -1;
     int dt = known_dtype_at(v->def->inputs.data[0], depth - 1);
-    return dt >= 0 && (known & FLOATS_SAME) && !dtype_is_float((dtype)dt) ? -1 : dt;
+    return dt >= 0 && known.floats_same && !dtype_is_float((dtype)dt) ? -1 : dt;
 }
 
 int known_dtype(const ir_value *v) { return known_dtype_at(v, KNOWN_DEPTH); }
@@ -135,7 +135,7 @@ static int known_rank_at(const ir_value *v, int depth) {
     if (t && t->ndim >= 0) return t->ndim;
     if (known_checked(v, sizes, &n)) return n;
     if (!depth) return -1;
-    rank_rule rule = OP_RANK(known_traits(v));
+    rank_rule rule = known_traits(v).rank;
     switch (rule) {
     case RANK_UNKNOWN: return -1;
     case RANK_0: return 0;
@@ -195,7 +195,7 @@ static bool known_shares(const node *n, int i) {
     return false;
 }
 
-static bool known_asks_strides(const node *n) { return n->op && (n->op->traits & ASKS_STRIDES); }
+static bool known_asks_strides(const node *n) { return n->op && n->op->traits.asks_strides; }
 
 static bool known_read_at(const ir_value *v, bool views, int depth);
 
@@ -259,7 +259,7 @@ static bool known_is_call(const node *n) {
     case N_ENTER:
     case N_EXIT:
     case N_CLOSURE: return true;
-    default: return n->kind == N_OP && (!n->op || (n->op->traits & OP_UNSAFE));
+    default: return n->kind == N_OP && (!n->op || n->op->traits.unsafe);
     }
 }
 

@@ -39,9 +39,9 @@ static bool fold_is_range(const node *n) {
 
 /* By what an element of the result costs. */
 static bool fold_is_cheap(const op *o) {
-    if (o->traits & MAKES_VIEW || o->symbol == SYM_ARANGE || o->symbol == SYM_ARANGE_START)
+    if (o->traits.makes_view || o->symbol == SYM_ARANGE || o->symbol == SYM_ARANGE_START)
         return true;
-    switch (OP_WORK(o->traits)) {
+    switch (o->traits.work) {
     case WORK_MOVE:
     case WORK_NONE:
     case WORK_LOOKUP:

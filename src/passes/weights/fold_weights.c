@@ -279,7 +279,7 @@ static bool weights_knows(const weights_pass *p, const ir_value *v, const block 
 static bool weights_keeps_rank(const node *n) {
     size_t len = strlen(n->op_name);
     bool in_place = n->op->schema->has_alias_write && len && n->op_name[len - 1] == '_';
-    return OP_RANK(n->op->traits) == RANK_SAME || (in_place && !(n->op->traits & RESHAPES));
+    return n->op->traits.rank == RANK_SAME || (in_place && !n->op->traits.reshapes);
 }
 
 /* Has v `rank` dims whenever it has one of rank and rank - 1, as the images of a convolution do? */

@@ -66,7 +66,7 @@ bool ctsc_operator_runs_on(const char *key, const char *device) {
     int index = DEVICE_HOST;
     const op *o = op_find(key);
     if (!o || api_parse_device(NULL, device, &index) != CTSC_OK) return false;
-    if (o->traits & OP_SPECIAL) return true;
+    if (o->traits.special) return true;
     return index == DEVICE_HOST ? o->fn != NULL : op_device_support(o) != DEVICE_SUPPORT_NONE;
 }
 

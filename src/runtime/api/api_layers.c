@@ -95,7 +95,7 @@ static ctsc_status layers_operator(layers *ls, graph *g, const char *text, op *o
     schema *s = NULL;
     ctsc_status st = schema_parse(ls->d, &g->arena, text, strlen(text), &s);
     *out = (op){
-        .schema = s, .key = s ? s->name : "", .fn = layers_nothing, .traits = OP_SIDE_EFFECT};
+        .schema = s, .key = s ? s->name : "", .fn = layers_nothing, .traits = {OP_SIDE_EFFECT}};
     return st;
 }
 

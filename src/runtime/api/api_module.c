@@ -227,8 +227,7 @@ static void api_visit_block(api_operators *v, const function *f, const block *b)
             ctsc_operator_use u = {.key = n->op   ? n->op->key
                                           : *call ? call
                                                   : n->op_name,
-                                   .supported = n->op &&
-                                                (n->op->fn || (n->op->traits & OP_SPECIAL)),
+                                   .supported = n->op && (n->op->fn || n->op->traits.special),
                                    .function = f->qualified,
                                    .file = r.src ? r.src->name : "",
                                    .line = line};
@@ -267,7 +266,7 @@ static void api_visit_op(void *ctx, const op *o) {
     api_op_visit *v = ctx;
     sb_clear(&v->text);
     schema_print(o->schema, &v->text);
-    ctsc_operator_info info = {o->key, sb_str(&v->text), o->fn || (o->traits & OP_SPECIAL)};
+    ctsc_operator_info info = {o->key, sb_str(&v->text), o->fn || o->traits.special};
     v->visit(v->ctx, &info);
 }
 

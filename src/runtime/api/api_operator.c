@@ -56,16 +56,16 @@ static void details_op(void *ctx, const op *o) {
                               .key = o->key,
                               .schema = sb_str(&v->text),
                               .family = op_family(o),
-                              .supported = o->fn || (o->traits & OP_SPECIAL),
+                              .supported = o->fn || o->traits.special,
                               .alias = details_alias(o->schema),
                               .fusible = details_fusible(o)};
     d.functional = !strncmp(o->key, "aten::", 6) && !o->schema->has_alias_write;
     if (op_derived_from(o, base)) d.base = base;
     if (d.supported)
-        d.how = d.base                     ? "derived"
-                : o->traits & OP_COMPOSITE ? "TorchScript"
-                : o->traits & OP_SPECIAL   ? "bytecode"
-                                           : "kernel";
+        d.how = d.base                ? "derived"
+                : o->traits.composite ? "TorchScript"
+                : o->traits.special   ? "bytecode"
+                                      : "kernel";
     v->visit(v->ctx, &d);
 }
 

@@ -164,7 +164,7 @@ static const probe_recipe *probe_find(const op *o) {
 
 uint32_t ctsc_operator_dtypes(const char *key) {
     const op *o = op_find(key);
-    if (!o || !o->fn || (o->traits & (OP_SIDE_EFFECT | OP_UNSAFE)) || o->schema->vararg ||
+    if (!o || !o->fn || o->traits.side_effect || o->traits.unsafe || o->schema->vararg ||
         o->schema->varret || o->schema->nargs > PROBE_ARGS || o->schema->nreturns > PROBE_ARGS)
         return 0;
     bool tensors = false;

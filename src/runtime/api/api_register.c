@@ -89,11 +89,11 @@ static ctsc_status op_custom(op_ctx *cx, const value *args, value *results) {
 /* The definition in C text, checked against the schema, which is read once more for it: it must be
  * known before others can find the operator. */
 static ctsc_status custom_definition(diag *d, const char *schema_text, const custom_op *c,
-                                     op_traits traits, scalar_text **out) {
+                                     bool has_effects, scalar_text **out) {
     arena a;
     schema *s = NULL;
     if (!c->options.scalar) return CTSC_OK;
-    if (traits)
+    if (has_effects)
         return diag_fail(
             d, CTSC_USAGE,
             "an operator with effects or random results cannot have a scalar definition");
@@ -122,15 +122,16 @@ ctsc_status ctsc_register_op(const char *schema_text, ctsc_op_fn fn, void *ctx,
     c->fn = fn;
     c->ctx = ctx;
     if (o) memcpy(&c->options, o, o->size < sizeof *o ? o->size : sizeof *o);
-    op_traits traits = (c->options.flags & CTSC_OP_EFFECTS ? OP_SIDE_EFFECT : 0) |
-                       (c->options.flags & CTSC_OP_RANDOM ? OP_RANDOM : 0);
+    bool effects = c->options.flags & CTSC_OP_EFFECTS, random = c->options.flags & CTSC_OP_RANDOM;
     scalar_text *scalar = NULL;
-    ctsc_status s = custom_definition(d, schema_text, c, traits, &scalar);
+    ctsc_status s = custom_definition(d, schema_text, c, effects || random, &scalar);
     c->options.scalar = NULL; /* the caller's */
+    op_traits traits = scalar ? scalar->traits : (op_traits){0};
+    traits.side_effect = effects;
+    traits.draws = random;
+    traits.foreign = fn != NULL;
     if (s == CTSC_OK)
-        s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c,
-                               traits | (fn ? OP_FOREIGN : 0) | (scalar ? scalar->traits : 0),
-                               scalar);
+        s = op_register_scalar(d, schema_text, fn ? op_custom : op_scalar_eval, c, traits, scalar);
     if (s != CTSC_OK) scalar_text_free(scalar), mem_free(c);
     return api_leave(e, &own, s);
 }

@@ -225,15 +225,14 @@ static const char *capture_objection(const op *o, int n, const value *args, int 
                                      const value *results) {
     bool takes = capture_has_tensor(n, args), gives = capture_has_tensor(returns, results);
     /* what the signature decides, or the mode */
-    bool checks = (o->traits & OP_SIDE_EFFECT) && (o->traits & DEVICE_BLIND);
+    bool checks = o->traits.side_effect && o->traits.device_blind;
     /* passes keep what draws random numbers, and its order */
-    bool draws = (o->traits & OP_RANDOM) && (takes || gives);
-    if (((o->traits & OP_SIDE_EFFECT) && !checks && !draws) ||
-        (o->traits & (OP_UNSAFE | OP_FOREIGN)))
+    bool draws = o->traits.draws && (takes || gives);
+    if ((o->traits.side_effect && !checks && !draws) || o->traits.unsafe || o->traits.foreign)
         return "it has effects";
-    if (!gives && !(o->traits & DEVICE_BLIND) && capture_reads_tensors(o, n, args))
+    if (!gives && !o->traits.device_blind && capture_reads_tensors(o, n, args))
         return "it reads elements";
-    if ((o->traits & SIZED_BY_DATA) || capture_indexes_by_mask(o, n, args))
+    if (o->traits.sized_by_data || capture_indexes_by_mask(o, n, args))
         return "sizes depend on elements";
     if (o->schema->vararg || o->schema->varret)
         return takes ? "an operator of any number of arguments" : NULL;
@@ -242,7 +241,7 @@ static const char *capture_objection(const op *o, int n, const value *args, int 
 
 /* Views of what was there before are made by operators too: whatever is written may be that. */
 static bool capture_writes(const op *o) {
-    return o->schema->has_alias_write || OP_WRITES(o->traits) != WRITES_NOTHING;
+    return o->schema->has_alias_write || o->traits.writes != WRITES_NOTHING;
 }
 
 static void capture_results(capture *c, node *n, int returns, const value *results) {
@@ -283,7 +282,7 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
         in[i] = capture_value(c, args[i], o->schema->args[i].type, 0);
     if (c->why) return;
     node *n = graph_insert(c->g, node_new_op(c->g, o, nargs, in));
-    c->draws |= (o->traits & OP_RANDOM) != 0;
+    c->draws |= o->traits.draws;
     c->writes |= capture_writes(o) || c->draws;
     capture_results(c, n, returns, results);
     if (arena_failed(&c->g->arena)) capture_fail(c, "out of memory");

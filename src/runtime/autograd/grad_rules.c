@@ -164,8 +164,8 @@ static ctsc_status rules_make(diag *d, const op *o, grad_rule *r) {
     if (rules_writes_out(o)) return r->kind = RULE_OUT, CTSC_OK;
     TRY(rules_read(d, base, r));
     if (r->kind != RULE_MISSING) return CTSC_OK;
-    if ((base->traits & NO_GRADIENT) || !rules_makes_tensors(o->schema)) r->kind = RULE_CONSTANT;
-    else if (base->traits & (OP_COMPOSITE | DEVICE_BODY)) {
+    if (base->traits.no_gradient || !rules_makes_tensors(o->schema)) r->kind = RULE_CONSTANT;
+    else if (base->traits.composite || base->traits.device_body) {
         r->body = op_host_installed->composite_body(base, d);
         if (!r->body) return d->status;
         r->kind = RULE_BODY;

@@ -58,9 +58,9 @@ static bool wanted_call(wanted *w, const node *n) {
 /* An overload is resolved when code is made of the graph; here its name will do. */
 static bool wanted_op(const node *n) {
     int count = 0;
-    if (n->op) return (n->op->traits & ASKS_GRADIENT) != 0;
+    if (n->op) return n->op->traits.asks_gradient;
     const op *const *o = n->kind == N_OP && n->op_name ? op_overloads(n->op_name, &count) : NULL;
-    return count && (o[0]->traits & ASKS_GRADIENT);
+    return count && o[0]->traits.asks_gradient;
 }
 
 static bool wanted_node(wanted *w, const node *n) {

@@ -359,7 +359,7 @@ static void tape_reset_results(const tape *t) {
         for (int k = 0, n = tape_tensors(&t->results[i]); k < n; k++) {
             tensor *x = tape_tensor(&t->results[i], k);
             bool marked = x && x->requires_grad && !(x->autograd && x->autograd->made_by.fn);
-            if (marked && !(t->o->traits & ASKS_GRADIENT) && !tape_is_argument(t, x))
+            if (marked && !t->o->traits.asks_gradient && !tape_is_argument(t, x))
                 x->requires_grad = false;
         }
 }
@@ -467,7 +467,7 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
               .enabled = cx->rt->grad_enabled};
     cx->op = o;
     cx->nargs = nargs;
-    if (o->traits & ASKS_GRADIENT) return op_function(o, nargs, args)(cx, args, results);
+    if (o->traits.asks_gradient) return op_function(o, nargs, args)(cx, args, results);
     if (o->symbol == SYM_EINSUM_SUBLIST) return tape_einsum(cx, nargs, args, results);
     if (o->schema->vararg || o->schema->varret) return tape_compute(&t);
     TRY(grad_rule_of(o, cx->diag, &t.rule));
@@ -504,7 +504,7 @@ static ctsc_status tape_check_defined(const op *o, int nargs, const value *args,
 ctsc_status bc_call_op_taped(frame *f, const site *s) {
     const op *o = s->op;
     value *args = f->regs + f->c->nregisters, *results = args + s->nargs;
-    if ((o->traits & OP_UNSAFE) && !f->in->rt->allow_unsafe)
+    if (o->traits.unsafe && !f->in->rt->allow_unsafe)
         return diag_fail(f->in->d, CTSC_UNSUPPORTED,
                          "operator %s is not allowed: it reaches outside the program", o->key);
     int returns = o->schema->varret ? s->nresults : o->schema->nreturns;

@@ -140,7 +140,7 @@ static ctsc_status dispatch_check(op_ctx *cx, device_rule rule, const value *arg
 
 /* ---- routes ---------------------------------------------------------------------------------- */
 
-static bool dispatch_is_composed(const op *o) { return (o->traits & DEVICE_BODY) != 0; }
+static bool dispatch_is_composed(const op *o) { return o->traits.device_body; }
 
 /* What is wrong with arguments that a body fails for is best said by the host's function; where it
  * finds nothing, the body does not know them. */
@@ -243,19 +243,19 @@ static const op *dispatch_base(const op *o) {
 
 static const device_route *dispatch_find_route(const op *o) {
     const schema *s = o->schema;
-    if (o->traits & ON_DEVICE) return dispatch_new_row(o);
+    if (o->traits.on_device) return dispatch_new_row(o);
     const op *base = dispatch_base(o);
     if (base) return dispatch_find_route(base);
-    if ((o->traits & DEVICE_BLIND) || dispatch_is_container(s)) return &route_as_host;
-    if ((o->traits & OP_COMPOSITE) || o->fn == op_host_installed->derived_write ||
+    if (o->traits.device_blind || dispatch_is_container(s)) return &route_as_host;
+    if (o->traits.composite || o->fn == op_host_installed->derived_write ||
         o->fn == op_host_installed->derived_copy)
         return &route_as_host;
-    if (s->has_alias_write && o->fn_ctx && (o->traits & OP_INTO)) return &route_write;
+    if (s->has_alias_write && o->fn_ctx && o->traits.into) return &route_write;
     fusible_kind kind = op_fusible(o);
     if (kind && kind != FUSIBLE_VIEW) return &route_one_op;
     if (dispatch_is_composed(o)) return &route_composed;
     if (dispatch_is_view(s)) return &route_as_host;
-    bool made = !dispatch_takes_tensors(s) || (o->traits & OP_RANDOM);
+    bool made = !dispatch_takes_tensors(s) || o->traits.draws;
     return made || dispatch_makes_numbers(s) ? &route_by_host : &route_no_kernel;
 }
 

@@ -104,8 +104,7 @@ static bool record_draws_nothing(frame *f, const site *s) {
 static bool record_writes_elements(const op *o, int at) {
     if (o->name_symbol == SYM_COPY_ || o->name_symbol == SYM_FILL_ || o->name_symbol == SYM_ZERO_)
         return true;
-    bool derived = o->fn == op_host_installed->derived_write ||
-                   (o->fn_ctx && (o->traits & OP_INTO));
+    bool derived = o->fn == op_host_installed->derived_write || (o->fn_ctx && o->traits.into);
     return derived && at == 0; /* out= may resize */
 }
 
@@ -130,8 +129,8 @@ static ctsc_status record_constants(record *r, frame *f, const site *s) {
 static ctsc_status record_operator(record *r, frame *f, const site *s) {
     const op *o = s->op;
     diag *d = f->in->d;
-    if (o->traits & (OP_UNSAFE | OP_FOREIGN)) return record_refuse(d, o->key);
-    if ((o->traits & (OP_SIDE_EFFECT | OP_RANDOM)) && !record_draws_nothing(f, s))
+    if (o->traits.unsafe || o->traits.foreign) return record_refuse(d, o->key);
+    if ((o->traits.side_effect || op_traits_differ(o->traits)) && !record_draws_nothing(f, s))
         return record_refuse(d, o->key);
     TRY(record_constants(r, f, s));
     for (int i = 0; i < s->nargs; i++) {

@@ -352,7 +352,7 @@ static void tr_special_op(translator *tr, node *n, const op *o) {
 static void tr_op(translator *tr, node *n) {
     const op *o = tr_resolve(n);
     if (o && tr_is_cast(n)) return tr_cast(tr, n);
-    if (o && (o->traits & OP_SPECIAL)) {
+    if (o && o->traits.special) {
         tr_special_op(tr, n, o);
         return;
     }

@@ -30,7 +30,7 @@ static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
     const op *o = s->op;
     const int32_t *operands = site_operands(f, s);
     value *args = call_window(f);
-    if ((o->traits & OP_UNSAFE) && !f->in->rt->allow_unsafe)
+    if (o->traits.unsafe && !f->in->rt->allow_unsafe)
         return diag_fail(f->in->d, CTSC_UNSUPPORTED,
                          "operator %s is not allowed: it reaches outside the program", o->key);
     for (int i = 0; i < s->nargs; i++) args[i] = *operand_at(f, operands[i]);

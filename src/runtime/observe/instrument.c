@@ -45,8 +45,11 @@ static ctsc_status probe_operator(prober *p, diag *d) {
     static const char text[] = "ctsc::probe(...) -> ()";
     schema *s = NULL;
     ctsc_status st = schema_parse(d, &p->g->arena, text, sizeof text - 1, &s);
-    p->op = (op){
-        .schema = s, .key = "ctsc::probe", .fn = probe_run, .fn_ctx = p, .traits = OP_SIDE_EFFECT};
+    p->op = (op){.schema = s,
+                 .key = "ctsc::probe",
+                 .fn = probe_run,
+                 .fn_ctx = p,
+                 .traits = {OP_SIDE_EFFECT}};
     return st;
 }
 

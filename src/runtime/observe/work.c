@@ -36,14 +36,14 @@ static int64_t work_window(const op *o, value v) {
 
 /* Products of integers that stand for real numbers count, other operations on them do not. */
 static bool work_is_quantised(const op *o, value v) {
-    return OP_WORK(o->traits) >= WORK_PRODUCT && OP_WORK(o->traits) != WORK_POOL &&
-           v.tag == V_TENSOR && v.u.tensor->quantiser;
+    return o->traits.work >= WORK_PRODUCT && o->traits.work != WORK_POOL && v.tag == V_TENSOR &&
+           v.u.tensor->quantiser;
 }
 
 static int64_t work_flops(const op *o, int nargs, const value *in, value out) {
     int64_t results = work_numel(out);
-    int a = OP_WORK_ARG(o->traits);
-    switch (OP_WORK(o->traits)) {
+    int a = o->traits.work_arg;
+    switch (o->traits.work) {
     case WORK_UNKNOWN:
     case WORK_MOVE:
     case WORK_NEW:
@@ -94,13 +94,13 @@ static bool work_shares(value v, int nargs, const value *args) {
 static int64_t work_bytes(const op *o, int nargs, const value *args, int nresults,
                           const value *results) {
     int64_t bytes = 0;
-    work_kind kind = OP_WORK(o->traits);
+    work_kind kind = o->traits.work;
     if (nresults < 1 || kind == WORK_NONE) return 0;
     if (!o->schema->has_alias_write && work_shares(results[0], nargs, args)) return 0;
     for (int i = 0; i < nresults; i++) bytes += work_value_bytes(results[i]);
     if (kind == WORK_NEW) return bytes;
     if (kind == WORK_LOOKUP) bytes *= 2;
-    for (int i = kind == WORK_LOOKUP ? OP_WORK_ARG(o->traits) + 1 : 0; i < nargs; i++)
+    for (int i = kind == WORK_LOOKUP ? o->traits.work_arg + 1 : 0; i < nargs; i++)
         bytes += work_value_bytes(args[i]);
     return bytes;
 }
@@ -113,9 +113,9 @@ work_cost work_of_call(const op *o, int nargs, const value *args, int nresults,
     for (int i = 0; i < nargs; i++) takes |= work_is_real(args[i]) || work_is_quantised(o, args[i]);
     c.bytes = work_bytes(o, nargs, args, nresults, results);
     if (!(makes || takes) || nresults < 1 || work_is_view(o)) return c;
-    if (OP_WORK(o->traits)) c.flops = work_flops(o, nargs, args, results[0]);
+    if (o->traits.work) c.flops = work_flops(o, nargs, args, results[0]);
     if (c.flops < 0) return (work_cost){.bytes = c.bytes};
-    if (!OP_WORK(o->traits)) c.known = !makes || strncmp(o->schema->name, "aten::", 6) != 0;
+    if (!o->traits.work) c.known = !makes || strncmp(o->schema->name, "aten::", 6) != 0;
     return c;
 }
 

@@ -65,7 +65,7 @@ static int64_t work_additions(const work_call *c) {
 }
 
 static int64_t work_conv(const work_call *c) {
-    int a = OP_WORK_ARG(c->o->traits);
+    int a = c->o->traits.work_arg;
     const packed *p = c->nargs > 1 ? packed_in(&c->in[1]) : NULL;
     const tensor *w = p                                          ? p->weight
                       : c->nargs > 1 && c->in[1].tag == V_TENSOR ? c->in[1].u.tensor
@@ -147,10 +147,10 @@ static int64_t work_encoder_layer(const work_call *c, const tensor *x) {
 }
 
 static int64_t work_with_heads(const work_call *c) {
-    for (int i = 0; i < 3 && !OP_WORK_ARG(c->o->traits); i++)
+    for (int i = 0; i < 3 && !c->o->traits.work_arg; i++)
         if (c->in[i].tag != V_TENSOR) return 0;
     if (c->in[0].tag != V_TENSOR) return 0;
-    if (OP_WORK_ARG(c->o->traits)) return work_encoder_layer(c, c->in[0].u.tensor);
+    if (c->o->traits.work_arg) return work_encoder_layer(c, c->in[0].u.tensor);
     return work_heads(c, c->in[0].u.tensor, c->in[1].u.tensor, c->in[2].u.tensor);
 }
 
@@ -182,7 +182,7 @@ static int64_t work_cell(const work_call *c, int gates) {
 }
 
 static int64_t work_rnn(const work_call *c) {
-    int gates = OP_WORK_ARG(c->o->traits);
+    int gates = c->o->traits.work_arg;
     value params = work_named(c, "params"), layers = work_named(c, "num_layers");
     if (c->in[0].tag != V_TENSOR) return 0;
     if (params.tag != V_LIST || layers.tag != V_INT) return work_cell(c, gates);
@@ -201,9 +201,9 @@ static int64_t work_rnn(const work_call *c) {
 }
 
 int64_t work_dense(const work_call *c) {
-    int a = OP_WORK_ARG(c->o->traits);
+    int a = c->o->traits.work_arg;
     int64_t results = work_numel(c->out);
-    switch (OP_WORK(c->o->traits)) {
+    switch (c->o->traits.work) {
     case WORK_PRODUCT: return 2 * results * work_last(c->in[a]);
     case WORK_LINEAR: return results * (2 * work_last(c->in[a]) + work_additions(c));
     case WORK_ADDED: return results * (2 * work_last(c->in[a]) + 1);

@@ -12,10 +12,10 @@
 #include "runtime/interp/interp.h"
 #include "runtime/program/native_classes.h"
 
-#define OP(key, fn, traits) ctsc_status fn(op_ctx *cx, const value *args, value *results);
+#define OP(key, fn, ...) ctsc_status fn(op_ctx *cx, const value *args, value *results);
 #define QUANTISED(key, fn) ctsc_status fn(op_ctx *cx, const value *args, value *results);
-#define COMPOSITE(key, traits)
-#define OP_SPECIAL_ROW(key, traits)
+#define COMPOSITE(key, ...)
+#define OP_SPECIAL_ROW(key, ...)
 #include "ir/op/ops.def"
 #include "ir/ops/quantised_tensors.def"
 #undef OP
@@ -23,27 +23,36 @@
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 
-static const op_binding builtin_rows[] = {
-#define OP(key, fn, traits) {fn, traits},
-#define COMPOSITE(key, traits) {op_composite, (traits) | OP_COMPOSITE},
-#define OP_SPECIAL_ROW(key, traits) {NULL, (traits) | OP_SPECIAL},
+static const op_fn builtin_functions[] = {
+#define OP(key, fn, ...) fn,
+#define COMPOSITE(key, ...) op_composite,
+#define OP_SPECIAL_ROW(key, ...) NULL,
+#include "ir/op/ops.def"
+#undef OP
+#undef COMPOSITE
+#undef OP_SPECIAL_ROW
+};
+static const op_traits builtin_traits[] = {
+#define OP(key, fn, ...) {__VA_ARGS__},
+#define COMPOSITE(key, ...) {__VA_ARGS__, OP_COMPOSITE},
+#define OP_SPECIAL_ROW(key, ...) {__VA_ARGS__, OP_SPECIAL},
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 };
 static const char builtin_keys[] =
-#define OP(key, fn, traits) key "\0"
-#define COMPOSITE(key, traits) key "\0"
-#define OP_SPECIAL_ROW(key, traits) key "\0"
+#define OP(key, fn, ...) key "\0"
+#define COMPOSITE(key, ...) key "\0"
+#define OP_SPECIAL_ROW(key, ...) key "\0"
 #include "ir/op/ops.def"
 #undef OP
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
     ;
 
-static const op_binding quantised_rows[] = {
-#define QUANTISED(key, fn) {fn, 0},
+static const op_fn quantised_functions[] = {
+#define QUANTISED(key, fn) fn,
 #include "ir/ops/quantised_tensors.def"
 #undef QUANTISED
 };
@@ -54,8 +63,8 @@ static const char quantised_keys[] =
     ;
 
 static const op_host host = {
-    .builtin = {builtin_keys, builtin_rows},
-    .quantised = {quantised_keys, quantised_rows},
+    .builtin = {builtin_keys, builtin_functions, builtin_traits},
+    .quantised = {quantised_keys, quantised_functions, NULL},
     .derived_write = op_derived_write,
     .derived_copy = op_derived_copy,
     .composite = op_composite,

@@ -38,7 +38,7 @@ ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
     if (!dtype_valid(code))
         return diag_fail(cx->diag, CTSC_FAILED, "invalid dtype %lld", (long long)code);
     if (dtype_is_quantised((dtype)code) ||
-        (dtype_is_stored((dtype)code) && !(cx->op && OP_TAKES_STORED(cx->op->traits))))
+        (dtype_is_stored((dtype)code) && !(cx->op && op_traits_take_stored(cx->op->traits))))
         return op_refuse_dtype(cx, cx->op ? cx->op->key : "dtype", (dtype)code);
     *out = (dtype)code;
     return CTSC_OK;

@@ -14,9 +14,9 @@
  * Operands may be numbers. */
 #define SPECIAL_FLOATS PW_SAME
 #define SPECIAL_REALS PW_REAL
-#define OP(key, fn, traits)
-#define COMPOSITE(key, traits)
-#define OP_SPECIAL_ROW(key, traits)
+#define OP(key, fn, ...)
+#define COMPOSITE(key, ...)
+#define OP_SPECIAL_ROW(key, ...)
 #define SCALAR(key, function, kind, operands, cost, refused)                                       \
     PW_REAL_LOOPS_OF(PLAIN, PLAIN, function, operands, 0)                                          \
     static const pw_op pw_##function = {refused, SPECIAL_##kind, {PW_REAL_ROW(function)}};         \
