@@ -150,26 +150,7 @@ typedef enum ctsc_log_level { CTSC_LOG_DEBUG, CTSC_LOG_INFO, CTSC_LOG_WARNING } 
 typedef void (*ctsc_log_fn)(void *ctx, ctsc_log_level level, const char *text);
 CTSC_API void ctsc_set_log(ctsc_log_level least, ctsc_log_fn fn, void *ctx);
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
-/* A TorchScript value: number, string, tensor, list, ... A handle is one reference to it; lists,
- * dicts and tensors are shared between the handles that refer to them. */
-typedef struct ctsc_value ctsc_value;
-
-typedef enum ctsc_kind {
-    CTSC_KIND_NONE,
-    CTSC_KIND_BOOL,
-    CTSC_KIND_INT,
-    CTSC_KIND_FLOAT,
-    CTSC_KIND_COMPLEX,
-    CTSC_KIND_STRING,
-    CTSC_KIND_TENSOR,
-    CTSC_KIND_LIST,
-    CTSC_KIND_DICT,
-    CTSC_KIND_TUPLE,
-    CTSC_KIND_OBJECT,
-    CTSC_KIND_OTHER
-} ctsc_kind;
+/* ---- element types --------------------------------------------------------------------------- */
 
 /* Element types; the numbers are PyTorch's. */
 typedef enum ctsc_dtype {
@@ -196,6 +177,72 @@ typedef enum ctsc_dtype {
     CTSC_UINT64 = 29,
     CTSC_FLOAT8_E8M0FNU = 44
 } ctsc_dtype;
+
+typedef enum ctsc_dtype_kind {
+    CTSC_DTYPE_BOOL,
+    CTSC_DTYPE_UNSIGNED,
+    CTSC_DTYPE_SIGNED,
+    CTSC_DTYPE_FLOAT,
+    CTSC_DTYPE_COMPLEX,
+    CTSC_DTYPE_QUANTISED
+} ctsc_dtype_kind;
+
+/* How far the library goes with an element type. */
+typedef enum ctsc_dtype_use {
+    /* programs name it; ctsc_tensor_new does not make it, or nothing computes with it: quantised
+     * types and complex32 */
+    CTSC_DTYPE_NAMED,
+    CTSC_DTYPE_STORED,  /* see CTSC_FLOAT8_E5M2 and what follows it */
+    CTSC_DTYPE_COMPUTED /* operators compute with it */
+} ctsc_dtype_use;
+
+/* What an element type is, and what programs, files and protocols call it. Names are NULL where
+ * there is none. Later versions add fields at the end. */
+typedef struct ctsc_dtype_info {
+    ctsc_dtype dtype; /* or a number that the enumeration lacks: of CTSC_DTYPE_NAMED */
+    ctsc_dtype_kind kind;
+    ctsc_dtype_use use;
+    size_t bytes;            /* of an element */
+    const char *name;        /* PyTorch's: "float32" */
+    const char *other_name;  /* PyTorch's second one: "float" */
+    const char *type_name;   /* in names of types and storages: "Float", of FloatTensor */
+    const char *method;      /* of Tensor, converts to it: "float" */
+    const char *brief;       /* what ctsc's command line takes: "f32" */
+    const char *format;      /* of Python's buffer protocol: "f" */
+    const char *typestr;     /* NumPy's: "<f4" */
+    const char *safetensors; /* in the header of a .safetensors file: "F32" */
+    const char *wire;        /* datatype of the Open Inference Protocol: "FP32" */
+    int onnx;                /* TensorProto.DataType; 0: none that the library reads or writes */
+} ctsc_dtype_info;
+
+/* What these return is the library's, never changes and is never freed: any thread may read it. */
+/* By number; NULL: there is no such element type. */
+CTSC_API const ctsc_dtype_info *ctsc_dtype_describe(int64_t number);
+/* By name, other_name or brief; NULL: none, or name is NULL. */
+CTSC_API const ctsc_dtype_info *ctsc_dtype_find(const char *name);
+/* Number i of them, counted from 0, in the order of their numbers; NULL at the end. */
+CTSC_API const ctsc_dtype_info *ctsc_dtype_at(size_t i);
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* A TorchScript value: number, string, tensor, list, ... A handle is one reference to it; lists,
+ * dicts and tensors are shared between the handles that refer to them. */
+typedef struct ctsc_value ctsc_value;
+
+typedef enum ctsc_kind {
+    CTSC_KIND_NONE,
+    CTSC_KIND_BOOL,
+    CTSC_KIND_INT,
+    CTSC_KIND_FLOAT,
+    CTSC_KIND_COMPLEX,
+    CTSC_KIND_STRING,
+    CTSC_KIND_TENSOR,
+    CTSC_KIND_LIST,
+    CTSC_KIND_DICT,
+    CTSC_KIND_TUPLE,
+    CTSC_KIND_OBJECT,
+    CTSC_KIND_OTHER
+} ctsc_kind;
 
 CTSC_API void ctsc_value_free(ctsc_value *v);              /* v may be NULL */
 CTSC_API ctsc_value *ctsc_value_copy(const ctsc_value *v); /* another handle on the same value */

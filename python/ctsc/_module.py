@@ -206,8 +206,9 @@ def _cast(self, dtype):
         setattr(functools.reduce(getattr, parts, self), name, done[key])
 
 
-for _name, _dtype in (("float", _C.float32), ("double", _C.float64), ("half", _C.float16), ("bfloat16", _C.bfloat16)):
-    setattr(ScriptModule, _name, lambda self, dtype=_dtype: self.to(dtype))
+for _dtype in _C.dtypes:
+    if _dtype._method and _dtype.is_floating_point:
+        setattr(ScriptModule, _dtype._method, lambda self, dtype=_dtype: self.to(dtype))
 
 
 @_method

@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from . import _C
 from ._functions import tensor
 
-_NAMES = {"BOOL": "bool", "UINT8": "uint8", "INT8": "int8", "INT16": "int16", "INT32": "int32", "INT64": "int64", "FP32": "float32", "FP64": "float64"}
-_DTYPES = {name: getattr(_C, dtype) for name, dtype in _NAMES.items()}
+# Those that JSON has numbers for.
+_DTYPES = {d._wire: d for d in _C.dtypes if d._wire and d._computed and d not in (_C.float16, _C.bfloat16)}
 _OF = {dtype: name for name, dtype in _DTYPES.items()}
 _LARGEST = 64 << 20
 

@@ -70,9 +70,9 @@ def _caster(number):
     return cast
 
 
-for _name, _dtype in (("float", _C.float32), ("double", _C.float64), ("half", _C.float16), ("bfloat16", _C.bfloat16), ("int", _C.int32), ("long", _C.int64),
-                      ("short", _C.int16), ("char", _C.int8), ("byte", _C.uint8), ("bool", _C.bool), ("cfloat", _C.complex64), ("cdouble", _C.complex128)):
-    setattr(Tensor, _name, _caster(_dtype))
+for _dtype in _C.dtypes:
+    if _dtype._method:
+        setattr(Tensor, _dtype._method, _caster(_dtype))
 
 
 @_method("type")

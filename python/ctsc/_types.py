@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_types.py - Size, device, layouts and memory formats."""
+from . import _C
+
 
 class Size(tuple):
     """The sizes of a tensor: a tuple whose slices are Sizes."""
@@ -24,8 +26,7 @@ class Size(tuple):
 
 
 # What PyTorch calls tensors and storages of dtypes: FloatTensor, LongStorage.
-KINDS = {"uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half", "float32": "Float", "float64": "Double", "bfloat16": "BFloat16",
-         "complex64": "ComplexFloat", "complex128": "ComplexDouble", "bool": "Bool"}
+KINDS = {d.name: d._type_name for d in _C.dtypes if d._computed}
 _entered = [] # default devices before each block of a device
 
 

@@ -330,5 +330,6 @@ class _Typed(type):
         return isinstance(x, SparseTensor) and x.dtype is cls._dtype_
 
 
-for _name, _dtype in (("Float", _C.float32), ("Double", _C.float64), ("Half", _C.float16), ("BFloat16", _C.bfloat16), ("Long", _C.int64), ("Int", _C.int32), ("Bool", _C.bool)):
-    globals()[_name + "Tensor"] = _Typed(_name + "Tensor", (), {"_dtype_": _dtype, "__module__": "ctsc.sparse"})
+for _dtype in (_C.float32, _C.float64, _C.float16, _C.bfloat16, _C.int64, _C.int32, _C.bool):
+    _name = _dtype._type_name + "Tensor"
+    globals()[_name] = _Typed(_name, (), {"_dtype_": _dtype, "__module__": "ctsc.sparse"})

@@ -37,7 +37,8 @@ typedef struct Dtype {
 /* One row per dtype: what conversions ask. */
 typedef struct dtype_row {
     int number;
-    const char *name, *other_name; /* "float32", "float" */
+    const char *name, *other_name;         /* "float32", "float" */
+    const char *type_name, *method, *wire; /* ctsc_dtype_info's */
     int size;
     const char *format;  /* of the buffer protocol; NULL: it has none (bfloat16) */
     const char *typestr; /* of __array_interface__ */

@@ -4,43 +4,57 @@
  */
 #include "bind.h"
 
+#include <stddef.h>
 #include <string.h>
 
-static const dtype_row rows[] = {
-    {CTSC_UINT8, "uint8", NULL, 1, "B", "|u1", 'u', 1},
-    {CTSC_INT8, "int8", NULL, 1, "b", "|i1", 'i', 0},
-    {CTSC_INT16, "int16", "short", 2, "h", "<i2", 'i', 0},
-    {CTSC_INT32, "int32", "int", 4, "i", "<i4", 'i', 0},
-    {CTSC_INT64, "int64", "long", 8, "l", "<i8", 'i', 0},
-    {CTSC_FLOAT16, "float16", "half", 2, "e", "<f2", 'f', 2},
-    {CTSC_FLOAT32, "float32", "float", 4, "f", "<f4", 'f', 2},
-    {CTSC_FLOAT64, "float64", "double", 8, "d", "<f8", 'f', 2},
-    {CTSC_COMPLEX64, "complex64", "cfloat", 8, "Zf", "<c8", 'c', 5},
-    {CTSC_COMPLEX128, "complex128", "cdouble", 16, "Zd", "<c16", 'c', 5},
-    {CTSC_BOOL, "bool", NULL, 1, "?", "|b1", 'b', 6},
-    {CTSC_BFLOAT16, "bfloat16", NULL, 2, NULL, NULL, 'f', 4},
-    /* Of archives' quantised tensors: named, never made. */
-    {12, "qint8", NULL, 1, NULL, NULL, 'q', 0},
-    {13, "quint8", NULL, 1, NULL, NULL, 'q', 0},
-    {14, "qint32", NULL, 4, NULL, NULL, 'q', 0},
-    {16, "quint4x2", NULL, 1, NULL, NULL, 'q', 0},
-    {17, "quint2x4", NULL, 1, NULL, NULL, 'q', 0},
-    /* Stored and converted, not computed with. */
-    {CTSC_FLOAT8_E5M2, "float8_e5m2", NULL, 1, NULL, NULL, 'F', 0},
-    {CTSC_FLOAT8_E4M3FN, "float8_e4m3fn", NULL, 1, NULL, NULL, 'F', 0},
-    {CTSC_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", NULL, 1, NULL, NULL, 'F', 0},
-    {CTSC_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", NULL, 1, NULL, NULL, 'F', 0},
-    {CTSC_FLOAT8_E8M0FNU, "float8_e8m0fnu", NULL, 1, NULL, NULL, 'F', 0},
-    {CTSC_UINT16, "uint16", NULL, 2, "H", "<u2", 'U', 1},
-    {CTSC_UINT32, "uint32", NULL, 4, "I", "<u4", 'U', 1},
-    {CTSC_UINT64, "uint64", NULL, 8, "Q", "<u8", 'U', 1},
-    /* Of PyTorch alone: programs name them, in tables and comparisons. No tensor has them. */
-    {8, "complex32", "chalf", 4, NULL, NULL, 'C', 0},
-    {45, "float4_e2m1fn_x2", NULL, 1, NULL, NULL, 'F', 0},
+/* Of PyTorch alone: programs name them, in tables and comparisons. No tensor has them. */
+static const dtype_row named_only[] = {
+    {.number = 16, .name = "quint4x2", .size = 1, .kind = 'q'},
+    {.number = 17, .name = "quint2x4", .size = 1, .kind = 'q'},
+    {.number = 45, .name = "float4_e2m1fn_x2", .size = 1, .kind = 'F'},
 };
-enum { NROWS = sizeof rows / sizeof *rows, NUMBERS = BIND_DTYPES };
+enum { NAMED_ONLY = sizeof named_only / sizeof *named_only, NUMBERS = BIND_DTYPES };
+static dtype_row rows[NUMBERS];
 static PyObject *objects[NUMBERS];
 static const dtype_row *by_number[NUMBERS];
+
+/* In lower case what operators compute with. */
+static char kind_of(const ctsc_dtype_info *d) {
+    bool computed = d->use == CTSC_DTYPE_COMPUTED;
+    switch (d->kind) {
+    case CTSC_DTYPE_BOOL: return 'b';
+    case CTSC_DTYPE_UNSIGNED: return computed ? 'u' : 'U';
+    case CTSC_DTYPE_SIGNED: return 'i';
+    case CTSC_DTYPE_FLOAT: return computed ? 'f' : 'F';
+    case CTSC_DTYPE_COMPLEX: return computed ? 'c' : 'C';
+    default: return 'q';
+    }
+}
+
+/* DLPack's type code, of what has a buffer format. */
+static uint8_t dl_code_of(const ctsc_dtype_info *d) {
+    switch (d->kind) {
+    case CTSC_DTYPE_BOOL: return 6;
+    case CTSC_DTYPE_UNSIGNED: return 1;
+    case CTSC_DTYPE_FLOAT: return 2;
+    case CTSC_DTYPE_COMPLEX: return 5;
+    default: return 0;
+    }
+}
+
+static dtype_row row_from(const ctsc_dtype_info *d) {
+    return (dtype_row){.number = d->dtype,
+                       .name = d->name,
+                       .other_name = d->other_name,
+                       .type_name = d->type_name,
+                       .method = d->method,
+                       .wire = d->wire,
+                       .size = (int)d->bytes,
+                       .format = d->format,
+                       .typestr = d->typestr,
+                       .kind = kind_of(d),
+                       .dl_code = dl_code_of(d)};
+}
 
 const dtype_row *bind_dtype_row(int number) {
     return number >= 0 && number < NUMBERS ? by_number[number] : NULL;
@@ -67,29 +81,30 @@ static PyObject *dtype_itemsize(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromLong(row_of(self)->size);
 }
-static PyObject *dtype_name(PyObject *self, void *unused) {
-    (void)unused;
-    return PyUnicode_FromString(row_of(self)->name);
-}
 static PyObject *dtype_is(PyObject *self, void *kinds) {
     return PyBool_FromLong(strchr(kinds, row_of(self)->kind) != NULL);
 }
-static PyObject *dtype_typestr(PyObject *self, void *unused) {
-    (void)unused;
-    const char *text = row_of(self)->typestr;
+/* A text of the row, at `field` bytes from its beginning, or None. */
+static PyObject *dtype_text(PyObject *self, void *field) {
+    const char *text = *(const char *const *)((const char *)row_of(self) + (intptr_t)field);
     if (!text) Py_RETURN_NONE;
     return PyUnicode_FromString(text);
 }
 
 static PyMethodDef methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {0}};
+#define TEXT(field) ((void *)offsetof(dtype_row, field))
 static PyGetSetDef properties[] = {
     {"itemsize", dtype_itemsize, NULL, NULL, NULL},
-    {"name", dtype_name, NULL, NULL, NULL},
+    {"name", dtype_text, NULL, NULL, TEXT(name)},
     {"is_floating_point", dtype_is, NULL, NULL, "fF"},
     {"is_complex", dtype_is, NULL, NULL, "cC"},
     {"is_signed", dtype_is, NULL, NULL, "ifcFC"},
     {"_ctsc_value_", dtype_number, NULL, NULL, NULL},
-    {"_typestr", dtype_typestr, NULL, NULL, NULL},
+    {"_typestr", dtype_text, NULL, NULL, TEXT(typestr)},
+    {"_type_name", dtype_text, NULL, NULL, TEXT(type_name)},
+    {"_method", dtype_text, NULL, NULL, TEXT(method)},
+    {"_wire", dtype_text, NULL, NULL, TEXT(wire)},
+    {"_computed", dtype_is, NULL, NULL, "buifc"},
     {0},
 };
 static PyType_Slot slots[] = {
@@ -101,19 +116,33 @@ static PyType_Slot slots[] = {
 };
 static PyType_Spec spec = {"ctsc.dtype", sizeof(Dtype), 0, Py_TPFLAGS_DEFAULT, slots};
 
+/* The object of a row, under its names in the module, and in *all. */
+static int add_dtype(PyObject *m, const dtype_row *given, PyObject *all) {
+    dtype_row *r = &rows[given->number];
+    Dtype *o = (Dtype *)PyType_GenericAlloc(bind.dtype, 0);
+    if (!o) return -1;
+    *r = *given;
+    o->number = r->number;
+    by_number[r->number] = r;
+    objects[r->number] = (PyObject *)o;
+    if (PyList_Append(all, (PyObject *)o) < 0) return -1;
+    if (PyObject_SetAttrString(m, r->name, (PyObject *)o) < 0) return -1;
+    return r->other_name ? PyObject_SetAttrString(m, r->other_name, (PyObject *)o) : 0;
+}
+
 int bind_init_dtype(PyObject *m) {
     bind.dtype = (PyTypeObject *)PyType_FromSpec(&spec);
-    if (!bind.dtype || PyModule_AddObject(m, "dtype", bind_ref((PyObject *)bind.dtype)) < 0)
+    PyObject *all = PyList_New(0);
+    if (!bind.dtype || !all ||
+        PyModule_AddObject(m, "dtype", bind_ref((PyObject *)bind.dtype)) < 0 ||
+        PyModule_AddObject(m, "dtypes", all) < 0)
         return -1;
-    for (int i = 0; i < NROWS; i++) {
-        const dtype_row *r = &rows[i];
-        Dtype *o = (Dtype *)PyType_GenericAlloc(bind.dtype, 0);
-        if (!o) return -1;
-        o->number = r->number;
-        by_number[r->number] = r;
-        objects[r->number] = (PyObject *)o;
-        if (PyObject_SetAttrString(m, r->name, (PyObject *)o) < 0) return -1;
-        if (r->other_name && PyObject_SetAttrString(m, r->other_name, (PyObject *)o) < 0) return -1;
+    const ctsc_dtype_info *d;
+    for (size_t i = 0; (d = ctsc_dtype_at(i)) != NULL && (int)d->dtype < NUMBERS; i++) {
+        dtype_row r = row_from(d);
+        if (add_dtype(m, &r, all) < 0) return -1;
     }
+    for (int i = 0; i < NAMED_ONLY; i++)
+        if (add_dtype(m, &named_only[i], all) < 0) return -1;
     return 0;
 }

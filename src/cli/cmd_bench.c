@@ -195,16 +195,8 @@ static void bench_tensors(const ctsc_value *v, void (*visit)(bench_model *b, con
 }
 
 static void bench_add_bytes(bench_model *b, const ctsc_value *t) {
-    static const uint8_t sizes[] = {
-        [CTSC_UINT8] = 1,           [CTSC_INT8] = 1,          [CTSC_INT16] = 2,
-        [CTSC_INT32] = 4,           [CTSC_INT64] = 8,         [CTSC_BOOL] = 1,
-        [CTSC_FLOAT16] = 2,         [CTSC_BFLOAT16] = 2,      [CTSC_FLOAT32] = 4,
-        [CTSC_FLOAT64] = 8,         [CTSC_COMPLEX64] = 8,     [CTSC_COMPLEX128] = 16,
-        [CTSC_FLOAT8_E5M2] = 1,     [CTSC_FLOAT8_E4M3FN] = 1, [CTSC_FLOAT8_E5M2FNUZ] = 1,
-        [CTSC_FLOAT8_E4M3FNUZ] = 1, [CTSC_UINT16] = 2,        [CTSC_UINT32] = 4,
-        [CTSC_UINT64] = 8,          [CTSC_FLOAT8_E8M0FNU] = 1};
-    size_t dtype = ctsc_tensor_dtype(t);
-    int64_t n = dtype < sizeof sizes ? sizes[dtype] : 0;
+    const ctsc_dtype_info *d = ctsc_dtype_describe(ctsc_tensor_dtype(t));
+    int64_t n = d ? (int64_t)d->bytes : 0;
     for (int i = 0; i < ctsc_tensor_ndim(t); i++) n = cli_product(n, ctsc_tensor_sizes(t)[i]);
     b->bytes = cli_sum(b->bytes, n);
 }

@@ -20,48 +20,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*    name, dtype, what is filled in its place (C has no type for half precision), elements of
- *    that for each one */
-static const struct tensor_dtype {
-    const char *name, *brief;
+/* What a tensor of a dtype is filled as: C has no type for half precision. */
+typedef struct tensor_type {
     ctsc_dtype dtype, filled;
-    int parts;
-} tensor_dtypes[] = {
-    {"float32", "f32", CTSC_FLOAT32, CTSC_FLOAT32, 1},
-    {"float", NULL, CTSC_FLOAT32, CTSC_FLOAT32, 1},
-    {"float64", "f64", CTSC_FLOAT64, CTSC_FLOAT64, 1},
-    {"double", NULL, CTSC_FLOAT64, CTSC_FLOAT64, 1},
-    {"float16", "f16", CTSC_FLOAT16, CTSC_FLOAT32, 1},
-    {"half", NULL, CTSC_FLOAT16, CTSC_FLOAT32, 1},
-    {"bfloat16", "bf16", CTSC_BFLOAT16, CTSC_FLOAT32, 1},
-    {"int64", "i64", CTSC_INT64, CTSC_INT64, 1},
-    {"long", NULL, CTSC_INT64, CTSC_INT64, 1},
-    {"int32", "i32", CTSC_INT32, CTSC_INT32, 1},
-    {"int", NULL, CTSC_INT32, CTSC_INT32, 1},
-    {"int16", "i16", CTSC_INT16, CTSC_INT16, 1},
-    {"short", NULL, CTSC_INT16, CTSC_INT16, 1},
-    {"int8", "i8", CTSC_INT8, CTSC_INT8, 1},
-    {"uint8", "u8", CTSC_UINT8, CTSC_UINT8, 1},
-    {"bool", "b", CTSC_BOOL, CTSC_BOOL, 1},
-    {"float8_e4m3fn", NULL, CTSC_FLOAT8_E4M3FN, CTSC_FLOAT32, 1},
-    {"float8_e5m2", NULL, CTSC_FLOAT8_E5M2, CTSC_FLOAT32, 1},
-    {"float8_e4m3fnuz", NULL, CTSC_FLOAT8_E4M3FNUZ, CTSC_FLOAT32, 1},
-    {"float8_e5m2fnuz", NULL, CTSC_FLOAT8_E5M2FNUZ, CTSC_FLOAT32, 1},
-    {"float8_e8m0fnu", NULL, CTSC_FLOAT8_E8M0FNU, CTSC_FLOAT32, 1},
-    {"uint16", "u16", CTSC_UINT16, CTSC_INT32, 1},
-    {"uint32", "u32", CTSC_UINT32, CTSC_INT64, 1},
-    {"uint64", "u64", CTSC_UINT64, CTSC_INT64, 1},
-    {"complex64", "c64", CTSC_COMPLEX64, CTSC_FLOAT32, 2},
-    {"complex128", "c128", CTSC_COMPLEX128, CTSC_FLOAT64, 2},
-};
+    int parts; /* elements of `filled` in each one */
+} tensor_type;
 
-static const struct tensor_dtype *tensor_find_dtype(const char *name, size_t len) {
-    for (size_t i = 0; i < sizeof tensor_dtypes / sizeof *tensor_dtypes; i++) {
-        const struct tensor_dtype *d = &tensor_dtypes[i];
-        if (strlen(d->name) == len && !strncmp(d->name, name, len)) return d;
-        if (d->brief && strlen(d->brief) == len && !strncmp(d->brief, name, len)) return d;
+static ctsc_dtype tensor_filled(const ctsc_dtype_info *d) {
+    switch (d->kind) {
+    case CTSC_DTYPE_FLOAT: return d->dtype == CTSC_FLOAT64 ? CTSC_FLOAT64 : CTSC_FLOAT32;
+    case CTSC_DTYPE_COMPLEX: return d->dtype == CTSC_COMPLEX128 ? CTSC_FLOAT64 : CTSC_FLOAT32;
+    case CTSC_DTYPE_UNSIGNED:
+        if (d->use == CTSC_DTYPE_COMPUTED) return d->dtype;
+        return d->dtype == CTSC_UINT16 ? CTSC_INT32 : CTSC_INT64;
+    default: return d->dtype;
     }
-    return NULL;
+}
+
+/* "float32", "f32": the len bytes at name; false: no dtype that tensors can be made of. */
+static bool tensor_find_type(const char *name, size_t len, tensor_type *out) {
+    char text[32];
+    if (len >= sizeof text) return false;
+    memcpy(text, name, len);
+    text[len] = '\0';
+    const ctsc_dtype_info *d = ctsc_dtype_find(text);
+    if (!d || d->use == CTSC_DTYPE_NAMED) return false;
+    *out = (tensor_type){d->dtype, tensor_filled(d), d->kind == CTSC_DTYPE_COMPLEX ? 2 : 1};
+    return true;
 }
 
 /* ---- what a tensor holds --------------------------------------------------------------------- */
@@ -129,7 +114,7 @@ static void tensor_store(void *data, ctsc_dtype dt, int64_t i, double x) {
 }
 
 /* Imaginary parts are random where the real ones are, else 0. */
-static void tensor_fill_with(const ctsc_value *t, const struct tensor_dtype *d, tensor_fill f) {
+static void tensor_fill_with(const ctsc_value *t, const tensor_type *d, tensor_fill f) {
     int64_t n = 1;
     for (int i = 0; i < ctsc_tensor_ndim(t); i++) n *= ctsc_tensor_sizes(t)[i];
     bool random = f.kind != FILL_ARANGE && f.kind != FILL_NUMBER;
@@ -245,22 +230,22 @@ static ctsc_status tensor_parse_rest(const char *spec, const char *p, ctsc_dtype
 
 ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value **out) {
     const char *p = strchr(spec, '[');
-    const struct tensor_dtype *d = p ? tensor_find_dtype(spec, (size_t)(p - spec)) : NULL;
-    *is_tensor = d != NULL;
-    if (!d) return CTSC_OK;
+    tensor_type d;
+    *is_tensor = p && tensor_find_type(spec, (size_t)(p - spec), &d);
+    if (!*is_tensor) return CTSC_OK;
     int64_t sizes[64];
     int n = 0;
     tensor_fill fill = {FILL_RAND};
     p++;
     ctsc_status s = tensor_parse_sizes(spec, &p, sizes, &n);
     bool grad = false;
-    if (s == CTSC_OK) s = tensor_parse_rest(spec, p, d->filled, &fill, &grad);
+    if (s == CTSC_OK) s = tensor_parse_rest(spec, p, d.filled, &fill, &grad);
     if (s != CTSC_OK) return s;
     ctsc_value *t = NULL;
     ctsc_error *e = ctsc_error_new();
-    s = ctsc_tensor_new(d->parts == 2 ? d->dtype : d->filled, n, sizes, &t, e);
-    if (s == CTSC_OK) tensor_fill_with(t, d, fill);
-    if (s == CTSC_OK && d->parts == 1 && d->filled != d->dtype) s = tensor_convert(&t, d->dtype, e);
+    s = ctsc_tensor_new(d.parts == 2 ? d.dtype : d.filled, n, sizes, &t, e);
+    if (s == CTSC_OK) tensor_fill_with(t, &d, fill);
+    if (s == CTSC_OK && d.parts == 1 && d.filled != d.dtype) s = tensor_convert(&t, d.dtype, e);
     if (s == CTSC_OK && grad) s = ctsc_value_set_requires_grad(t, true, e);
     if (s == CTSC_OK) *out = t;
     else cli_report(e), ctsc_value_free(t);

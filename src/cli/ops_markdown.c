@@ -73,24 +73,17 @@ static void markdown_fold(markdown *m) {
 
 #define BIT(d) (UINT32_C(1) << (d))
 
-/* Groups first: what is left of them has names of its own. */
+/* Groups first: what is left of them follows by brief names. */
 static const struct { uint32_t bits; const char *name; } markdown_dtypes[] = {
     {BIT(CTSC_BOOL), "bool"},
     {BIT(CTSC_UINT8) | BIT(CTSC_INT8) | BIT(CTSC_INT16) | BIT(CTSC_INT32) | BIT(CTSC_INT64), "int"},
     {BIT(CTSC_FLOAT16) | BIT(CTSC_BFLOAT16) | BIT(CTSC_FLOAT32) | BIT(CTSC_FLOAT64), "float"},
     {BIT(CTSC_COMPLEX64) | BIT(CTSC_COMPLEX128), "complex"},
-    {BIT(CTSC_UINT8), "u8"},
-    {BIT(CTSC_INT8), "i8"},
-    {BIT(CTSC_INT16), "i16"},
-    {BIT(CTSC_INT32), "i32"},
-    {BIT(CTSC_INT64), "i64"},
-    {BIT(CTSC_FLOAT16), "f16"},
-    {BIT(CTSC_BFLOAT16), "bf16"},
-    {BIT(CTSC_FLOAT32), "f32"},
-    {BIT(CTSC_FLOAT64), "f64"},
-    {BIT(CTSC_COMPLEX64), "c64"},
-    {BIT(CTSC_COMPLEX128), "c128"},
 };
+
+static const ctsc_dtype markdown_order[] = {
+    CTSC_UINT8,    CTSC_INT8,    CTSC_INT16,   CTSC_INT32,     CTSC_INT64,     CTSC_FLOAT16,
+    CTSC_BFLOAT16, CTSC_FLOAT32, CTSC_FLOAT64, CTSC_COMPLEX64, CTSC_COMPLEX128};
 
 static void markdown_print_dtypes(uint32_t bits) {
     const char *comma = "";
@@ -98,6 +91,11 @@ static void markdown_print_dtypes(uint32_t bits) {
         if ((bits & markdown_dtypes[i].bits) != markdown_dtypes[i].bits) continue;
         bits &= ~markdown_dtypes[i].bits;
         printf("%s%s", comma, markdown_dtypes[i].name);
+        comma = " ";
+    }
+    for (size_t i = 0; i < sizeof markdown_order / sizeof *markdown_order; i++) {
+        if (!(bits & BIT(markdown_order[i]))) continue;
+        printf("%s%s", comma, ctsc_dtype_describe(markdown_order[i])->brief);
         comma = " ";
     }
 }

@@ -179,7 +179,7 @@ bool batch_fits(const job *a, const job *b) {
 }
 
 static size_t batch_bytes(const ctsc_value *t) {
-    size_t bytes = datatype_of(ctsc_tensor_dtype(t))->size;
+    size_t bytes = datatype_of(ctsc_tensor_dtype(t))->bytes;
     for (int i = 0; i < ctsc_tensor_ndim(t); i++) bytes *= (size_t)ctsc_tensor_sizes(t)[i];
     return bytes;
 }

@@ -14,27 +14,23 @@
 
 /* ---- datatypes ------------------------------------------------------------------------------- */
 
-static const datatype datatypes[] = {
-    {"BOOL", CTSC_BOOL, 1, true},      {"UINT8", CTSC_UINT8, 1, true},
-    {"INT8", CTSC_INT8, 1, true},      {"INT16", CTSC_INT16, 2, true},
-    {"INT32", CTSC_INT32, 4, true},    {"INT64", CTSC_INT64, 8, true},
-    {"FP16", CTSC_FLOAT16, 2, false},  {"BF16", CTSC_BFLOAT16, 2, false},
-    {"FP32", CTSC_FLOAT32, 4, true},   {"FP64", CTSC_FLOAT64, 8, true},
-    {"UINT16", CTSC_UINT16, 2, false}, {"UINT32", CTSC_UINT32, 4, false},
-    {"UINT64", CTSC_UINT64, 8, false}, {"BYTES", CTSC_UINT8, 0, true}};
-enum { DATATYPES = sizeof datatypes / sizeof *datatypes };
-const datatype *const datatype_bytes = &datatypes[DATATYPES - 1];
+static const datatype datatype_strings = {.wire = "BYTES"};
+const datatype *const datatype_bytes = &datatype_strings;
 
 const datatype *datatype_named(const char *name) {
-    for (int i = 0; i < DATATYPES; i++)
-        if (!strcmp(datatypes[i].name, name)) return &datatypes[i];
-    return NULL;
+    const datatype *t;
+    for (size_t i = 0; (t = ctsc_dtype_at(i)) != NULL; i++)
+        if (t->wire && !strcmp(t->wire, name)) return t;
+    return strcmp(name, datatype_bytes->wire) ? NULL : datatype_bytes;
 }
 
 const datatype *datatype_of(ctsc_dtype d) {
-    for (int i = 0; i < DATATYPES - 1; i++)
-        if (datatypes[i].dtype == d) return &datatypes[i];
-    return NULL;
+    const datatype *t = ctsc_dtype_describe(d);
+    return t && t->wire ? t : NULL;
+}
+
+bool datatype_has_json(const datatype *t) {
+    return t->use == CTSC_DTYPE_COMPUTED && t->dtype != CTSC_FLOAT16 && t->dtype != CTSC_BFLOAT16;
 }
 
 /* ---- config.json ----------------------------------------------------------------------------- */

@@ -5,16 +5,13 @@
 
 #include "serve/serve.h"
 
-/* A datatype that models can take or give. */
-typedef struct datatype {
-    const char *name; /* "FP32"; "BYTES" for strings */
-    ctsc_dtype dtype; /* of the tensor; unused for BYTES */
-    size_t size;      /* bytes of an element; 0 for BYTES */
-    bool has_json;    /* JSON has numbers for it */
-} datatype;
+/* A datatype that models can take or give: its `wire` is a name of the protocol's. */
+typedef ctsc_dtype_info datatype;
 
 const datatype *datatype_named(const char *name); /* NULL: none */
-const datatype *datatype_of(ctsc_dtype d);        /* NULL: complex numbers */
+const datatype *datatype_of(ctsc_dtype d);        /* NULL: the protocol has none */
+bool datatype_has_json(const datatype *t);        /* JSON has numbers for it */
+/* "BYTES", strings: elements have no size in `bytes`, and no dtype. */
 extern const datatype *const datatype_bytes;
 
 enum { CONFIG_MAX_DIMS = 16, CONFIG_MAX_TENSORS = 256 };

@@ -71,10 +71,10 @@ static bool decode_data(infer *q, const json_t *v, decode_tensor *t) {
                                t->name);
         if (data)
             return decode_fail(q, "input '%.60s' has both 'data' and 'binary_data_size'", t->name);
-        if (t->type->size && (size_t)n / t->type->size != t->count)
+        if (t->type->bytes && (size_t)n / t->type->bytes != t->count)
             return decode_fail(q, "input '%.60s': %lld bytes of data do not make its shape",
                                t->name, (long long)n);
-        if (t->type->size && (size_t)n % t->type->size)
+        if (t->type->bytes && (size_t)n % t->type->bytes)
             return decode_fail(q, "input '%.60s': the data ends inside an element", t->name);
         t->raw = q->raw;
         t->raw_len = (size_t)n;
@@ -88,9 +88,9 @@ static bool decode_data(infer *q, const json_t *v, decode_tensor *t) {
     else
         return decode_fail(q, "input '%.60s' has no 'data' (at most %d inputs may have one)",
                            t->name, INFER_SPANS);
-    if (t->type->size && !t->type->has_json)
+    if (t->type->bytes && !datatype_has_json(t->type))
         return decode_fail(q, "input '%.60s': JSON has no %s numbers, send it as binary data",
-                           t->name, t->type->name);
+                           t->name, t->type->wire);
     return true;
 }
 
@@ -156,7 +156,7 @@ static bool decode_strings(infer *q, const decode_tensor *t, ctsc_value **out) {
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static bool decode_to_tensor(infer *q, const decode_tensor *t, ctsc_value **out) {
-    if (!t->type->size)
+    if (!t->type->bytes)
         return decode_fail(q, "input '%.60s' must be a tensor of numbers, not of BYTES", t->name);
     size_t bytes;
     /* what the body does not hold is not allocated: an element takes two characters, a
@@ -166,8 +166,8 @@ static bool decode_to_tensor(infer *q, const decode_tensor *t, ctsc_value **out)
                            t->name, t->count);
     if (t->list && t->count)
         return decode_fail(q, "input '%.60s': 'data' holds strings, its datatype is %s", t->name,
-                           t->type->name);
-    if (__builtin_mul_overflow(t->count, t->type->size, &bytes) || bytes > PTRDIFF_MAX)
+                           t->type->wire);
+    if (__builtin_mul_overflow(t->count, t->type->bytes, &bytes) || bytes > PTRDIFF_MAX)
         return decode_fail(q, "input '%.60s' is too large", t->name);
     if (ctsc_tensor_new(t->type->dtype, t->ndim, t->sizes, out, NULL) != CTSC_OK)
         return decode_fail(q, "input '%.60s': no memory for it", t->name);
@@ -181,7 +181,7 @@ static bool decode_to_tensor(infer *q, const decode_tensor *t, ctsc_value **out)
     return !t->span || infer_read_numbers(q, t->span, t->type, ctsc_tensor_data(*out), t->count);
 }
 
-static bool decode_is_int(const datatype *t) { return t->size && t->dtype <= CTSC_INT64; }
+static bool decode_is_int(const datatype *t) { return t->bytes && t->dtype <= CTSC_INT64; }
 
 static int64_t decode_int_at(ctsc_dtype d, const void *p, size_t i) {
     switch (d) {
@@ -201,7 +201,7 @@ static ctsc_value *decode_element(const datatype *t, const ctsc_value *tensor, s
     const void *p = ctsc_tensor_data(tensor);
     if (kind == CTSC_KIND_INT && decode_is_int(t))
         return ctsc_int_new(decode_int_at(t->dtype, p, i));
-    if (kind == CTSC_KIND_BOOL && t->dtype == CTSC_BOOL && t->size)
+    if (kind == CTSC_KIND_BOOL && t->dtype == CTSC_BOOL && t->bytes)
         return ctsc_bool_new(((const uint8_t *)p)[i] != 0);
     if (kind != CTSC_KIND_FLOAT) return NULL;
     if (t->dtype == CTSC_FLOAT32) return ctsc_float_new((double)((const float *)p)[i]);
@@ -211,7 +211,8 @@ static ctsc_value *decode_element(const datatype *t, const ctsc_value *tensor, s
 
 static bool decode_items(infer *q, const decode_tensor *t, ctsc_kind kind, ctsc_value **items) {
     if (kind == CTSC_KIND_STRING) {
-        if (t->type->size) return decode_fail(q, "input '%.60s' must have datatype BYTES", t->name);
+        if (t->type->bytes)
+            return decode_fail(q, "input '%.60s' must have datatype BYTES", t->name);
         return decode_strings(q, t, items);
     }
     ctsc_value *tensor = NULL;
@@ -219,7 +220,7 @@ static bool decode_items(infer *q, const decode_tensor *t, ctsc_kind kind, ctsc_
     for (size_t i = 0; ok && i < t->count; i++) {
         items[i] = decode_element(t->type, tensor, i, kind);
         if (!items[i])
-            ok = decode_fail(q, "input '%.60s' cannot have datatype %s", t->name, t->type->name);
+            ok = decode_fail(q, "input '%.60s' cannot have datatype %s", t->name, t->type->wire);
     }
     ctsc_value_free(tensor);
     return ok;
@@ -250,8 +251,8 @@ static bool decode_check(infer *q, const decode_tensor *t, const model_input *in
     const config_tensor *c = in->config;
     const datatype *type = c && c->type ? c->type : model_input_type(in);
     if (type && type != t->type)
-        return decode_fail(q, "input '%.60s' must have datatype %s, not %s", t->name, type->name,
-                           t->type->name);
+        return decode_fail(q, "input '%.60s' must have datatype %s, not %s", t->name, type->wire,
+                           t->type->wire);
     if (!c) return true;
     bool same = c->ndim < 0 || c->ndim == t->ndim;
     for (int i = 0; same && i < c->ndim; i++) same = c->dims[i] < 0 || c->dims[i] == t->sizes[i];

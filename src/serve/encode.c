@@ -52,7 +52,7 @@ static bool encode_tensor(infer *q, const ctsc_value *v, int64_t first, int64_t 
     if (!total) return true;
     r->sizes[0] = q->job.rows;
     r->count = inner * (size_t)q->job.rows;
-    if (r->data) r->data += inner * (size_t)first * r->type->size;
+    if (r->data) r->data += inner * (size_t)first * r->type->bytes;
     return true;
 }
 
@@ -87,7 +87,7 @@ static bool encode_plain(infer *q, const ctsc_value *v, encode_row *r) {
 
 static size_t encode_bytes(const encode_row *r) {
     size_t len;
-    if (r->type->size) return r->count * r->type->size;
+    if (r->type->bytes) return r->count * r->type->bytes;
     ctsc_value_string(r->plain, &len);
     return 4 + len;
 }
@@ -119,7 +119,7 @@ static void encode_numbers(const encode_row *r, buffer *out) {
 
 static void encode_json(const encode_row *r, buffer *out) {
     buffer_puts(out, ",\"data\":[");
-    if (r->type->size) {
+    if (r->type->bytes) {
         encode_numbers(r, out);
     } else {
         size_t len;
@@ -130,8 +130,8 @@ static void encode_json(const encode_row *r, buffer *out) {
 }
 
 static void encode_raw(const encode_row *r, buffer *out) {
-    if (r->type->size) {
-        buffer_put(out, r->data, r->count * r->type->size);
+    if (r->type->bytes) {
+        buffer_put(out, r->data, r->count * r->type->bytes);
         return;
     }
     size_t len;
@@ -167,19 +167,19 @@ static const json_t *encode_wanted(const infer *q, const char *name) {
 
 static bool encode_binary(const infer *q, const encode_row *r, const json_t *wanted) {
     const json_t *own = json_object_get(json_object_get(wanted, "parameters"), "binary_data");
-    return json_is_boolean(own)
-               ? json_is_true(own)
-               : q->binary || (!r->type->has_json && r->type->size && q->x->header_length);
+    return json_is_boolean(own) ? json_is_true(own)
+                                : q->binary || (!datatype_has_json(r->type) && r->type->bytes &&
+                                                q->x->header_length);
 }
 
 static bool encode_row_head(infer *q, const encode_row *r, bool binary, buffer *out) {
-    if (!binary && r->type->size && !r->type->has_json)
+    if (!binary && r->type->bytes && !datatype_has_json(r->type))
         return encode_fail(q, "output '%.60s': JSON has no %s numbers, ask for it as binary data",
-                           r->name, r->type->name);
+                           r->name, r->type->wire);
     buffer_puts(out, "{\"name\":");
     buffer_json(out, r->name, strlen(r->name));
     buffer_puts(out, ",\"datatype\":\"");
-    buffer_puts(out, r->type->name);
+    buffer_puts(out, r->type->wire);
     buffer_puts(out, "\",\"shape\":[");
     for (int i = 0; i < r->ndim; i++) {
         if (i) buffer_putc(out, ',');

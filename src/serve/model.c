@@ -135,8 +135,8 @@ static void model_tensor_json(buffer *out, const char *name, const config_tensor
     buffer_puts(out, "{\"name\":");
     buffer_json(out, name, strlen(name));
     buffer_printf(out, ",\"datatype\":\"%s\",",
-                  c && c->type ? c->type->name
-                  : own        ? own->name
+                  c && c->type ? c->type->wire
+                  : own        ? own->wire
                                : model_kind_datatype(kind));
     model_shape_json(out, c, a, kind != CTSC_KIND_TENSOR && kind != CTSC_KIND_OTHER && !list);
 }
@@ -190,7 +190,7 @@ static void model_warm_up(model *m) {
     for (size_t i = 0; known && i < m->ninputs; i++) {
         const config_tensor *c = m->inputs[i].config;
         int64_t sizes[CONFIG_MAX_DIMS], total = 1;
-        known = m->inputs[i].form == INPUT_TENSOR && c && c->type && c->type->size && c->ndim >= 0;
+        known = m->inputs[i].form == INPUT_TENSOR && c && c->type && c->type->bytes && c->ndim >= 0;
         for (int k = 0; known && k < c->ndim; k++) {
             sizes[k] = c->dims[k] < 0 ? 1 : c->dims[k];
             /* nobody needs that much to warm up */

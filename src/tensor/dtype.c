@@ -16,18 +16,13 @@
 #endif
 
 const dtype_info dtype_table[DT_COUNT] = {
-#define DTYPE_ROW(e, id, size, ir, torch, storage, ctype) [id] = {ir, torch, storage, size},
-    DTYPE_TABLE(DTYPE_ROW)
-#undef DTYPE_ROW
+#define DTYPE(e, id, kind, ctype, ir, torch, ...) [id] = {ir, torch, ir "Storage", sizeof(ctype)},
+#include "tensor/dtypes.def"
+#undef DTYPE
     /* numbers of PyTorch's that are no dtype here: names that no text has */
     [DT_COMPUTED... DT_FLOAT8_E5M2 - 1] = {"\1", "\1", "\1", 0},
     [DT_UINT64 + 1 ... DT_FLOAT8_E8M0FNU - 1] = {"\1", "\1", "\1", 0},
 };
-
-#define DTYPE_CHECK(e, id, size, ir, torch, storage, ctype)                                        \
-    _Static_assert(sizeof(ctype) == (size), "size of " ir);
-DTYPE_TABLE(DTYPE_CHECK)
-#undef DTYPE_CHECK
 
 const char *dtype_cpp_name(dtype d) {
     static const char *const names[DT_COUNT] = {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtype.h - element types: sizes, names, classes and promotion.
- *
- * The numbers are PyTorch's ScalarType values, because programs and archives carry them as ints.
+ * dtype.h - element types: sizes, names, classes and promotion. dtypes.def lists them.
  */
 #ifndef CTSC_TENSOR_DTYPE_H
 #define CTSC_TENSOR_DTYPE_H
@@ -11,35 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*    enum          id  bytes  IR name          torch name       storage class          C type */
-/* clang-format off */
-#define DTYPE_TABLE(X)                                                                             \
-    X(UINT8,         0,  1,    "Byte",          "uint8",         "ByteStorage",         uint8_t)   \
-    X(INT8,          1,  1,    "Char",          "int8",          "CharStorage",         int8_t)    \
-    X(INT16,         2,  2,    "Short",         "int16",         "ShortStorage",        int16_t)   \
-    X(INT32,         3,  4,    "Int",           "int32",         "IntStorage",          int32_t)   \
-    X(INT64,         4,  8,    "Long",          "int64",         "LongStorage",         int64_t)   \
-    X(FLOAT16,       5,  2,    "Half",          "float16",       "HalfStorage",         float16)   \
-    X(FLOAT32,       6,  4,    "Float",         "float32",       "FloatStorage",        float)     \
-    X(FLOAT64,       7,  8,    "Double",        "float64",       "DoubleStorage",       double)    \
-    X(COMPLEX32,     8,  4,    "ComplexHalf",   "complex32",     "ComplexHalfStorage",  complex32) \
-    X(COMPLEX64,     9,  8,    "ComplexFloat",  "complex64",     "ComplexFloatStorage", complex64) \
-    X(COMPLEX128,    10, 16,   "ComplexDouble", "complex128",    "ComplexDoubleStorage", complex128) \
-    X(BOOL,          11, 1,    "Bool",          "bool",          "BoolStorage",         uint8_t)   \
-    X(QINT8,         12, 1,    "QInt8",         "qint8",         "QInt8Storage",        int8_t)    \
-    X(QUINT8,        13, 1,    "QUInt8",        "quint8",        "QUInt8Storage",       uint8_t)   \
-    X(QINT32,        14, 4,    "QInt32",        "qint32",        "QInt32Storage",       int32_t)   \
-    X(BFLOAT16,      15, 2,    "BFloat16",      "bfloat16",      "BFloat16Storage",     bfloat16)  \
-    X(FLOAT8_E5M2,   23, 1,    "Float8_e5m2",   "float8_e5m2",   "Float8_e5m2Storage",  uint8_t)   \
-    X(FLOAT8_E4M3FN, 24, 1,    "Float8_e4m3fn", "float8_e4m3fn", "Float8_e4m3fnStorage", uint8_t)  \
-    X(FLOAT8_E5M2FNUZ, 25, 1, "Float8_e5m2fnuz", "float8_e5m2fnuz", "Float8_e5m2fnuzStorage", uint8_t) \
-    X(FLOAT8_E4M3FNUZ, 26, 1, "Float8_e4m3fnuz", "float8_e4m3fnuz", "Float8_e4m3fnuzStorage", uint8_t) \
-    X(UINT16,        27, 2,    "UInt16",        "uint16",        "UInt16Storage",       uint16_t)  \
-    X(UINT32,        28, 4,    "UInt32",        "uint32",        "UInt32Storage",       uint32_t)  \
-    X(UINT64,        29, 8,    "UInt64",        "uint64",        "UInt64Storage",       uint64_t)  \
-    X(FLOAT8_E8M0FNU, 44, 1,  "Float8_e8m0fnu", "float8_e8m0fnu", "Float8_e8m0fnuStorage", uint8_t)
-/* clang-format on */
-
 typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
 typedef struct bfloat16 { uint16_t bits; } bfloat16; /* upper half of a float */
 typedef struct complex32 { float16 re, im; } complex32;
@@ -47,9 +16,9 @@ typedef struct complex64 { float re, im; } complex64;
 typedef struct complex128 { double re, im; } complex128;
 
 typedef enum dtype {
-#define DTYPE_ENUM(e, id, size, ir, torch, storage, ctype) DT_##e = id,
-    DTYPE_TABLE(DTYPE_ENUM)
-#undef DTYPE_ENUM
+#define DTYPE(e, id, ...) DT_##e = id,
+#include "tensor/dtypes.def"
+#undef DTYPE
     DT_COUNT,
     /* Operators compute with the dtypes below: as many rows have tables of kernels. The others are
      * stored, converted, compared and moved about (op_function); between the two are no dtypes. */
@@ -113,5 +82,16 @@ uint8_t float8_from_float(dtype d, float f);
 /* The same for arrays, with the processor's instructions where it has them. */
 void float16_to_floats(const float16 *src, float *dst, size_t n);
 void float16_from_floats(const float *src, float16 *dst, size_t n);
+
+/* ---- dtype_names.c --------------------------------------------------------------------------- */
+
+/* What ctsc.h says of the dtype of a number; NULL: there is none. */
+const struct ctsc_dtype_info *dtype_describe(int64_t number);
+/* Number i, counted from 0; NULL at the end. */
+const struct ctsc_dtype_info *dtype_at(size_t i);
+/* By a name of PyTorch's, "float32" or "float", or by its brief one; NULL: none. */
+const struct ctsc_dtype_info *dtype_named(const char *name);
+/* By the method of tensors that converts to it, "float"; NULL: none. */
+const struct ctsc_dtype_info *dtype_of_method(const char *name);
 
 #endif

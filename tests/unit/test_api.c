@@ -4,9 +4,68 @@
 #include "support.h"
 
 #include "ctsc.h"
+#include "tensor/dtype.h"
 
 #include <pthread.h>
 #include <unistd.h>
+
+/* Each row of dtypes.def agrees with what kernels ask of its number, with the tensors it makes and
+ * with the names it is found by. */
+static void api_dtypes(void **state) {
+    (void)state;
+    const ctsc_dtype_info *d;
+    int64_t two = 2;
+    size_t n = 0;
+    for (; (d = ctsc_dtype_at(n)) != NULL; n++) {
+        dtype dt = (dtype)d->dtype;
+        ctsc_dtype_kind kind = dtype_is_complex(dt)                        ? CTSC_DTYPE_COMPLEX
+                               : dtype_is_quantised(dt)                    ? CTSC_DTYPE_QUANTISED
+                               : dtype_is_float(dt) || dtype_is_float8(dt) ? CTSC_DTYPE_FLOAT
+                               : dt == DT_BOOL                             ? CTSC_DTYPE_BOOL
+                               : dt == DT_UINT8 || dtype_is_unsigned(dt)   ? CTSC_DTYPE_UNSIGNED
+                                                                           : CTSC_DTYPE_SIGNED;
+        assert_int_equal(d->kind, kind);
+        assert_int_equal(d->bytes, dtype_size(dt));
+        assert_int_equal(d->use == CTSC_DTYPE_STORED, dtype_is_stored(dt));
+        assert_ptr_equal(ctsc_dtype_describe(d->dtype), d);
+        assert_ptr_equal(ctsc_dtype_find(d->name), d);
+        if (d->other_name) assert_ptr_equal(ctsc_dtype_find(d->other_name), d);
+        if (d->brief) assert_ptr_equal(ctsc_dtype_find(d->brief), d);
+        if (d->method) assert_ptr_equal(dtype_of_method(d->method), d);
+        if (d->use == CTSC_DTYPE_NAMED) continue;
+        ctsc_value *t = NULL;
+        assert_int_equal(ctsc_tensor_new(d->dtype, 1, &two, &t, NULL), CTSC_OK);
+        ctsc_value_free(t);
+    }
+    assert_int_equal(n, 24);
+    assert_null(ctsc_dtype_describe(-1));
+    assert_null(ctsc_dtype_describe(16)); /* quint4x2 of PyTorch */
+    assert_null(ctsc_dtype_describe(DT_COUNT));
+    assert_null(ctsc_dtype_find("FP32"));
+    assert_null(ctsc_dtype_find(NULL));
+    assert_null(dtype_of_method("uint8"));
+}
+
+static void api_dtype_names(void **state) {
+    (void)state;
+    const ctsc_dtype_info *f = ctsc_dtype_describe(CTSC_FLOAT16);
+    assert_string_equal(f->name, "float16");
+    assert_string_equal(f->other_name, "half");
+    assert_string_equal(f->type_name, "Half");
+    assert_string_equal(f->brief, "f16");
+    assert_string_equal(f->format, "e");
+    assert_string_equal(f->typestr, "<f2");
+    assert_string_equal(f->safetensors, "F16");
+    assert_string_equal(f->wire, "FP16");
+    assert_int_equal(f->onnx, 10);
+    assert_int_equal(f->use, CTSC_DTYPE_COMPUTED);
+    assert_null(ctsc_dtype_find("c128")->safetensors);
+    assert_null(ctsc_dtype_find("complex64")->wire);
+    assert_int_equal(ctsc_dtype_find("float8_e8m0fnu")->onnx, 0);
+    assert_int_equal(ctsc_dtype_find("uint64")->use, CTSC_DTYPE_STORED);
+    assert_int_equal(ctsc_dtype_find("chalf")->use, CTSC_DTYPE_NAMED);
+    assert_int_equal(ctsc_dtype_find("qint8")->use, CTSC_DTYPE_NAMED);
+}
 
 static void api_values(void **state) {
     (void)state;
@@ -304,6 +363,7 @@ static void api_exported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(api_dtypes),   cmocka_unit_test(api_dtype_names),
         cmocka_unit_test(api_values),   cmocka_unit_test(api_borrow),
         cmocka_unit_test(api_errors),   cmocka_unit_test(api_step_limit),
         cmocka_unit_test(api_cancel),   cmocka_unit_test(api_memory_limit),

@@ -10,40 +10,9 @@
 
 #include <string.h>
 
-/*    dtype, its name, bytes of an element */
-static const struct {
-    ctsc_dtype dtype;
-    const char *name;
-    int bytes;
-} layers_dtypes[] = {
-    {CTSC_UINT8, "uint8", 1},
-    {CTSC_INT8, "int8", 1},
-    {CTSC_INT16, "int16", 2},
-    {CTSC_INT32, "int32", 4},
-    {CTSC_INT64, "int64", 8},
-    {CTSC_FLOAT16, "float16", 2},
-    {CTSC_FLOAT32, "float32", 4},
-    {CTSC_FLOAT64, "float64", 8},
-    {CTSC_BOOL, "bool", 1},
-    {CTSC_BFLOAT16, "bfloat16", 2},
-    {CTSC_COMPLEX64, "complex64", 8},
-    {CTSC_COMPLEX128, "complex128", 16},
-    {CTSC_FLOAT8_E5M2, "float8_e5m2", 1},
-    {CTSC_FLOAT8_E4M3FN, "float8_e4m3fn", 1},
-    {CTSC_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz", 1},
-    {CTSC_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz", 1},
-    {CTSC_FLOAT8_E8M0FNU, "float8_e8m0fnu", 1},
-    {CTSC_UINT16, "uint16", 2},
-    {CTSC_UINT32, "uint32", 4},
-    {CTSC_UINT64, "uint64", 8},
-};
-
-enum { LAYERS_DTYPES = sizeof layers_dtypes / sizeof *layers_dtypes };
-
 const char *inspect_dtype(ctsc_dtype dt) {
-    for (int i = 0; i < LAYERS_DTYPES; i++)
-        if (layers_dtypes[i].dtype == dt) return layers_dtypes[i].name;
-    return "other";
+    const ctsc_dtype_info *d = ctsc_dtype_describe(dt);
+    return d ? d->name : "other";
 }
 
 int64_t inspect_elements(const json_t *shape) {
@@ -55,12 +24,9 @@ int64_t inspect_elements(const json_t *shape) {
 
 int64_t inspect_bytes(const json_t *tensor) {
     const char *dtype = json_string_value(json_object_get(tensor, "dtype"));
-    for (int i = 0; i < LAYERS_DTYPES; i++)
-        if (!strcmp(layers_dtypes[i].name, dtype))
-            return cli_product(inspect_elements(json_object_get(tensor, "shape")),
-                               layers_dtypes[i].bytes);
-    /* the quantised ones have a byte each */
-    return inspect_elements(json_object_get(tensor, "shape"));
+    const ctsc_dtype_info *d = ctsc_dtype_find(dtype);
+    return cli_product(inspect_elements(json_object_get(tensor, "shape")),
+                       d ? (int64_t)d->bytes : 1);
 }
 
 /* ---- gathering ------------------------------------------------------------------------------- */

@@ -157,21 +157,14 @@ static ir_value *special_tolist(emitter *e, source_range r, ir_value *self, type
 
 /* x.float(), x.long(), ...: aten::to with a dtype */
 static ir_value *special_tensor_cast(emitter *e, const expr *x, const sugar *s) {
-    static const struct { const char *name; int dtype; } casts[] = {
-        {"byte", 0},   {"char", 1},     {"short", 2}, {"int", 3},
-        {"long", 4},   {"half", 5},     {"float", 6}, {"double", 7},
-        {"cfloat", 9}, {"cdouble", 10}, {"bool", 11}, {"bfloat16", 15}};
+    const ctsc_dtype_info *to = dtype_of_method(s->name);
     source_range r = x->a->range;
     if (x->items.len || x->kwargs.len)
         return irgen_fail(e, r, "Tensor.%s() takes no arguments here", s->name);
-    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
-        if (strcmp(casts[i].name, s->name)) continue;
-        e->g->range = r;
-        actual args[] = {{NULL, s->value, r, true},
-                         {"dtype", irgen_constant_take(e, value_int(casts[i].dtype), NULL), r}};
-        return irgen_builtin(e, r, "aten::to", 2, args);
-    }
-    return irgen_fail(e, r, "Tensor has no method '%s'", s->name);
+    e->g->range = r;
+    actual args[] = {{NULL, s->value, r, true},
+                     {"dtype", irgen_constant_take(e, value_int(to->dtype), NULL), r}};
+    return irgen_builtin(e, r, "aten::to", 2, args);
 }
 
 /* ---- attributes by name ---------------------------------------------------------------------- */
@@ -607,16 +600,12 @@ static ir_value *special_device(emitter *e, const expr *x) {
 /* torch.FloatTensor([1, 2]): a tensor of these elements; torch.FloatTensor(2, 3): an uninitialised
  * one of that size, as PyTorch's compiler has it. */
 static ir_value *special_typed_tensor(emitter *e, const expr *x, const sugar *s) {
-    static const struct { const char *name; int dtype; } dtypes[] = {
-        {"uint8", 0},   {"int8", 1},    {"int16", 2},   {"int32", 3}, {"int64", 4},
-        {"float16", 5}, {"float32", 6}, {"float64", 7}, {"bool", 11}, {"bfloat16", 15}};
-    int dtype = -1, n;
+    int n;
     actual *a;
     if (!irgen_arguments(e, x, 0, &a, &n)) return NULL;
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (!strcmp(dtypes[i].name, s->name)) dtype = dtypes[i].dtype;
     source_range r = x->a->range;
     e->g->range = r;
+    int64_t dtype = dtype_named(s->name)->dtype; /* irgen_builtin.c: names of dtypes */
     actual args[2] = {a ? *a : (actual){0}, {"dtype", graph_constant_int(e->g, dtype), r}};
     if (n == 1 && a[0].value->type->kind != T_INT)
         return irgen_builtin(e, r, "aten::tensor", 2, args);
@@ -723,13 +712,10 @@ sugar *irgen_special_call(emitter *e, const expr *x, const sugar *s, type *hint)
 }
 
 sugar *irgen_tensor_method(emitter *e, ir_value *self, const char *name) {
-    static const char *const casts[] = {"byte",  "char",   "short",  "int",     "long", "half",
-                                        "float", "double", "cfloat", "cdouble", "bool", "bfloat16"};
     int form = !strcmp(name, "tolist")        ? SPECIAL_TOLIST
                : !strcmp(name, "__getitem__") ? SPECIAL_TENSOR_GETITEM
+               : dtype_of_method(name)        ? SPECIAL_TENSOR_CAST
                                               : SPECIAL_NONE;
-    for (size_t i = 0; i < sizeof casts / sizeof *casts; i++)
-        if (!strcmp(casts[i], name)) form = SPECIAL_TENSOR_CAST;
     if (form == SPECIAL_NONE) return NULL;
     sugar *s = sugar_new(e, SUGAR_SPECIAL);
     s->special = form;

@@ -11,54 +11,35 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* X(number, name, dtype or -1) */
-#define ONNX_TYPES(X)                                                                              \
-    X(1, "float32", DT_FLOAT32)                                                                    \
-    X(2, "uint8", DT_UINT8)                                                                        \
-    X(3, "int8", DT_INT8)                                                                          \
-    X(4, "uint16", DT_UINT16)                                                                      \
-    X(5, "int16", DT_INT16)                                                                        \
-    X(6, "int32", DT_INT32)                                                                        \
-    X(7, "int64", DT_INT64)                                                                        \
-    X(8, "string", -1)                                                                             \
-    X(9, "bool", DT_BOOL)                                                                          \
-    X(10, "float16", DT_FLOAT16)                                                                   \
-    X(11, "float64", DT_FLOAT64)                                                                   \
-    X(12, "uint32", DT_UINT32)                                                                     \
-    X(13, "uint64", DT_UINT64)                                                                     \
-    X(14, "complex64", DT_COMPLEX64)                                                               \
-    X(15, "complex128", DT_COMPLEX128)                                                             \
-    X(16, "bfloat16", DT_BFLOAT16)                                                                 \
-    X(17, "float8e4m3fn", DT_FLOAT8_E4M3FN)                                                        \
-    X(18, "float8e4m3fnuz", DT_FLOAT8_E4M3FNUZ)                                                    \
-    X(19, "float8e5m2", DT_FLOAT8_E5M2)                                                            \
-    X(20, "float8e5m2fnuz", DT_FLOAT8_E5M2FNUZ)                                                    \
-    X(21, "uint4", -1)                                                                             \
-    X(22, "int4", -1)                                                                              \
-    X(23, "float4e2m1", -1)                                                                        \
-    X(24, "float8e8m0", -1)                                                                        \
-    X(25, "uint2", -1)                                                                             \
-    X(26, "int2", -1)
-
-static const struct { int number; const char *name; int dt; } wire_types[] = {
-#define WIRE_TYPE(number, name, dt) {number, name, dt},
-    ONNX_TYPES(WIRE_TYPE)
-#undef WIRE_TYPE
+/* Names that differ from PyTorch's, most of them of types that are no dtypes here. */
+static const struct { int number; const char *name; } wire_names[] = {
+    {8, "string"},          {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"},
+    {20, "float8e5m2fnuz"}, {21, "uint4"},        {22, "int4"},           {23, "float4e2m1"},
+    {24, "float8e8m0"},     {25, "uint2"},        {26, "int2"},
 };
-enum { WIRE_NTYPES = sizeof wire_types / sizeof *wire_types };
 
 int onnx_from_dtype(dtype dt) {
-    for (int i = 0; i < WIRE_NTYPES; i++)
-        if (wire_types[i].dt == (int)dt) return wire_types[i].number;
-    return -1;
+    const ctsc_dtype_info *t = dtype_describe(dt);
+    return t && t->onnx ? t->onnx : -1;
+}
+
+static const ctsc_dtype_info *wire_type(int64_t data_type) {
+    const ctsc_dtype_info *t;
+    for (size_t i = 0; (t = dtype_at(i)) != NULL; i++)
+        if (t->onnx && t->onnx == data_type) return t;
+    return NULL;
 }
 
 int onnx_to_dtype(int64_t data_type) {
-    return data_type >= 1 && data_type <= WIRE_NTYPES ? wire_types[data_type - 1].dt : -1;
+    const ctsc_dtype_info *t = wire_type(data_type);
+    return t ? (int)t->dtype : -1;
 }
 
 const char *onnx_type_name(int64_t data_type) {
-    return data_type >= 1 && data_type <= WIRE_NTYPES ? wire_types[data_type - 1].name : NULL;
+    for (size_t i = 0; i < sizeof wire_names / sizeof *wire_names; i++)
+        if (wire_names[i].number == data_type) return wire_names[i].name;
+    const ctsc_dtype_info *t = wire_type(data_type);
+    return t ? t->name : NULL;
 }
 
 /* ---- how deep graphs are --------------------------------------------------------------------- */

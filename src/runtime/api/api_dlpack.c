@@ -40,17 +40,16 @@ struct DLManagedTensorVersioned {
     dl_tensor tensor;
 };
 
-static const struct { uint8_t code, bits; int8_t dtype; } dl_types[] = {
-    {DL_UINT, 8, DT_UINT8},           {DL_INT, 8, DT_INT8},
-    {DL_INT, 16, DT_INT16},           {DL_INT, 32, DT_INT32},
-    {DL_INT, 64, DT_INT64},           {DL_FLOAT, 16, DT_FLOAT16},
-    {DL_FLOAT, 32, DT_FLOAT32},       {DL_FLOAT, 64, DT_FLOAT64},
-    {DL_BFLOAT, 16, DT_BFLOAT16},     {DL_COMPLEX, 64, DT_COMPLEX64},
-    {DL_COMPLEX, 128, DT_COMPLEX128}, {DL_BOOL, 8, DT_BOOL},
-    {DL_UINT, 16, DT_UINT16},         {DL_UINT, 32, DT_UINT32},
-    {DL_UINT, 64, DT_UINT64},
-};
-enum { DL_NTYPES = sizeof dl_types / sizeof *dl_types };
+/* The type code of a dtype; -1: DLPack has none, or none that the library knows. */
+static int dl_code(const ctsc_dtype_info *t) {
+    if (t->dtype == CTSC_BFLOAT16) return DL_BFLOAT;
+    if (t->kind == CTSC_DTYPE_UNSIGNED) return DL_UINT;
+    if (t->use != CTSC_DTYPE_COMPUTED) return -1;
+    return t->kind == CTSC_DTYPE_BOOL     ? DL_BOOL
+           : t->kind == CTSC_DTYPE_SIGNED ? DL_INT
+           : t->kind == CTSC_DTYPE_FLOAT  ? DL_FLOAT
+                                          : DL_COMPLEX;
+}
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
@@ -98,14 +97,12 @@ static ctsc_status dl_describe(diag *d, dl_export *x, dl_tensor *into) {
     *into = (dl_tensor){
         .device = {DL_CPU, 0}, .ndim = t->ndim, .shape = x->dims, .strides = x->dims + t->ndim};
     if (t->numel) into->data = tensor_data(t); /* NULL for no elements, as DLPack wants it */
-    for (int i = 0; i < DL_NTYPES; i++) {
-        if (dl_types[i].dtype != t->dtype) continue;
-        into->dtype.code = dl_types[i].code, into->dtype.bits = dl_types[i].bits,
-        into->dtype.lanes = 1;
-        return CTSC_OK;
-    }
-    return diag_fail(d, CTSC_UNSUPPORTED, "DLPack has no type for %s",
-                     dtype_table[t->dtype].torch_name);
+    const ctsc_dtype_info *type = dtype_describe(t->dtype);
+    int code = dl_code(type);
+    if (code < 0) return diag_fail(d, CTSC_UNSUPPORTED, "DLPack has no type for %s", type->name);
+    into->dtype.code = (uint8_t)code, into->dtype.bits = (uint8_t)(8 * type->bytes),
+    into->dtype.lanes = 1;
+    return CTSC_OK;
 }
 
 ctsc_status ctsc_tensor_to_dlpack(const ctsc_value *t, struct DLManagedTensorVersioned **out,
@@ -161,9 +158,10 @@ static void dl_release_versioned(void *ctx, void *data) {
 }
 
 static int dl_find_type(const dl_tensor *t) {
-    for (int i = 0; i < DL_NTYPES && t->dtype.lanes == 1; i++)
-        if (dl_types[i].code == t->dtype.code && dl_types[i].bits == t->dtype.bits)
-            return dl_types[i].dtype;
+    const ctsc_dtype_info *type;
+    for (size_t i = 0; t->dtype.lanes == 1 && (type = dtype_at(i)) != NULL; i++)
+        if (dl_code(type) == t->dtype.code && 8 * type->bytes == t->dtype.bits)
+            return (int)type->dtype;
     return -1;
 }
 

@@ -22,17 +22,6 @@ typedef struct numpy_header {
     size_t data; /* offset of the data */
 } numpy_header;
 
-/*    descr   dtype */
-static const struct numpy_type {
-    const char *descr;
-    dtype dt;
-} numpy_types[] = {
-    {"<f4", DT_FLOAT32},   {"<f8", DT_FLOAT64},     {"<f2", DT_FLOAT16}, {"|u1", DT_UINT8},
-    {"|i1", DT_INT8},      {"<i2", DT_INT16},       {"<i4", DT_INT32},   {"<i8", DT_INT64},
-    {"<u2", DT_UINT16},    {"<u4", DT_UINT32},      {"<u8", DT_UINT64},  {"|b1", DT_BOOL},
-    {"<c8", DT_COMPLEX64}, {"<c16", DT_COMPLEX128},
-};
-
 /* The text after 'key': in the header; NULL if it is not there. */
 static const char *numpy_field(const char *header, const char *key) {
     char quoted[32];
@@ -65,11 +54,11 @@ static ctsc_status numpy_literal(diag *d, const char *name, const char *text, nu
     if (!descr || !order || !numpy_shape(numpy_field(text, "shape"), h))
         return diag_fail(d, CTSC_BAD_FILE, "%s: damaged array header", name);
     h->fortran = !strncmp(order, "True", 4);
-    for (size_t i = 0; i < sizeof numpy_types / sizeof *numpy_types; i++) {
-        size_t n = strlen(numpy_types[i].descr);
-        if (descr[0] == '\'' && !strncmp(descr + 1, numpy_types[i].descr, n) &&
-            descr[n + 1] == '\'') {
-            h->dt = numpy_types[i].dt;
+    const ctsc_dtype_info *t;
+    for (size_t i = 0; (t = dtype_at(i)) != NULL; i++) {
+        size_t n = t->typestr ? strlen(t->typestr) : 0;
+        if (n && descr[0] == '\'' && !strncmp(descr + 1, t->typestr, n) && descr[n + 1] == '\'') {
+            h->dt = (dtype)t->dtype;
             return CTSC_OK;
         }
     }

@@ -22,10 +22,13 @@
 /* ---- safetensors_types.c --------------------------------------------------------------------- */
 
 typedef struct safe_type {
-    const char *name; /* "F32" */
-    unsigned bits;    /* of an element */
-    int dt;           /* a dtype; -1: ctsc has no such elements */
+    int dt; /* a dtype, which knows the rest; -1: ctsc has no such elements */
+    const char *name;
+    unsigned bits;
 } safe_type;
+
+const char *safe_type_name(const safe_type *t); /* "F32" */
+unsigned safe_type_bits(const safe_type *t);    /* of an element */
 
 /* NULL: the format has no such type, as far as is known here. */
 const safe_type *safe_type_named(const char *name);

@@ -57,7 +57,7 @@ static ctsc_status safe_place(diag *d, const json_t *offsets, safe_entry *e) {
 
 /* The shape takes the bytes that the offsets give it. */
 static ctsc_status safe_extent(diag *d, const safe_entry *e) {
-    uint64_t n = e->type->bits;
+    uint64_t n = safe_type_bits(e->type);
     bool empty = false, fits = true;
     for (int i = 0; i < e->ndim; i++) {
         empty = empty || !e->sizes[i];

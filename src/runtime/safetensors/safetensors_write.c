@@ -109,7 +109,7 @@ static json_t *safe_row_json(const safe_row *row) {
     json_array_append_new(place, json_integer((json_int_t)row->begin));
     json_array_append_new(place, json_integer((json_int_t)row->end));
     bool ok = json_array_size(shape) == (size_t)row->t->ndim && json_array_size(place) == 2;
-    ok = safe_set(o, "dtype", json_string(row->type->name)) && ok;
+    ok = safe_set(o, "dtype", json_string(safe_type_name(row->type))) && ok;
     ok = safe_set(o, "shape", shape) && ok;
     ok = safe_set(o, "data_offsets", place) && ok;
     if (ok) return o;

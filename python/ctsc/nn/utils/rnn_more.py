@@ -9,16 +9,17 @@ def _moved(self, *args, **kwargs):
     return type(self)(data, self.batch_sizes, sorted_indices, unsorted_indices)
 
 
-def _as(kind):
-    return lambda self: _moved(self, getattr(torch, kind))
+def _as(dtype):
+    return lambda self: _moved(self, dtype)
 
 
 PackedSequence.to, PackedSequence.is_cuda, PackedSequence.is_pinned = _moved, property(lambda self: self.data.is_cuda), lambda self: self.data.is_pinned()
 PackedSequence.cpu = lambda self, *args, **kwargs: _moved(self, 'cpu', *args, **kwargs)
 PackedSequence.cuda = lambda self, device=None, **kwargs: _moved(self, 'cuda' if device is None else device, **kwargs)
 PackedSequence.pin_memory = lambda self: self
-for _name, _kind in dict(double='float64', float='float32', half='float16', long='int64', int='int32', short='int16', char='int8', byte='uint8').items():
-    setattr(PackedSequence, _name, _as(_kind))
+for _dtype in torch._C.dtypes:
+    if _dtype._method in ('double', 'float', 'half', 'long', 'int', 'short', 'char', 'byte'):
+        setattr(PackedSequence, _dtype._method, _as(_dtype))
 _make = PackedSequence.__new__
 
 

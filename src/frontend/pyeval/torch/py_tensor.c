@@ -22,9 +22,9 @@ static const char *const symbol_schemes[] = {"torch.per_tensor_affine", "torch.p
                                              "torch.per_tensor_symmetric",
                                              "torch.per_channel_symmetric"};
 static const char *const symbol_dtypes[DT_COUNT] = {
-#define SYMBOL_DTYPE(e, id, size, ir, torch, storage, ctype) [id] = "torch." torch,
-    DTYPE_TABLE(SYMBOL_DTYPE)
-#undef SYMBOL_DTYPE
+#define DTYPE(e, id, kind, ctype, ir, torch, ...) [id] = "torch." torch,
+#include "tensor/dtypes.def"
+#undef DTYPE
 };
 
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v) {

@@ -19,18 +19,11 @@
 /* ---- names of things that are no functions --------------------------------------------------- */
 
 static const struct { const char *name; py_symbol kind; int v; } torch_symbols[] = {
-#define TORCH_DTYPE(e, id, size, ir, torch, storage, ctype) {torch, PY_DTYPE, id},
-    DTYPE_TABLE(TORCH_DTYPE)
-#undef TORCH_DTYPE
-    {"float", PY_DTYPE, DT_FLOAT32},
-    {"double", PY_DTYPE, DT_FLOAT64},
-    {"half", PY_DTYPE, DT_FLOAT16},
-    {"long", PY_DTYPE, DT_INT64},
-    {"int", PY_DTYPE, DT_INT32},
-    {"short", PY_DTYPE, DT_INT16},
-    {"cfloat", PY_DTYPE, DT_COMPLEX64},
-    {"cdouble", PY_DTYPE, DT_COMPLEX128},
-    {"chalf", PY_DTYPE, DT_COMPLEX32},
+/* by their names, and by their other ones, which some lack */
+#define DTYPE(e, id, kind, ctype, ir, torch, other, ...)                                           \
+    {torch, PY_DTYPE, id}, {other, PY_DTYPE, id},
+#include "tensor/dtypes.def"
+#undef DTYPE
     {"strided", PY_LAYOUT, 0},
     {"sparse_coo", PY_LAYOUT, 1},
     {"sparse_csr", PY_LAYOUT, 2},
@@ -743,7 +736,8 @@ static const char *const torch_absent[] = {"torch.hub",
 static bool torch_fill(py *p, py_object *mod) {
     source_range nowhere = {0};
     for (size_t i = 0; i < sizeof torch_symbols / sizeof *torch_symbols; i++)
-        if (!py_module_set_take(
+        if (torch_symbols[i].name &&
+            !py_module_set_take(
                 p, mod, torch_symbols[i].name,
                 py_symbol_object(p, nowhere, torch_symbols[i].kind, torch_symbols[i].v)))
             return false;
