@@ -156,7 +156,7 @@ ifeq ($(SAN),)
 # for work, and operators whose time goes into few elements or into functions of libm.
 COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
     $(addprefix cuda/,capture.c context.c library.c program.c staging.c) \
-    $(addprefix runtime/,api/% archive/% autograd/grad_capture.c autograd/grad_rules.c autograd/grad_wanted.c interp/bytecode% interp/fork.c observe/% \
+    $(addprefix runtime/,api/% archive/% autograd/grad_capture.c autograd/grad_rules.c autograd/grad_wanted.c code/% interp/fork.c observe/% \
         ops/% program/% safetensors/% save/% train/%) \
     $(addprefix runtime/cuda/,along_dim.c blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c one_op.c record.c \
         resample.c sampling.c through_host.c) \

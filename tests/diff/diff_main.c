@@ -21,7 +21,7 @@
 #include "diff_nests.h"
 #include "graph_gen.h"
 #include "passes/passes.h"
-#include "runtime/interp/bytecode.h"
+#include "runtime/interp/interp.h"
 #include "runtime/kernels/shape/image_slices.h"
 #include "shrink.h"
 

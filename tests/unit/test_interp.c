@@ -5,7 +5,8 @@
  */
 #include "frontend/codeload/importer.h"
 #include "frontend/irgen/irgen.h"
-#include "runtime/interp/bytecode.h"
+#include "runtime/exec/executor.h"
+#include "runtime/interp/interp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

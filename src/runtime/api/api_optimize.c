@@ -19,6 +19,7 @@
 #include "runtime/api/grad_graph.h"
 #include "runtime/autograd/autograd.h"
 #include "runtime/exec/executor.h"
+#include "runtime/interp/interp.h"
 #include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/observe/seen.h"
 
@@ -87,7 +88,7 @@ void api_free_arguments(const function *f, value *full) {
 /* ---- the graph ------------------------------------------------------------------------------- */
 
 ctsc_status api_graph_for_level(const ctsc_module *m, function *f, diag *d, graph **out) {
-    int level = executor_level(m->m->opt);
+    int level = runtime_level(m->m->opt);
     diag own = {0};
     ctsc_status s = function_ensure_compiled(f, d);
     if (s != CTSC_OK) return s;

@@ -92,11 +92,11 @@ static ctsc_status run_counted(const ctsc_module *m, function *f, workspace *w,
     profiler *p = api_profiler(o->profiler);
     mem_budget budget = {.left = o->max_bytes < INT64_MAX ? (int64_t)o->max_bytes : INT64_MAX},
                *outer = NULL;
-    if (p && !(w->rt.profile = profiler_begin(p, f, &w->blocks))) return diag_no_memory(d);
+    if (p && !(w->rt.watch = profiler_begin(p, f, &w->blocks))) return diag_no_memory(d);
     if (o->max_bytes) outer = mem_budget_use(&budget);
     ctsc_status s = run_call(m, f, &w->rt, nargs, args, d, result);
     if (o->max_bytes) mem_budget_use(outer);
-    if (p) profiler_end(p, w->rt.profile, &w->blocks);
+    if (p) profiler_end(p, w->rt.watch, &w->blocks);
     return s;
 }
 

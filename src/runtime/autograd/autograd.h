@@ -248,6 +248,10 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
 /* The same by key. */
 ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *args,
                           value *results);
+/* What code_host.call_taped is: a call site of taped code. */
+struct frame;
+struct site;
+ctsc_status tape_call_site(struct frame *f, const struct site *s);
 
 /* ---- backward passes (backward.c) ------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 #include "runtime/autograd/grad_pair.h"
 
 #include "runtime/autograd/grad_program.h"
-#include "runtime/interp/bytecode.h"
+#include "runtime/code/bytecode.h"
 #include "runtime/interp/interp_internal.h"
 #include "tensor/device.h"
 

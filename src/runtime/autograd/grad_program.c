@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "passes/passes.h"
 #include "runtime/autograd/grad_pair.h"
+#include "runtime/code/bytecode.h"
 #include "runtime/context/signature.h"
 #include "runtime/exec/executor.h"
-#include "runtime/interp/bytecode.h"
 #include "tensor/device.h"
 
 #include <string.h>
@@ -302,7 +302,7 @@ bool program_seen(const runtime *rt, const function *f, int n, const value *args
                   program_view *out) {
     signature s;
     uint64_t module = 0;
-    int level = FUNCTION_TAPED + executor_level(rt->opt);
+    int level = FUNCTION_TAPED + runtime_level(rt->opt);
     const code *c = __atomic_load_n(&f->code[level], __ATOMIC_ACQUIRE);
     programs *all = c ? (programs *)__atomic_load_n(&c->programs, __ATOMIC_ACQUIRE) : NULL;
     if (!all || all->refused || !signature_of_any(&s, n, args) || !program_state(n, args, &module))
@@ -318,14 +318,13 @@ bool program_seen(const runtime *rt, const function *f, int n, const value *args
 }
 
 static bool program_may(const runtime *rt) {
-    return executor_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !rt->record &&
-           !capture_current;
+    return runtime_level(rt->opt) == 2 && rt->steps_left == UINT64_MAX && !capture_current;
 }
 
 ctsc_status program_call(runtime *rt, function *f, int n, value *args, diag *d, value *out) {
     signature s;
     uint64_t module = 0;
-    int level = FUNCTION_TAPED + executor_level(rt->opt);
+    int level = FUNCTION_TAPED + runtime_level(rt->opt);
     diag lost = {0};
     code *c = NULL;
     if (program_may(rt) && (rt->opt < 3 || code_ensure(f, level, NULL, &lost) == CTSC_OK))

@@ -500,8 +500,7 @@ static ctsc_status tape_check_defined(const op *o, int nargs, const value *args,
     return CTSC_OK;
 }
 
-/* A call site of taped code. */
-ctsc_status bc_call_op_taped(frame *f, const site *s) {
+ctsc_status tape_call_site(frame *f, const site *s) {
     const op *o = s->op;
     value *args = f->regs + f->c->nregisters, *results = args + s->nargs;
     if (o->traits.unsafe && !f->in->rt->allow_unsafe)

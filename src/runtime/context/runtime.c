@@ -101,8 +101,7 @@ void runtime_init(runtime *rt) {
     rt->deadline = 0;
     rt->root = NULL;
     rt->ws = NULL;
-    rt->profile = NULL;
-    rt->record = NULL;
+    rt->watch = NULL;
     rt->allow_unsafe = false;
     rt->taped = rt->grad_enabled = rt->grad_requested = false;
     rt->depth = rt->opt = 0;

@@ -48,10 +48,8 @@ typedef struct runtime {
     const object *root;  /* the module that is run; NULL: not known */
     /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
     struct workspace *ws;
-    /* counts what the program does (profile.h); NULL: nobody wants to know */
-    struct profile *profile;
-    /* watches a call that is recorded (cuda/record.h); NULL: none is */
-    struct record *record;
+    /* sees what the program does (interp/watch.h); NULL: nobody wants to know */
+    struct watch *watch;
     /* left of what the call may wait for kernels of its loops (fused.h) */
     _Atomic uint32_t patience_us; /* what is forked reads it when it begins */
     /* 0 as written, 1 with passes, 2 with fusion, 3 the same, compiled at once (executor.h) */
@@ -59,6 +57,9 @@ typedef struct runtime {
 } runtime;
 
 enum { RUNTIME_PATIENCE_US = 100000 };
+
+/* The level of optimisation that runtime.opt asks for (exec/executor.h). */
+static inline int runtime_level(int opt) { return opt <= 0 ? 0 : opt == 1 ? 1 : 2; }
 
 /* Somebody may stop the program, or its time may run out. */
 static inline bool runtime_is_watched(const runtime *rt) { return rt->cancelled || rt->deadline; }

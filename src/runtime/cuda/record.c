@@ -11,11 +11,13 @@
 #include "base/map.h"
 #include "runtime/cuda/cuda_copy.h"
 #include "runtime/cuda/cuda_ops.h"
+#include "runtime/interp/watch.h"
 
 #include <string.h>
 
 /* One of the two runs. */
 typedef struct record {
+    watch watched; /* what the interpreter calls */
     recording *r;
     cuda_capture *capture;
     const object *self; /* the module, or NULL */
@@ -165,8 +167,8 @@ static ctsc_status record_results(record *r, frame *f, const site *s) {
     return CTSC_OK;
 }
 
-ctsc_status record_site(frame *f, const instr *i, site_fn fn) {
-    record *r = f->in->rt->record;
+static ctsc_status record_site(watch *w, frame *f, const instr *i, site_fn fn) {
+    record *r = (record *)w;
     const site *s = &f->c->sites.data[i->a];
     switch (i->op) {
     case BC_CALL_OP: TRY(record_operator(r, f, s)); break;
@@ -232,6 +234,8 @@ static ctsc_status record_make_arguments(record *r, diag *d, cuda *c, const sign
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static const watch_functions record_functions = {.site = record_site};
+
 /* Calls f with r's arguments, in a runtime of its own. */
 static ctsc_status record_execute(record *r, const runtime *rt, function *f, diag *d,
                                   value *result) {
@@ -242,7 +246,8 @@ static ctsc_status record_execute(record *r, const runtime *rt, function *f, dia
     own.depth = rt->depth;
     own.cancelled = rt->cancelled;
     own.deadline = rt->deadline;
-    own.record = r;
+    r->watched.fn = &record_functions;
+    own.watch = &r->watched;
     ctsc_status s = interp_call(&own, f, r->nargs, r->args, d, result);
     bool drawn = own.rng.left != 0 || own.rng.seeded;
     return s == CTSC_OK && drawn ? record_refuse(d, "random numbers are drawn") : s;
@@ -351,7 +356,7 @@ static ctsc_status record_build(const record runs[2], diag *d) {
 ctsc_status record_call(const runtime *rt, function *f, const signature *s, int n,
                         const value *args, diag *d, recording *out) {
     recording made[2] = {{0}};
-    record runs[2] = {{0}};
+    record runs[2] = {{.r = NULL}};
     ctsc_status st = CTSC_OK;
     for (int which = 0; which < 2 && st == CTSC_OK; which++) {
         runs[which].r = &made[which];

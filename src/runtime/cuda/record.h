@@ -24,8 +24,9 @@
 
 #include "base/vec.h"
 #include "cuda/replay.h"
+#include "ir/unit.h"
+#include "runtime/context/runtime.h"
 #include "runtime/context/signature.h"
-#include "runtime/interp/interp_internal.h"
 
 /* An attribute that was read. The object is the module or the value of one of the conditions
  * before, so it is alive while those hold. */
@@ -64,8 +65,5 @@ typedef struct recording {
 ctsc_status record_call(const runtime *rt, function *f, const signature *s, int n,
                         const value *args, diag *d, recording *out);
 void recording_clear(recording *r);
-
-/* What the interpreter does with an instruction with a site while rt->record is not NULL. */
-ctsc_status record_site(frame *f, const instr *i, site_fn fn);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/record.h"
-#include "runtime/exec/executor.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,13 +33,14 @@ typedef struct entry {
     uint64_t words[]; /* of the signature */
 } entry;
 
-struct recordings {
+typedef struct recordings {
+    code_extra extra; /* what frees it with its code */
     const char *name; /* of the function, borrowed from its code */
     pthread_mutex_t lock;
     int64_t replayed;
     entry *first; /* the one used last */
     int entries, made, refused;
-};
+} recordings;
 
 static struct { _Atomic int64_t recorded, refused, replayed, dropped; } recordings_counts;
 
@@ -56,8 +56,8 @@ static void entry_free(entry *e) {
     mem_free(e);
 }
 
-void recordings_free(recordings *t) {
-    if (!t) return;
+static void recordings_free(code_extra *x) {
+    recordings *t = (recordings *)x;
     if (t->made)
         log_event(CTSC_LOG_INFO, "%s: %lld calls were replayed", t->name, (long long)t->replayed);
     for (entry *e = t->first, *next; e; e = next) {
@@ -70,17 +70,18 @@ void recordings_free(recordings *t) {
 
 /* c's table; NULL without memory. */
 static recordings *recordings_of(code *c) {
-    recordings *t = __atomic_load_n(&c->recordings, __ATOMIC_ACQUIRE), *none = NULL;
-    if (t) return t;
-    t = mem_zalloc(sizeof *t);
+    code_extra *x = __atomic_load_n(&c->recordings, __ATOMIC_ACQUIRE);
+    if (x) return (recordings *)x;
+    recordings *t = mem_zalloc(sizeof *t);
     if (!t) return NULL;
     pthread_mutex_init(&t->lock, NULL);
     t->name = c->name;
-    if (__atomic_compare_exchange_n(&c->recordings, &none, t, false, __ATOMIC_ACQ_REL,
+    t->extra.free = recordings_free;
+    if (__atomic_compare_exchange_n(&c->recordings, &x, &t->extra, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return t;
-    recordings_free(t);
-    return none;
+    recordings_free(&t->extra);
+    return (recordings *)x;
 }
 
 /* The entry of s, now the first; NULL: there is none. */
@@ -286,15 +287,15 @@ static bool recordings_wanted(void) {
 static bool recordings_may(const runtime *rt) {
     bool stopped = runtime_is_watched(rt) && ((rt->cancelled && atomic_load(rt->cancelled)) ||
                                               (rt->deadline && clock_now() > rt->deadline));
-    return executor_level(rt->opt) > 0 && rt->steps_left == UINT64_MAX && !stopped &&
-           !rt->profile && !rt->record && recordings_wanted();
+    return runtime_level(rt->opt) > 0 && rt->steps_left == UINT64_MAX && !stopped && !rt->watch &&
+           recordings_wanted();
 }
 
 static ctsc_status recordings_try(runtime *rt, function *f, int n, const value *args, diag *d,
                                   value *out, bool *done) {
     signature s;
     code *c = recordings_may(rt)
-                  ? __atomic_load_n(&f->code[executor_level(rt->opt)], __ATOMIC_ACQUIRE)
+                  ? __atomic_load_n(&f->code[runtime_level(rt->opt)], __ATOMIC_ACQUIRE)
                   : NULL;
     if (!c || !signature_of(&s, n, args) || s.device == DEVICE_HOST) return CTSC_OK;
     recordings *t = recordings_of(c);

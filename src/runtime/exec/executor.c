@@ -9,7 +9,6 @@
 
 #include "ir/graph/alias.h"
 #include "passes/passes.h"
-#include "runtime/interp/bytecode.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 
 #include <string.h>

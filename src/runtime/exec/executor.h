@@ -16,11 +16,12 @@
 #ifndef CTSC_RUNTIME_EXEC_EXECUTOR_H
 #define CTSC_RUNTIME_EXEC_EXECUTOR_H
 
-#include "runtime/interp/interp.h"
+#include "runtime/code/bytecode.h"
 
-/* The level of `--opt N`. */
-static inline int executor_level(int opt) { return opt <= 0 ? 0 : opt == 1 ? 1 : 2; }
-
+/* Makes sure that f->code[level] exists: level 0 translates f's graph as it is, compiling it first
+ * if need be; FUNCTION_TAPED + level is the code of programs that take gradients. self: the module
+ * that f is a method of, or NULL. Idempotent, thread-safe. */
+ctsc_status code_ensure(function *f, int level, const object *self, diag *d);
 /* A copy of f's graph as level `level` (1 or 2) runs it; the caller's. self: the module f is a
  * method of: attributes that nothing changes become constants; NULL: not known. */
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out);

@@ -8,25 +8,10 @@
  */
 #include "runtime/exec/fused_internal.h"
 
-#include "runtime/observe/profile.h"
+#include "runtime/interp/watch.h"
 
-ctsc_status fused_new(diag *d, graph *g, fused **out) {
-    fused *f = mem_zalloc(sizeof *f);
-    if (!f) return diag_no_memory(d);
-    f->g = g;
-    f->nparams = (int)g->root->params.len;
-    f->nresults = (int)g->root->returns.len;
-    f->has_loop = block_holds(g->root, N_LOOP);
-    pthread_mutex_init(&f->lock, NULL);
-    ctsc_status s = arena_init(&f->arena) ? code_new(d, "FusionGroup", g, &f->fallback)
-                                          : diag_no_memory(d);
-    if (s != CTSC_OK) fused_free(f);
-    else *out = f;
-    return s;
-}
-
-void fused_free(fused *f) {
-    if (!f) return;
+static void fused_free(code_group *g) {
+    fused *f = (fused *)g;
     code_free(atomic_load_explicit(&f->split, memory_order_relaxed));
     graph_free(f->parts);
     code_free(f->fallback);
@@ -36,11 +21,7 @@ void fused_free(fused *f) {
     mem_free(f);
 }
 
-void fused_set_name(fused *f, const char *function) { f->fallback->name = function; }
-
-const graph *fused_graph(const fused *f) { return f->g; }
-int fused_params(const fused *f) { return f->nparams; }
-int fused_results(const fused *f) { return f->nresults; }
+const graph *fused_graph(const code_group *g) { return ((const fused *)g)->g; }
 
 /* Native loops count no steps. */
 static bool fused_is_counted(const fused *f, const interp *in) {
@@ -58,22 +39,40 @@ static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t 
     return false;
 }
 
-ctsc_status fused_run(fused *f, interp *in, const value *args, value *results, bool *native) {
+static ctsc_status fused_run(code_group *g, interp *in, const value *args, value *results,
+                             bool *native) {
+    fused *f = (fused *)g;
     int64_t slots[FUSED_MAX_SLOTS];
     bool fits = true;
-    if (device_in_use() && cuda_group_device(f->nparams, args) != DEVICE_HOST)
+    if (device_in_use() && cuda_group_device(f->group.nparams, args) != DEVICE_HOST)
         return fused_run_on_device(f, in, args, results, native);
     if (fused_is_counted(f, in)) return fused_interpret(f, in, args, results);
     fused_kernel *found = fused_find(f, args, slots);
     const fused_kernel *k = found;
     if (!found || kernel_get_state(found->kernel) != KERNEL_READY) {
-        uint64_t since = profile_pause(in->rt->profile);
+        uint64_t since = watch_pause(in->rt->watch);
         if (!found) found = fused_add(f, in, args, slots);
         k = found ? fused_await(f, in, found) : NULL;
-        if (k) profile_resume(in->rt->profile, since, "(compiling kernels)");
+        if (k) watch_resume(in->rt->watch, since, "(compiling kernels)");
     }
     if (k && fused_is_endless(f, k->plan, slots)) k = NULL;
     ctsc_status s = k ? fused_launch(f, k, slots, args, in, results, &fits) : CTSC_OK;
     *native = k && fits;
     return *native ? s : fused_interpret(f, in, args, results);
+}
+
+ctsc_status fused_new(diag *d, const char *name, graph *g, code_group **out) {
+    fused *f = mem_zalloc(sizeof *f);
+    if (!f) return diag_no_memory(d);
+    f->group = (code_group){.run = fused_run,
+                            .free = fused_free,
+                            .nparams = (int)g->root->params.len,
+                            .nresults = (int)g->root->returns.len};
+    f->g = g;
+    f->has_loop = block_holds(g->root, N_LOOP);
+    pthread_mutex_init(&f->lock, NULL);
+    ctsc_status s = arena_init(&f->arena) ? code_new(d, name, g, &f->fallback) : diag_no_memory(d);
+    if (s != CTSC_OK) fused_free(&f->group);
+    else *out = &f->group;
+    return s;
 }

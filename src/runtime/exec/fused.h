@@ -28,31 +28,19 @@
 #ifndef CTSC_RUNTIME_EXEC_FUSED_H
 #define CTSC_RUNTIME_EXEC_FUSED_H
 
-#include "runtime/interp/interp.h"
+#include "runtime/code/bytecode.h"
 
 /* The last of them are generic: they take any size where the earlier ones may have made
  * short rows constants. */
-enum { FUSED_MAX_KERNELS = 8, FUSED_GENERIC_KERNELS = 2, FUSED_MAX_VALUES = 64 };
+enum { FUSED_MAX_KERNELS = 8, FUSED_GENERIC_KERNELS = 2, FUSED_MAX_VALUES = CODE_GROUP_VALUES };
 
-typedef struct fused fused;
-struct interp;
+/* What code_host.group_new is. */
+ctsc_status fused_new(diag *d, const char *name, graph *g, code_group **out);
 
-/* g: the group's graph, which outlives the result. */
-ctsc_status fused_new(diag *d, graph *g, fused **out);
-void fused_free(fused *f);
-/* The function whose part the group is, for messages; borrowed. */
-void fused_set_name(fused *f, const char *function);
-int fused_params(const fused *f);
-int fused_results(const fused *f);
-
-const graph *fused_graph(const fused *f);
-
-/* args: borrowed; results: one slot per return of the graph, each a new reference on success.
- * *native: whether a kernel ran. */
-ctsc_status fused_run(fused *f, struct interp *in, const value *args, value *results, bool *native);
+const graph *fused_graph(const code_group *g);
 /* The operators one by one, where the group has no loop and so costs little and writes to nothing;
  * results are dropped. False: it has one, or failed. */
-bool fused_profile_run(fused *f, struct interp *in, value *args);
+bool fused_profile_run(code_group *g, struct interp *in, value *args);
 
 /* Calls with tensors on a device so far: by a kernel, and without one. For tests and tools. */
 typedef struct fused_device_stats { int64_t native, interpreted; } fused_device_stats;

@@ -31,22 +31,23 @@ void fused_give_up(fused *f, int key_at, diag *d) {
 
 ctsc_status fused_interpret(fused *f, interp *in, const value *args, value *results) {
     value own[FUSED_MAX_VALUES], out = value_none();
-    for (int i = 0; i < f->nparams; i++) own[i] = value_ref(args[i]);
+    for (int i = 0; i < f->group.nparams; i++) own[i] = value_ref(args[i]);
     code *split = atomic_load_explicit(&f->split, memory_order_acquire);
-    TRY(interp_run(in, split ? split : f->fallback, f->nparams, own, &out));
-    if (f->nresults == 1) {
+    TRY(interp_run(in, split ? split : f->fallback, f->group.nparams, own, &out));
+    if (f->group.nresults == 1) {
         results[0] = out;
         return CTSC_OK;
     }
-    for (int i = 0; i < f->nresults; i++) results[i] = value_ref(out.u.tuple->items[i]);
+    for (int i = 0; i < f->group.nresults; i++) results[i] = value_ref(out.u.tuple->items[i]);
     value_unref(out);
     return CTSC_OK;
 }
 
-bool fused_profile_run(fused *f, interp *in, value *args) {
+bool fused_profile_run(code_group *g, interp *in, value *args) {
+    fused *f = (fused *)g;
     value results[FUSED_MAX_VALUES];
     diag own = {0};
-    for (int i = 0; i < f->nresults; i++) results[i] = value_none();
+    for (int i = 0; i < f->group.nresults; i++) results[i] = value_none();
     if (f->has_loop) return false;
     diag *outer = diag_redirect(&in->d, &own);
     ctsc_status s = fused_interpret(f, in, args, results);

@@ -39,12 +39,12 @@ typedef struct fused_key {
     atomic_bool negative;
 } fused_key;
 
-struct fused {
+typedef struct fused {
+    code_group group; /* what code knows of it */
     graph *g;
     code *fallback;
     /* The same in smaller groups, once there was no kernel for one key; NULL: no such thing. */
     code *_Atomic split;
-    int nparams, nresults;
     bool has_loop;
     cuda_group *_Atomic on_device; /* for tensors that are on one; NULL: there was none yet */
     fused_kernel *_Atomic first;
@@ -57,7 +57,7 @@ struct fused {
     atomic_bool closed;
     atomic_int nkeys;
     fused_key keys[FUSED_MAX_KEYS];
-};
+} fused;
 
 /* ---- the cache (fused_keys.c) ---------------------------------------------------------------- */
 

@@ -21,13 +21,13 @@ static int fused_key_at(const fused *f, uint64_t key) {
 bool fused_is_negative(const fused *f, const value *args) {
     if (atomic_load_explicit(&f->closed, memory_order_relaxed)) return true;
     if (!atomic_load_explicit(&f->nkeys, memory_order_relaxed)) return false;
-    int at = fused_key_at(f, group_key(f->nparams, args));
+    int at = fused_key_at(f, group_key(f->group.nparams, args));
     return at >= 0 && atomic_load_explicit(&f->keys[at].negative, memory_order_relaxed);
 }
 
 bool fused_wants_key(fused *f, const value *args, int opt, int *key_at) {
     if (fused_is_negative(f, args)) return false;
-    uint64_t key = group_key(f->nparams, args);
+    uint64_t key = group_key(f->group.nparams, args);
     if ((*key_at = fused_key_at(f, key)) >= 0) return true;
     int n = atomic_load_explicit(&f->nkeys, memory_order_relaxed);
     if (n == FUSED_MAX_KEYS) {

@@ -37,7 +37,7 @@ enum { FUSED_ASK_CLOCK = 16 };
 
 static bool fused_stop(void *ctx) {
     fused_watch *w = ctx;
-    return w->asked++ % FUSED_ASK_CLOCK == 0 && interp_watch(w->in) != CTSC_OK;
+    return w->asked++ % FUSED_ASK_CLOCK == 0 && interp_check_time(w->in) != CTSC_OK;
 }
 
 /* Only kernels of loops end early, and these have no parallel loop. */
@@ -135,7 +135,7 @@ static void fused_read_scalars(const fused_frame *l, const group_plan *p, value 
 }
 
 void fused_drop(const fused *f, value *results) {
-    for (int i = 0; i < f->nresults; i++) {
+    for (int i = 0; i < f->group.nresults; i++) {
         value_unref(results[i]);
         results[i] = value_none();
     }
@@ -159,8 +159,8 @@ ctsc_status fused_launch(const fused *f, const fused_kernel *k, const int64_t *s
     l.fn = k->kernel->fn;
     l.result = l.first = 0;
     l.scratch = NULL;
-    for (int i = 0; i < f->nresults; i++) results[i] = value_none();
-    if (k->scalars) memset(l.scalars, 0, (size_t)f->nresults * sizeof *l.scalars);
+    for (int i = 0; i < f->group.nresults; i++) results[i] = value_none();
+    if (k->scalars) memset(l.scalars, 0, (size_t)f->group.nresults * sizeof *l.scalars);
     ctsc_status s = fused_bind(&l, k, slots, args, d, results);
     if (s == CTSC_OK) {
         if (p->barriers.len) {

@@ -15,7 +15,7 @@
  * nested in its own.
  *
  * Limits: time and cancellation go with the body. Steps and bytes are counted in the order of the
- * program, and a profile is of one thread: where there is one of these, bodies run at once. A body
+ * program, and a watch is of one thread: where there is one of these, bodies run at once. A body
  * that meets the end of the whole program (a limit, no memory) ends it when it is fetched, at the
  * place of its fork; other errors of futures that nobody waits for are lost, as in PyTorch.
  *
@@ -129,7 +129,7 @@ ctsc_status fork_join(frame *f) {
 
 static bool fork_may_run_apart(const frame *f, const site *s) {
     const runtime *rt = f->in->rt;
-    return s->imm && rt->ws && !rt->profile && rt->steps_left == UINT64_MAX && !mem_is_bounded() &&
+    return s->imm && rt->ws && !rt->watch && rt->steps_left == UINT64_MAX && !mem_is_bounded() &&
            pool_threads() > 1;
 }
 

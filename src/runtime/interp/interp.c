@@ -9,10 +9,7 @@
  * has. Tests: tests/unit/test_interp.c
  */
 #include "runtime/context/workspace.h"
-#include "runtime/cuda/record.h"
-#include "runtime/exec/executor.h"
-#include "runtime/exec/fused.h"
-#include "runtime/observe/profile.h"
+#include "runtime/interp/watch.h"
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -71,7 +68,7 @@ static void stack_leave(interp *in) {
 /* ---- budget ---------------------------------------------------------------------------------- */
 
 /* Called before every operator as well: a program without loops has to stop too. */
-ctsc_status interp_watch(const interp *in) {
+ctsc_status interp_check_time(const interp *in) {
     const runtime *rt = in->rt;
     if (rt->cancelled && atomic_load_explicit(rt->cancelled, memory_order_relaxed))
         return diag_fail(in->d, CTSC_LIMIT, "the program was cancelled");
@@ -82,7 +79,7 @@ ctsc_status interp_watch(const interp *in) {
 
 static ctsc_status interp_charge_slow(interp *in, uint64_t steps) {
     runtime *rt = in->rt;
-    ctsc_status s = interp_watch(in);
+    ctsc_status s = interp_check_time(in);
     if (s != CTSC_OK || rt->steps_left == UINT64_MAX) return s;
     if (rt->steps_left < steps) {
         rt->steps_left = 0;
@@ -103,7 +100,7 @@ static const site_fn site_functions[BC_COUNT] = {
 #define OPCODE(name, form, meaning)
 #define FAST(name, key, meaning)
 #define SITE(name, function, meaning) [BC_##name] = function,
-#include "runtime/interp/opcodes.def"
+#include "runtime/code/opcodes.def"
 #undef OPCODE
 #undef FAST
 #undef SITE
@@ -210,12 +207,10 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             break;
         }
         default:
-            if (runtime_is_watched(f->in->rt)) s = interp_watch(f->in);
+            if (runtime_is_watched(f->in->rt)) s = interp_check_time(f->in);
             if (s != CTSC_OK) break;
-            if (__builtin_expect(f->in->rt->profile != NULL, 0))
-                s = profile_site(f, i, site_functions[i->op]);
-            else if (__builtin_expect(f->in->rt->record != NULL, 0))
-                s = record_site(f, i, site_functions[i->op]);
+            if (__builtin_expect(f->in->rt->watch != NULL, 0))
+                s = f->in->rt->watch->fn->site(f->in->rt->watch, f, i, site_functions[i->op]);
             else s = site_functions[i->op](f, &f->c->sites.data[i->a]);
             break;
         }
@@ -321,7 +316,8 @@ ctsc_status interp_run(interp *in, const code *c, int n, value *args, value *out
 static ctsc_status interp_run_group(interp *in, const code *c, const value *args, value *out) {
     bool native;
     TRY(interp_charge(in, c->instrs.len));
-    ctsc_status s = fused_run(c->groups.data[0], in, args + c->whole_group, out, &native);
+    code_group *g = c->groups.data[0];
+    ctsc_status s = g->run(g, in, args + c->whole_group, out, &native);
     if (s == CTSC_OK) return s;
     const instr *at = c->instrs.data;
     while (at->op != BC_FUSED) at++;
@@ -333,7 +329,7 @@ static ctsc_status interp_run_group(interp *in, const code *c, const value *args
  * itself, is not even counted: threads that run one module would pass that count to and fro. */
 static inline ctsc_status interp_run_borrowed(interp *in, const code *c, int n, const value *args,
                                               value *out) {
-    if (c->whole_group >= 0 && n == c->nparams && !in->rt->profile && !in->rt->record)
+    if (c->whole_group >= 0 && n == c->nparams && !in->rt->watch)
         return interp_run_group(in, c, args, out);
     value *regs = NULL;
     TRY(interp_enter(in, c, n, &regs));
@@ -349,16 +345,16 @@ static const object *interp_self(const interp *in, const function *fn, const val
 }
 
 static ctsc_status interp_make_code(interp *in, function *fn, int level, const value *args) {
-    uint64_t since = profile_pause(in->rt->profile);
-    ctsc_status s = code_ensure(fn, level, interp_self(in, fn, args), in->d);
-    profile_resume(in->rt->profile, since, "(compiling graphs)");
+    uint64_t since = watch_pause(in->rt->watch);
+    ctsc_status s = code_host_installed->ensure(fn, level, interp_self(in, fn, args), in->d);
+    watch_resume(in->rt->watch, since, "(compiling graphs)");
     return s;
 }
 
 /* The code that a call of fn runs, made if need be. */
 static inline ctsc_status interp_find_code(interp *in, function *fn, const value *args,
                                            const code **out) {
-    int level = executor_level(in->rt->opt) + (in->rt->taped ? FUNCTION_TAPED : 0);
+    int level = runtime_level(in->rt->opt) + (in->rt->taped ? FUNCTION_TAPED : 0);
     *out = __atomic_load_n(&fn->code[level], __ATOMIC_ACQUIRE);
     if (*out) return CTSC_OK;
     ctsc_status s = interp_make_code(in, fn, level, args);

@@ -10,18 +10,8 @@
 #ifndef CTSC_RUNTIME_INTERP_INTERP_H
 #define CTSC_RUNTIME_INTERP_INTERP_H
 
-#include "ir/unit.h"
+#include "runtime/code/bytecode.h"
 #include "runtime/context/runtime.h"
-
-typedef struct code code;
-
-/* Makes sure that f->code[level] exists (executor.c): level 0 translates f's graph as
- * it is, compiling it first if need be; FUNCTION_TAPED + level is the code of programs
- * that take gradients.
- * self: the module that f is a method of, or NULL. Idempotent, thread-safe. */
-ctsc_status code_ensure(function *f, int level, const object *self, diag *d);
-void code_free(code *c);
-void code_print(const code *c, strbuf *out); /* disassembly, for people */
 
 /* Calls f. args: as many as the schema has arguments (self first, for methods), borrowed, of the
  * right types (interp_check_args makes sure for calls from outside). *out: the result, owned by the

@@ -5,8 +5,7 @@
  *
  * Tests: tests/unit/test_interp.c
  */
-#include "runtime/exec/fused.h"
-#include "runtime/observe/profile.h"
+#include "runtime/interp/watch.h"
 
 /* Room behind the registers: arguments, then results. */
 static value *call_window(const frame *f) { return f->regs + f->c->nregisters; }
@@ -16,7 +15,8 @@ static ctsc_status call_op_many(frame *f, const site *s, const value *args, int 
     value *results = call_window(f) + s->nargs;
     for (int i = 0; i < returns; i++) results[i] = value_none();
     TRY(op_function(s->op, s->nargs, args)(&f->cx, args, results));
-    if (watched) profile_operator(f->in->rt->profile, s->op, s->nargs, args, returns, results);
+    if (watched)
+        f->in->rt->watch->fn->operator(f->in->rt->watch, s->op, s->nargs, args, returns, results);
     for (int i = 0; i < returns; i++) {
         if (i < s->nresults) site_result(f, s, i, results[i]);
         else value_unref(results[i]);
@@ -25,7 +25,7 @@ static ctsc_status call_op_many(frame *f, const site *s, const value *args, int 
 }
 
 /* Arguments are borrowed: gathered without counting, released behind the call if this was their
- * last use. watched: there is a profile. */
+ * last use. watched: rt->watch is told. */
 static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
     const op *o = s->op;
     const int32_t *operands = site_operands(f, s);
@@ -45,7 +45,7 @@ static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
         value_set(&f->regs[only], value_none());
         st = op_function(o, s->nargs, args)(&f->cx, args, &f->regs[only]);
         if (watched && st == CTSC_OK)
-            profile_operator(f->in->rt->profile, o, s->nargs, args, 1, &f->regs[only]);
+            f->in->rt->watch->fn->operator(f->in->rt->watch, o, s->nargs, args, 1, &f->regs[only]);
     } else {
         st = call_op_many(f, s, args, returns, watched);
     }
@@ -55,14 +55,17 @@ static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
 
 ctsc_status bc_call_op(frame *f, const site *s) { return call_op(f, s, false); }
 ctsc_status bc_call_op_watched(frame *f, const site *s) { return call_op(f, s, true); }
+ctsc_status bc_call_op_taped(frame *f, const site *s) {
+    return code_host_installed->call_taped(f, s);
+}
 
 static inline ctsc_status call_fused(frame *f, const site *s, bool watched) {
     value *args = call_window(f), *results = args + s->nargs;
     bool native = false;
     for (int i = 0; i < s->nargs; i++) args[i] = *site_arg(f, s, i);
-    ctsc_status st = fused_run(s->group, f->in, args, results, &native);
+    ctsc_status st = s->group->run(s->group, f->in, args, results, &native);
     if (watched && st == CTSC_OK)
-        profile_kernel(f->in->rt->profile, f->in, s, args, results, native);
+        f->in->rt->watch->fn->kernel(f->in->rt->watch, f->in, s, args, results, native);
     site_release(f, s);
     for (int i = 0; st == CTSC_OK && i < s->nresults; i++) site_result(f, s, i, results[i]);
     return st;

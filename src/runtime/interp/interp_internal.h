@@ -7,12 +7,12 @@
 
 #include "base/threads/limits.h"
 #include "runtime/context/workspace.h"
-#include "runtime/interp/bytecode.h"
+#include "runtime/interp/interp.h"
 
 enum { INTERP_MAX_DEPTH = 256 };
 
 /* Fails if the program was cancelled or its time is over. */
-ctsc_status interp_watch(const struct interp *in);
+ctsc_status interp_check_time(const struct interp *in);
 
 /* An object whose __enter__ ran and whose __exit__ has not. */
 typedef struct entered {
@@ -43,14 +43,14 @@ typedef struct frame {
 
 typedef ctsc_status (*site_fn)(frame *f, const site *s);
 
-/* What CALL_OP and FUSED do where a profile counts along. */
+/* What CALL_OP and FUSED do where rt->watch is told of operators and kernels. */
 ctsc_status bc_call_op_watched(frame *f, const site *s);
 ctsc_status bc_fused_watched(frame *f, const site *s);
 
 #define SITE(name, function, meaning) ctsc_status function(frame *f, const site *s);
 #define OPCODE(name, form, meaning)
 #define FAST(name, key, meaning)
-#include "runtime/interp/opcodes.def"
+#include "runtime/code/opcodes.def"
 #undef SITE
 #undef OPCODE
 #undef FAST

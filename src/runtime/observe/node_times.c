@@ -56,10 +56,10 @@ static ctsc_status times_call(workspace_pool *pool, function *f, profiler *p, in
     runtime_init(&w->rt);
     w->rt.ws = w;
     ctsc_status s = CTSC_OK;
-    if (p && !(w->rt.profile = profiler_begin(p, f, &w->blocks))) s = diag_no_memory(d);
+    if (p && !(w->rt.watch = profiler_begin(p, f, &w->blocks))) s = diag_no_memory(d);
     if (s == CTSC_OK) {
         s = interp_call(&w->rt, f, nargs, args, d, &result);
-        if (p) profiler_end(p, w->rt.profile, &w->blocks);
+        if (p) profiler_end(p, w->rt.watch, &w->blocks);
     }
     value_unref(result);
     workspace_give(pool, w);

@@ -60,6 +60,7 @@ typedef struct profile_span {
 } profile_span;
 
 typedef struct profile {
+    watch watched; /* what the interpreter calls */
     profiler *p;
     arena arena; /* records and shadows */
     strmap shadows[PROFILE_TABLES], texts;
@@ -410,8 +411,8 @@ static site_fn profile_watched(const instr *i, site_fn fn) {
     return i->op == BC_CALL_OP ? bc_call_op_watched : i->op == BC_FUSED ? bc_fused_watched : fn;
 }
 
-ctsc_status profile_site(frame *f, const instr *i, site_fn fn) {
-    profile *c = f->in->rt->profile;
+static ctsc_status profile_site(watch *w, frame *f, const instr *i, site_fn fn) {
+    profile *c = (profile *)w;
     const site *at = &f->c->sites.data[i->a];
     uint64_t entered = clock_now(), mark = c->mark;
     profile_record *r = c->counting ? NULL : profile_find(c, f->c, i);
@@ -483,8 +484,9 @@ static void profile_add_counted(profile *c, int64_t flops) {
 }
 
 /* Operators written in TorchScript have run others: those count. */
-void profile_operator(profile *c, const op *o, int nargs, const value *args, int nresults,
-                      const value *results) {
+static void profile_operator(watch *w, const op *o, int nargs, const value *args, int nresults,
+                             const value *results) {
+    profile *c = (profile *)w;
     uint64_t entered = clock_now();
     profile_span *s = c->top;
     bool leaf = c->sites == c->mark;
@@ -541,8 +543,9 @@ static int64_t profile_kernel_flops(profile *c, interp *in, profile_record *r, c
     return flops;
 }
 
-void profile_kernel(profile *c, interp *in, const site *s, value *args, const value *results,
-                    bool native) {
+static void profile_kernel(watch *w, interp *in, const site *s, value *args, const value *results,
+                           bool native) {
+    profile *c = (profile *)w;
     uint64_t entered = clock_now();
     profile_span *span = c->top;
     if (c->counting || !span) return;
@@ -555,10 +558,11 @@ void profile_kernel(profile *c, interp *in, const site *s, value *args, const va
     c->lost += clock_now() - entered;
 }
 
-uint64_t profile_pause(const profile *c) { return c ? clock_now() - c->lost : 0; }
+static uint64_t profile_pause(const watch *w) { return clock_now() - ((const profile *)w)->lost; }
 
-void profile_resume(profile *c, uint64_t since, const char *what) {
-    if (!c || c->counting || !c->top) return;
+static void profile_resume(watch *w, uint64_t since, const char *what) {
+    profile *c = (profile *)w;
+    if (c->counting || !c->top) return;
     uint64_t now = clock_now();
     profile_sums own = {.count = 1, .self_ns = (int64_t)(now - c->lost - since)};
     profile_shadow *sh = profile_shadow_of(c, PROFILE_OPS, what,
@@ -592,9 +596,16 @@ static void profile_free(profile *c) {
     mem_free(c);
 }
 
+static const watch_functions profile_functions = {.site = profile_site,
+                                                  .operator= profile_operator,
+                                                  .kernel = profile_kernel,
+                                                  .pause = profile_pause,
+                                                  .resume = profile_resume};
+
 static profile *profile_new(profiler *p) {
     profile *c = mem_zalloc(sizeof *c);
     if (!c) return NULL;
+    c->watched.fn = &profile_functions;
     c->p = p;
     if (arena_init(&c->arena)) return c;
     profile_free(c);
@@ -629,7 +640,7 @@ static profile_record *profile_root(profile *c, const function *f) {
     return r->lines[0] && ptrmap_put(&c->roots, f, r) ? r : NULL;
 }
 
-profile *profiler_begin(profiler *p, function *f, recycler *r) {
+watch *profiler_begin(profiler *p, function *f, recycler *r) {
     pthread_mutex_lock(&p->lock);
     bool held = !f->unit || profiler_hold(p, f->unit);
     profile *c = held && p->idle.len ? vec_pop(&p->idle) : NULL;
@@ -646,10 +657,11 @@ profile *profiler_begin(profiler *p, function *f, recycler *r) {
     c->last = NULL;
     r->watch = &c->watch;
     profile_open(c, &c->root, root, clock_now());
-    return c;
+    return &c->watched;
 }
 
-void profiler_end(profiler *p, profile *c, recycler *r) {
+void profiler_end(profiler *p, watch *w, recycler *r) {
+    profile *c = (profile *)w;
     int64_t ns = profile_close(c, &c->root, clock_now());
     r->watch = NULL;
     pthread_mutex_lock(&p->lock);

@@ -4,9 +4,8 @@
  *
  * A profiler has one row per operator, fusion group, source line and method, and sums in each.
  * A call that is given one takes a *profile*, which only this call uses: it counts in shadows
- * of the rows, without a lock, and adds them to the rows when the call ends. The interpreter
- * asks once per instruction with a site whether there is a profile (runtime.profile);
- * everything else happens here.
+ * of the rows, without a lock, and adds them to the rows when the call ends. A profile is
+ * the call's watch (interp/watch.h), by which the interpreter tells it of each instruction.
  *
  * Time. Spans nest as instructions do: what an instruction took, less what others took inside it,
  * is its own (self). What the profile itself takes is kept out: its clock stands still meanwhile. A
@@ -27,7 +26,7 @@
 #define CTSC_RUNTIME_OBSERVE_PROFILE_H
 
 #include "base/memory/recycle.h"
-#include "runtime/interp/interp_internal.h"
+#include "runtime/interp/watch.h"
 
 #include <pthread.h>
 
@@ -64,8 +63,6 @@ typedef struct profile_event {
     int thread;
 } profile_event;
 
-struct profile;
-
 /* What ctsc_profiler is. */
 typedef struct profiler {
     pthread_mutex_t lock; /* of everything */
@@ -86,22 +83,9 @@ profiler *profiler_new(size_t max_events); /* NULL without memory */
 void profiler_free(profiler *p);
 void profiler_reset(profiler *p);
 
-/* Around a call of f: rt counts into p. False (and rt is as it was) without memory. r: the
- * thread's recycler. */
-struct profile *profiler_begin(profiler *p, function *f, recycler *r);
-void profiler_end(profiler *p, struct profile *c, recycler *r);
-
-/* What the interpreter does instead of fn(f, s) for instruction i where there is a profile. */
-ctsc_status profile_site(frame *f, const instr *i, site_fn fn);
-/* From operators and kernels that ran, before their arguments are released. native: a kernel ran,
- * not the operators one by one. */
-void profile_operator(struct profile *c, const op *o, int nargs, const value *args, int nresults,
-                      const value *results);
-void profile_kernel(struct profile *c, interp *in, const site *s, value *args, const value *results,
-                    bool native);
-/* Around work that is no instruction: "(compiling kernels)". c may be NULL; begin
- * gives what end takes. */
-uint64_t profile_pause(const struct profile *c);
-void profile_resume(struct profile *c, uint64_t since, const char *what);
+/* Around a call of f: what rt.watch is to be, a profile that counts into p; NULL without memory.
+ * r: the thread's recycler. */
+watch *profiler_begin(profiler *p, function *f, recycler *r);
+void profiler_end(profiler *p, watch *w, recycler *r);
 
 #endif

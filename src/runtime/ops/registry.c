@@ -7,8 +7,11 @@
 #include "runtime/ops/registry.h"
 
 #include "ir/native.h"
+#include "runtime/autograd/autograd.h"
 #include "runtime/cuda/dense.h"
 #include "runtime/cuda/dispatch.h"
+#include "runtime/exec/executor.h"
+#include "runtime/exec/fused.h"
 #include "runtime/interp/interp.h"
 #include "runtime/program/native_classes.h"
 
@@ -76,8 +79,12 @@ static const op_host host = {
     .native_class = native_class_find,
 };
 
+static const code_host for_code = {
+    .ensure = code_ensure, .group_new = fused_new, .call_taped = tape_call_site};
+
 void registry_install(void) {
     op_host_installed = &host;
+    code_host_installed = &for_code;
     device_host = &cuda_device_functions;
     on_device = &cuda_kernels;
 }

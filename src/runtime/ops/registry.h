@@ -17,9 +17,9 @@ struct function *op_composite_body(const op *o, diag *d);
 const char *composite_derivative(const char *key, int i);
 struct function *composite_library_function(const char *name, diag *d);
 
-/* Registers with the layers below what they ask of this one: op_host, device_host, on_device. Runs
- * before main or when the library is opened; every file of the public interface mentions it
- * (runtime/api/api.h), so that a program linked with libctsc.a has it. */
+/* Registers with the layers below what they ask of this one: op_host, code_host, device_host,
+ * on_device. Runs before main or when the library is opened; every file of the public interface
+ * mentions it (runtime/api/api.h), so that a program linked with libctsc.a has it. */
 void registry_install(void) __attribute__((constructor));
 
 #endif

@@ -14,16 +14,20 @@
  * constants; types, names, operators and sources are borrowed from the graph and its unit,
  * which outlive it.
  */
-#ifndef CTSC_RUNTIME_INTERP_BYTECODE_H
-#define CTSC_RUNTIME_INTERP_BYTECODE_H
+#ifndef CTSC_RUNTIME_CODE_BYTECODE_H
+#define CTSC_RUNTIME_CODE_BYTECODE_H
 
-#include "runtime/interp/interp.h"
+#include "ir/unit.h"
+
+typedef struct code code;
+struct interp;
+struct frame;
 
 typedef enum opcode {
 #define OPCODE(name, form, meaning) BC_##name,
 #define FAST(name, key, meaning) BC_##name,
 #define SITE(name, function, meaning) BC_##name,
-#include "runtime/interp/opcodes.def"
+#include "runtime/code/opcodes.def"
 #undef OPCODE
 #undef FAST
 #undef SITE
@@ -55,7 +59,7 @@ typedef struct site {
     const op *op;
     function *fn;
     struct code *sub;
-    struct fused *group;
+    struct code_group *group;
     const char *name;
     type *type;
     int types, ntypes; /* run in code->types */
@@ -66,6 +70,30 @@ typedef struct site {
 
 /* What others keep with code. */
 typedef struct code_extra { void (*free)(struct code_extra *x); } code_extra;
+
+/* A fusion group at run time, which begins with this (exec/fused.h). */
+typedef struct code_group {
+    /* args: borrowed; results: one slot per return of the group's graph, each a new reference on
+     * success. *native: whether a kernel ran. */
+    ctsc_status (*run)(struct code_group *g, struct interp *in, const value *args, value *results,
+                       bool *native);
+    void (*free)(struct code_group *g);
+    int nparams, nresults;
+} code_group;
+
+enum { CODE_GROUP_VALUES = 64 }; /* parameters that a group may have, and results */
+
+/* What making and running code asks of the folders above; registry_install says whom. */
+typedef struct code_host {
+    /* code_ensure of exec/executor.h */
+    ctsc_status (*ensure)(function *f, int level, const object *self, diag *d);
+    /* g: the group's graph, which outlives the result. name: of the function whose part the group
+     * is, for messages; borrowed. */
+    ctsc_status (*group_new)(diag *d, const char *name, graph *g, code_group **out);
+    /* what CALL_OP_TAPED does (autograd/tape.c) */
+    ctsc_status (*call_taped)(struct frame *f, const site *s);
+} code_host;
+extern const code_host *code_host_installed;
 
 struct code {
     const char *name; /* of the function, for call chains */
@@ -78,11 +106,10 @@ struct code {
     VEC(value) constants;
     VEC(type *) types;
     VEC(struct code *) subs;
-    VEC(struct fused *) groups;
-    struct recordings *recordings; /* of its calls on devices (cuda/recordings.h); NULL: none yet */
-    /* calls that were captured (runtime/autograd/grad_program.c), which begin with what frees them;
-     * NULL: none yet */
-    struct code_extra *programs;
+    VEC(code_group *) groups;
+    /* its calls on devices (cuda/recordings.h), and those that were captured
+     * (autograd/grad_program.c); NULL: none yet */
+    code_extra *recordings, *programs;
     graph *graph; /* owned, if the code was made of a graph of its own (executor.c); else NULL */
     int nparams;
     /* >= 0: all there is is one fusion group, of the parameters from this one on, and its result;
@@ -101,6 +128,8 @@ static inline size_t code_frame_slots(const struct code *c) {
     return (size_t)c->nregisters + (size_t)c->window;
 }
 
+void code_free(code *c);
+void code_print(const code *c, strbuf *out); /* disassembly, for people */
 /* Translates a graph. name: of the function (borrowed). The graph's `scratch` and `mark` fields are
  * used meanwhile. */
 ctsc_status code_new(diag *d, const char *name, graph *g, struct code **out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bytecode_internal.h - shared by bytecode.c (translation) and bytecode_live.c (last uses). */
-#ifndef CTSC_RUNTIME_INTERP_BYTECODE_INTERNAL_H
-#define CTSC_RUNTIME_INTERP_BYTECODE_INTERNAL_H
+#ifndef CTSC_RUNTIME_CODE_BYTECODE_INTERNAL_H
+#define CTSC_RUNTIME_CODE_BYTECODE_INTERNAL_H
 
 #include "passes/forks.h"
-#include "runtime/interp/bytecode.h"
+#include "runtime/code/bytecode.h"
 
 typedef VEC(ir_value *) value_list;
 

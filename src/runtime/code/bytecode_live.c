@@ -9,7 +9,7 @@
  * within a prim::Loop, it lives until the loop is over.
  * Tests: tests/unit/test_interp.c
  */
-#include "runtime/interp/bytecode_internal.h"
+#include "runtime/code/bytecode_internal.h"
 
 enum { LIVE_MAX_DEPTH = 500 };
 

@@ -13,39 +13,7 @@
  * A loop's outputs are its carried registers themselves. Conditions known to be true are left out.
  * Tests: tests/unit/test_interp.c
  */
-#include "runtime/cuda/recordings.h"
-#include "runtime/exec/fused.h"
-#include "runtime/interp/bytecode_internal.h"
-
-const opcode_info opcode_table[BC_COUNT] = {
-#define OPCODE(name, form, meaning) [BC_##name] = {#name, form, meaning, SYM_NONE},
-#define FAST(name, key, meaning) [BC_##name] = {#name, "rvv", meaning, key},
-#define SITE(name, function, meaning) [BC_##name] = {#name, "s--", meaning, SYM_NONE},
-#include "runtime/interp/opcodes.def"
-#undef OPCODE
-#undef FAST
-#undef SITE
-};
-
-void code_free(code *c) {
-    if (!c) return;
-    for (size_t i = 0; i < c->constants.len; i++) value_unref(c->constants.data[i]);
-    for (size_t i = 0; i < c->subs.len; i++) code_free(c->subs.data[i]);
-    for (size_t i = 0; i < c->groups.len; i++) fused_free(c->groups.data[i]);
-    vec_free(&c->instrs);
-    vec_free(&c->ranges);
-    vec_free(&c->calls);
-    vec_free(&c->sites);
-    vec_free(&c->operands);
-    vec_free(&c->constants);
-    vec_free(&c->types);
-    vec_free(&c->subs);
-    vec_free(&c->groups);
-    graph_free(c->graph);
-    recordings_free(c->recordings);
-    if (c->programs) c->programs->free(c->programs);
-    mem_free(c);
-}
+#include "runtime/code/bytecode_internal.h"
 
 static void tr_block(translator *tr, block *b);
 
@@ -611,22 +579,21 @@ static void tr_fork(translator *tr, node *n) {
 
 static void tr_group(translator *tr, node *n) {
     attr *a = node_attr(n, "Subgraph");
-    if (!a || a->kind != ATTR_GRAPH || n->inputs.len > FUSED_MAX_VALUES ||
-        n->outputs.len > FUSED_MAX_VALUES) {
+    if (!a || a->kind != ATTR_GRAPH || n->inputs.len > CODE_GROUP_VALUES ||
+        n->outputs.len > CODE_GROUP_VALUES) {
         tr_broken(tr, n, "it has no subgraph, or too many values");
         return;
     }
     site s = tr_site(tr, n, 0);
     if (tr->status != CTSC_OK) return;
-    tr->status = fused_new(tr->d, a->u.g, &s.group);
+    tr->status = code_host_installed->group_new(tr->d, tr->c->name, a->u.g, &s.group);
     if (tr->status != CTSC_OK) return;
-    fused_set_name(s.group, tr->c->name);
     if (!vec_push(&tr->c->groups, s.group)) {
-        fused_free(s.group);
+        s.group->free(s.group);
         tr_no_memory(tr);
         return;
     }
-    if (fused_params(s.group) != s.nargs || fused_results(s.group) != s.nresults) {
+    if (s.group->nparams != s.nargs || s.group->nresults != s.nresults) {
         tr_broken(tr, n, "its subgraph has other parameters or returns");
         return;
     }

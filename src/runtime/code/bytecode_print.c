@@ -3,7 +3,7 @@
  * bytecode_print.c - disassembly.
  * Tests: tests/unit/test_interp.c
  */
-#include "runtime/interp/bytecode.h"
+#include "runtime/code/bytecode.h"
 
 #include <inttypes.h>
 
