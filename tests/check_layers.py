@@ -56,7 +56,6 @@ STILL = [
     (r"runtime/kernels/\w+", "the processor's kernels are moving to src/cpu/"),
     (r"passes(/\w+)?", "passes.h is both what a pass is made of and the list of them"),
     (r"base(/(memory|text))?", "diag.h and disk.h are not in rooms"),
-    (r"ir(/(graph|op))?", "types, schemas and graphs name one another"),
     (r"runtime/(program|safetensors|save)", "formats are chosen where modules are loaded"),
     (r"codegen/lower(/loops)?", "loops ask for the operators' rules"),
 ]

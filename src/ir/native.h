@@ -10,15 +10,13 @@
 #ifndef CTSC_IR_NATIVE_H
 #define CTSC_IR_NATIVE_H
 
-#include "ir/op/op.h"
 #include "ir/unit.h"
 
 #define NATIVE_PREFIX "__torch__.torch.classes."
 
-/* The class of that qualified name; NULL: ctsc has none. Thread-safe. */
-static inline type *native_class(const char *qualified) {
-    return op_host_installed->native_class(qualified);
-}
+/* The class of that qualified name; NULL: ctsc has none. Thread-safe. registry_install
+ * (runtime/ops/registry.c) says whose function it is; until then there is no class. */
+extern type *(*native_class)(const char *qualified);
 /* Is t one of them? */
 static inline bool type_is_native(const type *t) {
     return t->kind == T_CLASS && t->owner && t->owner->permanent;

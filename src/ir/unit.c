@@ -7,7 +7,20 @@
  * unit_close releases them, which breaks the cycle, and the last reference frees the rest.
  * Tests: tests/unit/test_unit.c
  */
-#include "ir/unit.h"
+#include "ir/native.h"
+
+const unit_graphs *unit_graphs_installed;
+
+static type *unit_no_native_class(const char *qualified) {
+    (void)qualified;
+    return NULL;
+}
+type *(*native_class)(const char *qualified) = unit_no_native_class;
+
+static void function_free_graph(function *f) {
+    if (f->graph) unit_graphs_installed->free(f->graph);
+    f->graph = NULL;
+}
 
 /* ---- references ------------------------------------------------------------------------------ */
 
@@ -79,8 +92,7 @@ void unit_drop_codes(unit *u) {
 
 static void unit_release_function(unit *u, function *f) {
     unit_drop_code(u, f);
-    graph_free(f->graph);
-    f->graph = NULL;
+    function_free_graph(f);
     if (f->schema) schema_free_values(f->schema);
     if (f->state == FUNCTION_READY) f->state = FUNCTION_DECLARED;
 }
@@ -218,8 +230,7 @@ static ctsc_status unit_copy_diag(diag *to, const diag *from) {
 /* Keeps why f does not compile; what is a matter of memory may work the next time. */
 static ctsc_status function_failed(function *f, diag *d, diag *why) {
     ctsc_status s = unit_copy_diag(d, why);
-    graph_free(f->graph);
-    f->graph = NULL;
+    function_free_graph(f);
     f->state = FUNCTION_DECLARED;
     if (why->status != CTSC_LIMIT && (f->error = mem_alloc(sizeof *f->error))) {
         *f->error = *why;
@@ -270,7 +281,7 @@ static ctsc_status function_compile_here(function *f, diag *d) {
     diag why = {0};
     f->state = FUNCTION_COMPILING;
     ctsc_status s = u->compile(f, &why);
-    if (s == CTSC_OK && f->graph && !arena_failed(&f->graph->arena)) {
+    if (s == CTSC_OK && f->graph && !unit_graphs_installed->failed(f->graph)) {
         f->state = FUNCTION_READY;
         diag_clear(&why);
         return CTSC_OK;

@@ -12,8 +12,7 @@
 #define CTSC_IR_UNIT_H
 
 #include "base/map.h"
-#include "ir/graph/graph.h"
-#include "ir/op/schema.h"
+#include "ir/schema.h"
 
 #include <pthread.h>
 
@@ -58,7 +57,7 @@ typedef struct function {
     const port *inputs, *outputs;
     int noutputs;
     function_state state;
-    graph *graph;                      /* NULL until compiled */
+    struct graph *graph;               /* NULL until compiled */
     const void *def;                   /* AST of the definition (frontend) */
     const void *scope;                 /* name resolution for the body (frontend) */
     struct code *code[FUNCTION_CODES]; /* bytecode (runtime); NULL until first run so */
@@ -95,11 +94,18 @@ typedef struct unit {
     /* Compiles f's definition into f->graph; called with the lock held. */
     ctsc_status (*compile)(function *f, diag *d);
     /* Tidies a freshly emitted graph (src/passes installs it at load); NULL: leave it as it is. */
-    ctsc_status (*simplify)(graph *g, diag *d);
+    ctsc_status (*simplify)(struct graph *g, diag *d);
     void *import_ctx;
     void (*import_ctx_free)(void *ctx);
     void (*code_free)(struct code *c); /* runtime's */
 } unit;
+
+/* What units ask of the graphs of their functions; graph_new (ir/graph/graph.c) installs it. */
+typedef struct unit_graphs {
+    void (*free)(struct graph *g);
+    bool (*failed)(const struct graph *g); /* there was no memory for all of it */
+} unit_graphs;
+extern const unit_graphs *unit_graphs_installed;
 
 unit *unit_new(void);
 /* Forgets what was made of the functions' graphs: they are compiled again. Nothing of the unit

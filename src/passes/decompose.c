@@ -9,6 +9,7 @@
  * place in the source, which is what an error is to name.
  * Tests: tests/ir/decompose/
  */
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "passes/passes.h"
 

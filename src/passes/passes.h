@@ -13,6 +13,7 @@
 #ifndef CTSC_PASSES_PASSES_H
 #define CTSC_PASSES_PASSES_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* What a person who works on the compiler wants to see of a run. The library never prints: text

@@ -28,8 +28,8 @@
  * Results do not change: no kernel's sums depend on how many images there are.
  * Tests: tests/ir/slice-images, tests/diff (networks on images)
  */
+#include "ir/graph/fusible.h"
 #include "ir/op/conv_last_args.h"
-#include "ir/op/fusible.h"
 #include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 

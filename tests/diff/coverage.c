@@ -2,7 +2,7 @@
 /* coverage.c - see coverage.h. */
 #include "coverage.h"
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

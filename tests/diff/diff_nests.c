@@ -2,7 +2,7 @@
 /* diff_nests.c - see diff_nests.h. */
 #include "diff_nests.h"
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include "gen.h"
 
 #include "ir/graph/alias.h"
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "passes/peephole/value_analysis.h"
 
 #include <math.h>

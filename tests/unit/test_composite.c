@@ -3,6 +3,7 @@
  * test_composite.c - operators that are written in TorchScript have bodies that fit their schemas;
  * overloads without a row follow from one with the same arguments.
  */
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "runtime/ops/registry.h"
 #include "tensor/tensor.h"

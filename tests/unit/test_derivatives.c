@@ -3,6 +3,7 @@
  * test_derivatives.c - each function of frontend/prelude/derivatives belongs to an operator that
  * ctsc has, compiles, and fits its schema.
  */
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "runtime/autograd/grad_rules.h"
 #include "runtime/ops/registry.h"

@@ -3,6 +3,7 @@
  * test_graph.c - graphs: text and back, building and changing, names, cloning, verification,
  * memory.
  */
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 #include <dirent.h>

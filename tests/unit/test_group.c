@@ -6,7 +6,7 @@
 #include "group_support.h"
 
 #include "../diff/nest_eval.h"
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 static codegen *group_codegen;
 

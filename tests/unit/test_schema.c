@@ -4,7 +4,7 @@
  * unchanged, and what a parsed schema says.
  */
 #include "base/text/embed.h"
-#include "ir/op/schema.h"
+#include "ir/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

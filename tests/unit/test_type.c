@@ -2,6 +2,7 @@
 /*
  * test_type.c - interning, printing, subtypes, common types, and which values fit.
  */
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 #include <setjmp.h>

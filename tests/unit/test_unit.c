@@ -3,6 +3,7 @@
  * test_unit.c - compilation units: names, compiling on demand, recursion, failures, and the cycle
  * between a unit and the values it holds.
  */
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 #include <setjmp.h>

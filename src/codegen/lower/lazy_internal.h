@@ -4,7 +4,7 @@
 #define CTSC_CODEGEN_LOWER_LAZY_INTERNAL_H
 
 #include "codegen/lower/lazy.h"
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 typedef nest_expr *(*lazy_at_fn)(lazy *l, const lazy_tensor *t, nest_expr *const *index);
 

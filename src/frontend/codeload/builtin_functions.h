@@ -3,6 +3,7 @@
 #ifndef CTSC_FRONTEND_CODELOAD_BUILTIN_FUNCTIONS_H
 #define CTSC_FRONTEND_CODELOAD_BUILTIN_FUNCTIONS_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* The functions that are further overloads of an operator, such as aten::sub of a number and a

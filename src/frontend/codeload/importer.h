@@ -8,6 +8,7 @@
 #define CTSC_FRONTEND_CODELOAD_IMPORTER_H
 
 #include "frontend/syntax/ast.h"
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* Where the code comes from. */

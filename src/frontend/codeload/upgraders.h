@@ -5,6 +5,7 @@
 #ifndef CTSC_FRONTEND_CODELOAD_UPGRADERS_H
 #define CTSC_FRONTEND_CODELOAD_UPGRADERS_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 typedef struct actual { /* an argument of a call */

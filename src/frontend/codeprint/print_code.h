@@ -20,6 +20,7 @@
 #ifndef CTSC_FRONTEND_CODEPRINT_PRINT_CODE_H
 #define CTSC_FRONTEND_CODEPRINT_PRINT_CODE_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* From `offset` on, up to the next place, text was printed for `range`: the person's

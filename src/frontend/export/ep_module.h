@@ -7,6 +7,7 @@
 #ifndef CTSC_FRONTEND_EXPORT_EP_MODULE_H
 #define CTSC_FRONTEND_EXPORT_EP_MODULE_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 typedef enum ep_role { EP_PARAMETER, EP_BUFFER, EP_CONSTANT, EP_OBJECT } ep_role;

@@ -35,6 +35,7 @@
 #include "frontend/codeload/upgraders.h"
 #include "frontend/syntax/ast.h"
 #include "frontend/syntax/suggest.h"
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 struct module_type;

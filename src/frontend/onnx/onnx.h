@@ -30,6 +30,7 @@
 #ifndef CTSC_FRONTEND_ONNX_ONNX_H
 #define CTSC_FRONTEND_ONNX_ONNX_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* Where weights are that the file has not in it. */

@@ -30,6 +30,7 @@
 #ifndef CTSC_FRONTEND_ONNX_ONNX_OUT_H
 #define CTSC_FRONTEND_ONNX_ONNX_OUT_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 enum { ONNX_OUT_MIN_OPSET = 13, ONNX_OUT_MAX_OPSET = 21, ONNX_OUT_OPSET = 17 };

@@ -12,7 +12,7 @@
  */
 #include "frontend/program/source.h"
 #include "frontend/pyeval/torch/py_torch.h"
-#include "ir/unit_copy.h"
+#include "ir/graph/unit_copy.h"
 
 void *source_fail(program *g, source_range r, const char *fmt, ...) {
     va_list ap;

@@ -11,7 +11,7 @@
  * Tests: tests/cli/jit-load.test, tests/interop/archives.py
  */
 #include "frontend/program/source.h"
-#include "ir/unit_copy.h"
+#include "ir/graph/unit_copy.h"
 
 static bool archive_copier(program *g) {
     if (!g->archives && !(g->archives = unit_copy_new(g->unit))) diag_no_memory(g->py.diag);

@@ -15,6 +15,7 @@
 #ifndef CTSC_FRONTEND_TRACE_CALL_GRAPH_H
 #define CTSC_FRONTEND_TRACE_CALL_GRAPH_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 typedef struct call_arg {

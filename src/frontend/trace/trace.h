@@ -29,6 +29,7 @@
 #ifndef CTSC_FRONTEND_TRACE_TRACE_H
 #define CTSC_FRONTEND_TRACE_TRACE_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 typedef struct trace trace;

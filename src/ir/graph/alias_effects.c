@@ -11,7 +11,7 @@
  * Tests: tests/unit/test_alias.c
  */
 #include "ir/graph/alias.h"
-#include "ir/op/loop_ops.h"
+#include "ir/graph/loop_ops.h"
 
 #include <string.h>
 

@@ -22,7 +22,16 @@ static block *block_new(graph *g, node *parent) {
     return b;
 }
 
+static bool graph_failed(const graph *g) { return arena_failed(&g->arena); }
+
+static void graph_install(void) {
+    static const unit_graphs functions = {graph_free, graph_failed};
+    unit_graphs_installed = &functions;
+}
+
 graph *graph_new(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, graph_install);
     graph *g = mem_zalloc(sizeof *g);
     if (!g) return NULL;
     if (!arena_init(&g->arena)) {

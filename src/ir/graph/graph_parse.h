@@ -9,6 +9,7 @@
 #ifndef CTSC_IR_GRAPH_GRAPH_PARSE_H
 #define CTSC_IR_GRAPH_GRAPH_PARSE_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 enum { GRAPH_PARSE_DEPTH = 200 };

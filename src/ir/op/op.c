@@ -64,13 +64,7 @@ static strmap
 static atomic_bool op_user_any;
 static VEC(op_group *) op_user_order;
 
-static struct type *op_no_class(const char *qualified) {
-    (void)qualified;
-    return NULL;
-}
-
-static const op_host op_no_host = {
-    .builtin = {.keys = ""}, .quantised = {.keys = ""}, .native_class = op_no_class};
+static const op_host op_no_host = {.builtin = {.keys = ""}, .quantised = {.keys = ""}};
 const op_host *op_host_installed = &op_no_host;
 
 /* ---- the index ------------------------------------------------------------------------------- */

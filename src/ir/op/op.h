@@ -24,8 +24,8 @@
 #define CTSC_IR_OP_OP_H
 
 #include "ir/op/op_traits.h"
-#include "ir/op/schema.h"
 #include "ir/op/symbol.h"
+#include "ir/schema.h"
 #include "tensor/device.h"
 
 #include <stdatomic.h>
@@ -116,7 +116,6 @@ typedef struct op_host {
     struct function *(*composite_body)(const op *o, diag *d);
     /* Calls a function of the program back. */
     ctsc_status (*call)(op_ctx *cx, struct function *f, int nargs, const value *args, value *out);
-    struct type *(*native_class)(const char *qualified); /* ir/native.h */
     /* The i-th function of frontend/prelude/derivatives for the overload `key`; NULL:
      * there are no more. */
     const char *(*derivative)(const char *key, int i);

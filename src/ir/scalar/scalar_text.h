@@ -21,7 +21,7 @@
 #ifndef CTSC_IR_SCALAR_SCALAR_TEXT_H
 #define CTSC_IR_SCALAR_SCALAR_TEXT_H
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 /* enum, operands, whether the result is a condition, whether the operands are */
 /* clang-format off */

@@ -23,7 +23,7 @@
  * Tests: tests/ir/batch-mm
  */
 #include "ir/graph/alias.h"
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
 

@@ -22,7 +22,7 @@
  * Tests: tests/ir/fuse/, tests/ir/split-group/
  */
 #include "ir/graph/alias.h"
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
 

@@ -29,7 +29,7 @@
  * Tests: tests/ir/fuse-loops/
  */
 #include "ir/graph/alias.h"
-#include "ir/op/loop_ops.h"
+#include "ir/graph/loop_ops.h"
 #include "passes/passes.h"
 #include "passes/peephole/value_analysis.h"
 

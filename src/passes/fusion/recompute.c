@@ -20,7 +20,7 @@
  * (runtime/autograd/grad_capture.h); elsewhere nothing happens.
  * Tests: tests/ir/recompute
  */
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "passes/peephole/value_analysis.h"
 #include "passes/rewrite.h"
 

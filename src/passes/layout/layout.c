@@ -33,7 +33,7 @@
  */
 #include "passes/layout/layout.h"
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 enum {
     LAYOUT_CHANGED = 1,

@@ -6,7 +6,7 @@
  */
 #include "passes/layout/layout.h"
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 #include <string.h>
 

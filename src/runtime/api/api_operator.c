@@ -4,7 +4,7 @@
  * aliasing, fusion.
  * Tests: tests/unit/test_ops.c, tests/cli/ops.test
  */
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "ir/op/op_family.h"
 #include "runtime/api/api.h"
 

@@ -7,6 +7,7 @@
  */
 #include "runtime/api/api.h"
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
  * ctsc_trace, which checks, in api_trace_check.c.
  * Tests: tests/unit/test_trace.c
  */
-#include "ir/unit_copy.h"
+#include "ir/graph/unit_copy.h"
 #include "passes/passes.h"
 #include "runtime/api/api_scope.h"
 #include "runtime/interp/interp.h"

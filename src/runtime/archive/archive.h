@@ -12,6 +12,7 @@
 #ifndef CTSC_RUNTIME_ARCHIVE_ARCHIVE_H
 #define CTSC_RUNTIME_ARCHIVE_ARCHIVE_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* Where bytes come from: tests cut, flip and fail it. */

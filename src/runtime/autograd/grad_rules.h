@@ -29,6 +29,7 @@
 #ifndef CTSC_RUNTIME_AUTOGRAD_GRAD_RULES_H
 #define CTSC_RUNTIME_AUTOGRAD_GRAD_RULES_H
 
+#include "ir/graph/graph.h"
 #include "ir/op/op.h"
 #include "ir/unit.h"
 

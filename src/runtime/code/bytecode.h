@@ -17,6 +17,7 @@
 #ifndef CTSC_RUNTIME_CODE_BYTECODE_H
 #define CTSC_RUNTIME_CODE_BYTECODE_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 typedef struct code code;

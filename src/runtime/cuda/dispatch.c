@@ -6,7 +6,7 @@
  *     ON_DEVICE                  its function (ir/op/op_traits.h): where it computes, it asks where its arguments are
  *     made of others             composites, in-place and out= overloads, copies of views: they call others, which ask again
  *     views, DEVICE_BLIND        the host's function: it touches no element
- *     fusible (ir/op/fusible.h)  a kernel made for the operator (one_op.h)
+ *     fusible (ir/graph/fusible.h)  a kernel made for the operator (one_op.h)
  *     DEVICE_BODY                a body in TorchScript, where there is no such kernel
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
@@ -17,7 +17,7 @@
  */
 #include "runtime/cuda/dispatch.h"
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "ir/op/op_family.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/one_op.h"

@@ -16,7 +16,7 @@
  */
 #include "runtime/cuda/one_op.h"
 
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/kernels/engine/kernel.h"
 

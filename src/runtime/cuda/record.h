@@ -24,6 +24,7 @@
 
 #include "base/vec.h"
 #include "cuda/replay.h"
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "runtime/context/runtime.h"
 #include "runtime/context/signature.h"

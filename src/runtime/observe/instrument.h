@@ -17,6 +17,7 @@
 #ifndef CTSC_RUNTIME_OBSERVE_INSTRUMENT_H
 #define CTSC_RUNTIME_OBSERVE_INSTRUMENT_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "runtime/context/runtime.h"
 

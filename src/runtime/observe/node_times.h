@@ -3,6 +3,7 @@
 #ifndef CTSC_RUNTIME_OBSERVE_NODE_TIMES_H
 #define CTSC_RUNTIME_OBSERVE_NODE_TIMES_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "runtime/context/workspace.h"
 

@@ -3,6 +3,7 @@
 #ifndef CTSC_RUNTIME_OBSERVE_SEEN_H
 #define CTSC_RUNTIME_OBSERVE_SEEN_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 #include "runtime/observe/graph_kernels.h"
 

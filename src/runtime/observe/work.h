@@ -8,6 +8,7 @@
 #define CTSC_RUNTIME_OBSERVE_WORK_H
 
 #include "ctsc_compiler.h"
+#include "ir/graph/graph.h"
 #include "ir/op/op.h"
 #include "ir/unit.h"
 

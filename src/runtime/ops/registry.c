@@ -76,7 +76,6 @@ static const op_host host = {
     .derivative = composite_derivative,
     .library_function = composite_library_function,
     .call = interp_call_from_op,
-    .native_class = native_class_find,
 };
 
 static const code_host for_code = {
@@ -84,6 +83,7 @@ static const code_host for_code = {
 
 void registry_install(void) {
     op_host_installed = &host;
+    native_class = native_class_find;
     code_host_installed = &for_code;
     device_host = &cuda_device_functions;
     on_device = &cuda_kernels;

@@ -8,7 +8,7 @@
  * Tests: tests/cli/jit-load.test, tests/interop/archives.py
  */
 #include "runtime/program/compile_archives.h"
-#include "ir/unit_copy.h"
+#include "ir/graph/unit_copy.h"
 #include "passes/passes.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "ir/native.h"
 
-/* What op_host.native_class is. */
+/* What native_class is. */
 type *native_class_find(const char *qualified);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef CTSC_RUNTIME_SAVE_SAVE_ONNX_H
 #define CTSC_RUNTIME_SAVE_SAVE_ONNX_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 /* A dim of an argument that may have any size; arguments count without self. */

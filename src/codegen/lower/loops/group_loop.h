@@ -16,7 +16,7 @@
 
 #include "codegen/lower/group.h"
 #include "codegen/lower/lazy.h"
-#include "ir/op/loop_ops.h"
+#include "ir/graph/loop_ops.h"
 
 enum {
     LOOP_MAX_BASES = 24,   /* tensor arguments */

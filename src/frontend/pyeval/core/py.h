@@ -47,6 +47,7 @@
 
 #include "frontend/syntax/ast.h"
 #include "frontend/syntax/suggest.h"
+#include "ir/graph/graph.h"
 #include "ir/op/op.h"
 #include "ir/unit.h"
 

@@ -15,9 +15,10 @@
  * target is the caller's alone, or locked.
  * Tests: tests/unit/test_trace.c
  */
-#ifndef CTSC_IR_UNIT_COPY_H
-#define CTSC_IR_UNIT_COPY_H
+#ifndef CTSC_IR_GRAPH_UNIT_COPY_H
+#define CTSC_IR_GRAPH_UNIT_COPY_H
 
+#include "ir/graph/graph.h"
 #include "ir/unit.h"
 
 typedef struct unit_copy unit_copy;

@@ -7,8 +7,8 @@
  * about the operator; whether a certain group with certain dtypes and sizes is lowered is
  * decided when it is run.
  */
-#ifndef CTSC_IR_OP_FUSIBLE_H
-#define CTSC_IR_OP_FUSIBLE_H
+#ifndef CTSC_IR_GRAPH_FUSIBLE_H
+#define CTSC_IR_GRAPH_FUSIBLE_H
 
 #include "ir/graph/graph.h"
 

@@ -15,7 +15,7 @@
  */
 #include "base/text/text.h"
 #include "ir/native.h"
-#include "ir/op/schema_internal.h"
+#include "ir/schema_internal.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_schema.c
  */
-#include "ir/op/schema.h"
+#include "ir/schema.h"
 
 static void schema_print_alias(const alias_info *a, strbuf *out) {
     if (!a || !a->before) return;

@@ -4,10 +4,10 @@
  *
  * Tests: tests/ir/fuse-loops/, tests/unit/test_group_loop.c
  */
-#include "ir/op/loop_ops.h"
+#include "ir/graph/loop_ops.h"
 
 #include "ir/graph/alias.h"
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct {
     const char *text;
 } loop_rows[] = {
 #define LOOP_OP(name, operands, cls, text) {name, LOOP_##operands, LOOP_##cls, text},
-#include "ir/op/loop_ops.def"
+#include "ir/graph/loop_ops.def"
 #undef LOOP_OP
 };
 

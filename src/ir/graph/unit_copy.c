@@ -9,7 +9,7 @@
  * After a failure the target is of no use.
  * Tests: tests/unit/test_trace.c
  */
-#include "ir/unit_copy.h"
+#include "ir/graph/unit_copy.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
  * schema_print(schema_parse(text)) == text for every line of ir/op/schemas.txt
  * (tests/unit/test_schema.c).
  */
-#ifndef CTSC_IR_OP_SCHEMA_H
-#define CTSC_IR_OP_SCHEMA_H
+#ifndef CTSC_IR_SCHEMA_H
+#define CTSC_IR_SCHEMA_H
 
 #include "ir/type.h"
 

@@ -9,8 +9,8 @@
  *
  *     LOOP_OP("aten::sin", NUMBERS, REAL1, "sin")
  */
-#ifndef CTSC_IR_OP_LOOP_OPS_H
-#define CTSC_IR_OP_LOOP_OPS_H
+#ifndef CTSC_IR_GRAPH_LOOP_OPS_H
+#define CTSC_IR_GRAPH_LOOP_OPS_H
 
 #include "ir/graph/graph.h"
 

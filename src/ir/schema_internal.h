@@ -2,10 +2,10 @@
 /*
  * schema_internal.h - what the parser of schema text carries along.
  */
-#ifndef CTSC_IR_OP_SCHEMA_INTERNAL_H
-#define CTSC_IR_OP_SCHEMA_INTERNAL_H
+#ifndef CTSC_IR_SCHEMA_INTERNAL_H
+#define CTSC_IR_SCHEMA_INTERNAL_H
 
-#include "ir/op/schema.h"
+#include "ir/schema.h"
 
 typedef struct schema_parser {
     diag *diag;

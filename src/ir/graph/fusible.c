@@ -6,7 +6,7 @@
  * may also be numbers known when the group runs; real numbers may be anything.
  * Tests: tests/unit/test_group.c, tests/ir/fuse/
  */
-#include "ir/op/fusible.h"
+#include "ir/graph/fusible.h"
 
 #include <string.h>
 
