@@ -12,8 +12,8 @@
 #ifndef CTSC_BASE_DIAG_H
 #define CTSC_BASE_DIAG_H
 
+#include "base/memory/vec.h"
 #include "base/text/strbuf.h"
-#include "base/vec.h"
 #include "ctsc.h"
 
 #include <stdatomic.h>

@@ -15,7 +15,7 @@
  */
 #include "base/disk.h"
 
-#include "base/vec.h"
+#include "base/memory/vec.h"
 
 #include <dirent.h>
 #include <errno.h>

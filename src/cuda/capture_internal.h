@@ -4,7 +4,7 @@
 #ifndef CTSC_CUDA_CAPTURE_INTERNAL_H
 #define CTSC_CUDA_CAPTURE_INTERNAL_H
 
-#include "base/vec.h"
+#include "base/memory/vec.h"
 #include "cuda/capture.h"
 
 #include <stdint.h>

@@ -13,8 +13,8 @@
 #ifndef CTSC_IR_TYPE_H
 #define CTSC_IR_TYPE_H
 
+#include "base/memory/vec.h"
 #include "base/text/strbuf.h"
-#include "base/vec.h"
 #include "tensor/value.h"
 
 struct unit;

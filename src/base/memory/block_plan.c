@@ -26,7 +26,7 @@
 
 #include "base/memory/mem.h"
 #include "base/memory/pages.h"
-#include "base/vec.h"
+#include "base/memory/vec.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

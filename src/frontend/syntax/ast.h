@@ -16,7 +16,7 @@
 #include "base/diag.h"
 #include "base/map.h"
 #include "base/memory/mem.h"
-#include "base/vec.h"
+#include "base/memory/vec.h"
 
 typedef struct expr expr;
 typedef struct stmt stmt;

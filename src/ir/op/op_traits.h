@@ -40,7 +40,7 @@ enum { OP_COST_MAX = 255 };
 /* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name
  * (LOWERED's) on so many tensors and, after them, numbers. */
 typedef enum call_kind {
-    CALL_NOT,    /* the lowering has a rule for it (codegen/lower/lazy_ops.c) */
+    CALL_NOT,    /* the lowering has a rule for it (codegen/lower/lazy/lazy_ops.c) */
     CALL_FLOATS, /* of floating tensors only */
     CALL_REALS,  /* integers and bools become float32 */
 } call_kind;

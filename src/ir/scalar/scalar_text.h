@@ -9,7 +9,7 @@
  * the expression, over the names of the schema's arguments. What it may hold is said in ctsc.h
  * (ctsc_op_options). The result is a list of nodes, operands before their users, from which the
  * interpreter (runtime/kernels/pointwise/scalar_eval.c) and the code generator
- * (codegen/lower/lazy_custom.c) compute the same.
+ * (codegen/lower/lazy/lazy_custom.c) compute the same.
  *
  * Everything is computed in one type, float or double, chosen by the tensors of a call. Conditions
  * are nodes of their own kind: 0 and 1 where a number is wanted, "not 0" the other way. Integers

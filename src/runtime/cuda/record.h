@@ -22,7 +22,7 @@
 #ifndef CTSC_RUNTIME_CUDA_RECORD_H
 #define CTSC_RUNTIME_CUDA_RECORD_H
 
-#include "base/vec.h"
+#include "base/memory/vec.h"
 #include "cuda/replay.h"
 #include "ir/graph/graph.h"
 #include "ir/unit.h"

@@ -4,7 +4,7 @@
 #ifndef CTSC_RUNTIME_OBSERVE_GRAPH_KERNELS_H
 #define CTSC_RUNTIME_OBSERVE_GRAPH_KERNELS_H
 
-#include "base/vec.h"
+#include "base/memory/vec.h"
 #include "ir/graph/graph.h"
 
 /* A group and the arguments it was first reached with. */

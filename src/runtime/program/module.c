@@ -22,7 +22,6 @@
 #include "runtime/interp/interp.h"
 #include "runtime/program/exported.h"
 #include "runtime/program/onnx_module.h"
-#include "runtime/save/export.h"
 
 #include <stdio.h>
 

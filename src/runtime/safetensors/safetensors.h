@@ -16,7 +16,7 @@
 #define CTSC_RUNTIME_SAFETENSORS_SAFETENSORS_H
 
 #include "base/map.h"
-#include "base/vec.h"
+#include "base/memory/vec.h"
 #include "runtime/archive/archive.h"
 
 /* ---- safetensors_types.c --------------------------------------------------------------------- */

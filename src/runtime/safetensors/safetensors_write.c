@@ -10,7 +10,7 @@
  */
 #include "runtime/safetensors/safetensors.h"
 
-#include "runtime/save/file_write.h"
+#include "runtime/archive/file_write.h"
 #include "tensor/device.h"
 
 #include <jansson.h>

@@ -2,7 +2,6 @@
 /*
  * export.h - writing archives: the container, pickles, and whole modules.
  *
- *   file_write.c      a file that appears whole or not at all
  *   zip_write.c       the container: records, aligned
  *   export_pickle.c   values as pickles, their storages beside them
  *   export_debug.c    where printed code comes from

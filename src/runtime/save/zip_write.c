@@ -15,8 +15,8 @@
  * Tests: tests/unit/test_export.c
  */
 #include "runtime/archive/archive_internal.h"
+#include "runtime/archive/file_write.h"
 #include "runtime/save/export.h"
-#include "runtime/save/file_write.h"
 
 #include <zlib.h>
 

@@ -4,7 +4,7 @@
  *
  * Tests: tests/unit/test_base.c
  */
-#include "base/vec.h"
+#include "base/memory/vec.h"
 
 /* The capacity to grow to, and its size in bytes; false if it does not fit. */
 static bool vec_plan(size_t cap, size_t want, size_t item, size_t *new_cap, size_t *bytes) {

@@ -2,8 +2,8 @@
 /*
  * file_write.h - files that appear whole or not at all.
  */
-#ifndef CTSC_RUNTIME_SAVE_FILE_WRITE_H
-#define CTSC_RUNTIME_SAVE_FILE_WRITE_H
+#ifndef CTSC_RUNTIME_ARCHIVE_FILE_WRITE_H
+#define CTSC_RUNTIME_ARCHIVE_FILE_WRITE_H
 
 #include "base/diag.h"
 

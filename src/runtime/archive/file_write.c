@@ -7,7 +7,7 @@
  * A target that is no regular file (a pipe, a device) is written to directly.
  * Tests: tests/unit/test_export.c
  */
-#include "runtime/save/file_write.h"
+#include "runtime/archive/file_write.h"
 
 #include "base/map.h"
 

@@ -10,8 +10,8 @@
  * The avec_* forms live in an arena: they are never freed, and a push that finds no memory is
  * dropped after marking the arena as failed.
  */
-#ifndef CTSC_BASE_VEC_H
-#define CTSC_BASE_VEC_H
+#ifndef CTSC_BASE_MEMORY_VEC_H
+#define CTSC_BASE_MEMORY_VEC_H
 
 #include "base/memory/mem.h"
 
