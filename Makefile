@@ -164,7 +164,7 @@ COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% co
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
         $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) random/random_ops.c \
         $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) rnn/rnn_pack.c scalar/complex.c scalar/string.c)),$(LIB_SRC))
-HOT := $(addprefix src/,codegen/lower/group_guards.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c runtime/train/optimizer_loops.c \
+HOT := $(addprefix src/,codegen/lower/plan/group_guards.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c runtime/train/optimizer_loops.c \
     $(addprefix runtime/api/api_,container.c run.c value.c))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(COLD))): OPT := -Os
 endif

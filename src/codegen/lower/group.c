@@ -14,7 +14,8 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/loops/group_loop.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 #include <stdio.h>
 #include <string.h>

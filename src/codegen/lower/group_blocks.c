@@ -25,7 +25,7 @@
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 typedef struct blocks_sum {
     group_reduction *r;

@@ -14,7 +14,7 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 enum { COLUMNS_MAX_KEPT = 8 };
 

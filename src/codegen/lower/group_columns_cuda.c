@@ -17,7 +17,7 @@
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 typedef struct tile_sum {
     group_reduction *r;

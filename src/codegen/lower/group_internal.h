@@ -22,7 +22,7 @@
 
 #include "base/map.h"
 #include "codegen/lower/group.h"
-#include "codegen/lower/lazy_internal.h"
+#include "codegen/lower/lazy/lazy_internal.h"
 
 enum { GROUP_MAX_OUTPUTS = 32, GROUP_MAX_LOADS = 96, GROUP_MAX_REDUCTIONS = 16 };
 

@@ -18,7 +18,7 @@
  */
 #include "codegen/cuda/cuda_emit.h"
 #include "codegen/lower/group_pointwise.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
  * Tests: tests/unit/test_group.c, test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 /* Of the stages that read inputs, the one that computes most: it fetches the next row, since the
  * first stage would do nothing but wait for it. That is where values are made that are worth

@@ -13,7 +13,7 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"
-#include "codegen/lower/group_tuning.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 #include <string.h>
 

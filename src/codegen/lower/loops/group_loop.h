@@ -14,8 +14,8 @@
 #ifndef CTSC_CODEGEN_LOWER_LOOPS_GROUP_LOOP_H
 #define CTSC_CODEGEN_LOWER_LOOPS_GROUP_LOOP_H
 
-#include "codegen/lower/group.h"
-#include "codegen/lower/lazy.h"
+#include "codegen/lower/lazy/lazy.h"
+#include "codegen/lower/plan/group_plan.h"
 #include "ir/graph/loop_ops.h"
 
 enum {
@@ -156,5 +156,11 @@ nest_expr *loop_read_one(loop_state *s, const loop_tensor *t);
 loop_tensor *loop_new_one(loop_state *s, const ir_value *v, dtype dt, int ndim, nest_expr *value);
 /* e as memory of dtype dt would give it back */
 nest_expr *loop_round(loop_state *s, dtype dt, nest_expr *e);
+
+/* ---- group_loop.c ---------------------------------------------------------------------------- */
+
+/* A group whose graph holds loops: as group_lower (group.h), which calls it. */
+ctsc_status group_lower_loop(arena *a, const graph *g, const value *args, group_plan **out,
+                             diag *d);
 
 #endif

@@ -26,8 +26,8 @@
  *     }
  * Tests: tests/unit/test_group_loop.c
  */
-#include "codegen/lower/group_tuning.h"
 #include "codegen/lower/loops/group_loop.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 typedef struct loop_carried {
     bool kept;      /* the tensor that went in */

@@ -16,8 +16,8 @@
  * Sums take the liberty that torch.sum takes with the order.
  * Tests: tests/unit/test_group_loop.c
  */
-#include "codegen/lower/group_tuning.h"
 #include "codegen/lower/loops/group_loop.h"
+#include "codegen/lower/plan/group_tuning.h"
 
 #include "ir/graph/alias.h"
 #include "tensor/promote.h"

@@ -8,7 +8,7 @@
  * lazy->positive is asked which case it is, so that code has no case distinctions.
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/lower/lazy_internal.h"
+#include "codegen/lower/lazy/lazy_internal.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  * tensor never do.
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/lower/group.h"
+#include "codegen/lower/plan/group_plan.h"
 
 static inline int64_t plan_compute(const group_slot *s, const value *args, const int64_t *slots) {
     switch (s->kind) {

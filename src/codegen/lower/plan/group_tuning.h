@@ -9,8 +9,8 @@
  * make bench-cuda; [exact] numbers are no matter of speed: sums are rounded by them, and tests know
  * the sums. What limits a kernel's size stands where it is checked (group_internal.h, lazy.h).
  */
-#ifndef CTSC_CODEGEN_LOWER_GROUP_TUNING_H
-#define CTSC_CODEGEN_LOWER_GROUP_TUNING_H
+#ifndef CTSC_CODEGEN_LOWER_PLAN_GROUP_TUNING_H
+#define CTSC_CODEGEN_LOWER_PLAN_GROUP_TUNING_H
 
 /* Shapes of loops and threads (group.c). */
 enum {

@@ -20,8 +20,8 @@
  * Ownership: all lies in lazy->a.
  * Tests: tests/unit/test_group.c
  */
-#ifndef CTSC_CODEGEN_LOWER_LAZY_H
-#define CTSC_CODEGEN_LOWER_LAZY_H
+#ifndef CTSC_CODEGEN_LOWER_LAZY_LAZY_H
+#define CTSC_CODEGEN_LOWER_LAZY_LAZY_H
 
 #include "codegen/nest/nest.h"
 #include "ir/graph/graph.h"

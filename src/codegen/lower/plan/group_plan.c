@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_plan.c - plans: building their slots and guards, and keeping them. group_guards.c asks
- * whether arguments fit.
+ * group_plan.c - plans: building their slots and guards, keeping them, and wording the faults of
+ * their kernels. group_guards.c asks whether arguments fit.
  *
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/lower/group.h"
+#include "codegen/lower/plan/group_plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -102,4 +102,35 @@ group_plan *plan_copy(arena *a, const group_plan *p) {
         f->sizes = sizes;
     }
     return q;
+}
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+ctsc_status group_describe_fault(const group_plan *p, const int64_t *slots, int64_t code,
+                                 int64_t fault, diag *d) {
+    for (size_t i = 0; i < p->faults.len; i++) {
+        const group_fault *f = &p->faults.data[i];
+        if (f->code != code) continue;
+        strbuf text = STRBUF_INIT, sizes = STRBUF_INIT;
+        int64_t values[TENSOR_MAX_DIMS];
+        for (int k = 0; k < f->nsizes; k++) values[k] = slots[f->sizes[k]];
+        tensor_print_sizes(f->nsizes, values, &sizes);
+        for (const char *m = f->message; *m; m++) {
+            if (!strncmp(m, "%lld", 4)) {
+                sb_printf(&text, "%lld", (long long)fault);
+                m += 3;
+            } else if (!strncmp(m, "%s", 2)) {
+                sb_puts(&text, sb_str(&sizes));
+                m++;
+            } else {
+                sb_putc(&text, *m);
+            }
+        }
+        ctsc_status st = diag_fail_at(d, CTSC_FAILED, f->range, "%s", sb_str(&text));
+        if (f->exception && !d->exception) d->exception = mem_strdup(f->exception);
+        sb_free(&text);
+        sb_free(&sizes);
+        return st;
+    }
+    return diag_fail(d, CTSC_INTERNAL, "a kernel failed with an unknown code");
 }

@@ -8,7 +8,7 @@
  * once. runtime/kernels/pointwise/scalar_eval.c does the same block by block.
  * Tests: tests/unit/test_scalar_text.c
  */
-#include "codegen/lower/lazy_internal.h"
+#include "codegen/lower/lazy/lazy_internal.h"
 
 #include "ir/scalar/scalar_text.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lazy_internal.h - what the makers of lazy tensors share. */
-#ifndef CTSC_CODEGEN_LOWER_LAZY_INTERNAL_H
-#define CTSC_CODEGEN_LOWER_LAZY_INTERNAL_H
+#ifndef CTSC_CODEGEN_LOWER_LAZY_LAZY_INTERNAL_H
+#define CTSC_CODEGEN_LOWER_LAZY_LAZY_INTERNAL_H
 
-#include "codegen/lower/lazy.h"
+#include "codegen/lower/lazy/lazy.h"
 #include "ir/graph/fusible.h"
 
 typedef nest_expr *(*lazy_at_fn)(lazy *l, const lazy_tensor *t, nest_expr *const *index);

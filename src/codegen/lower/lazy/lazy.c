@@ -7,7 +7,7 @@
  * which the emitter evaluates once.
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/lower/lazy_internal.h"
+#include "codegen/lower/lazy/lazy_internal.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/lower/lazy_internal.h"
+#include "codegen/lower/lazy/lazy_internal.h"
 
 #include "tensor/promote.h"
 

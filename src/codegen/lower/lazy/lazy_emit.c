@@ -7,7 +7,7 @@
  * call of the function there. Each must mean what the function there means.
  * Tests: tests/unit/test_group.c
  */
-#include "codegen/lower/lazy_internal.h"
+#include "codegen/lower/lazy/lazy_internal.h"
 
 nest_expr *lazy_const(lazy *l, dtype dt, double x) {
     nest_type t = NEST_F32;
