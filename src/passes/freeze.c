@@ -18,8 +18,8 @@
  * Tests: tests/cli/freeze.test, tests/interop/freeze.py
  */
 #include "ir/native.h"
+#include "passes/pass/value_analysis.h"
 #include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
 
 #include <string.h>
 

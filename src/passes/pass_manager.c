@@ -14,7 +14,7 @@
 
 const pass pass_table[] = {
 #define PASS(name, fn, text) {name, fn, text},
-#include "passes/passes.def"
+#include "passes/pass/passes.def"
 #undef PASS
     {NULL, NULL, NULL},
 };

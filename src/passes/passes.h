@@ -2,62 +2,14 @@
 /*
  * passes.h - transformations of graphs, and the orders they run in.
  *
- * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It leaves a valid
- * graph behind, whatever it was given, unless memory ran out (arena_failed) or ctx->diag says
- * otherwise. passes.def lists them.
- *
- * Lists of passes are text (pass_run_list), as on the command line; pipeline.def says which pass
- * runs when, and where.
+ * pass/pass.h says what a pass is. Lists of passes are text (pass_run_list), as on the command
+ * line; pipeline.def says which pass runs when, and where.
  * Tests: tests/ir/<pass>/, tests/cli/opt.test, tests/unit/test_pipeline.c
  */
 #ifndef CTSC_PASSES_PASSES_H
 #define CTSC_PASSES_PASSES_H
 
-#include "ir/graph/graph.h"
-#include "ir/unit.h"
-
-/* What a person who works on the compiler wants to see of a run. The library never prints: text
- * goes to `print`. */
-typedef struct pass_options {
-    bool print_after_all;    /* the graph after each pass */
-    const char *print_after; /* after the pass of this name; NULL: none */
-    bool verify_each;        /* the verifier after each pass: a failure names the pass */
-    void (*print)(void *ctx, const char *text, size_t len);
-    void *print_ctx;
-} pass_options;
-
-typedef struct pass_time { int runs, changed; uint64_t nanoseconds; } pass_time;
-
-typedef struct pass_ctx {
-    diag *diag;
-    /* the module whose method the graph is: what `freeze` reads; NULL: not known; borrowed */
-    object *self;
-    bool put_off;  /* elements of folded weights wait for `make-weights` */
-    bool unpacked; /* constant weights stay as they are (ctsc_set_packing) */
-    bool batched;  /* images are taken to have a batch dim, as torch.jit.freeze does */
-    /* the graph is shown and not run: as in PyTorch's, inputs of convolutions count as batched */
-    bool shown;
-    /* the pass that reduces precision; NULL: none (ctsc_module_set_precision) */
-    const char *reduce;
-    /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
-    int device;
-    /* the least result that is worth making again (pass recompute); 0: as usual */
-    int64_t recompute_bytes;
-    const pass_options *options; /* NULL: none */
-    pass_time *times;            /* PASS_COUNT of them; NULL: not measured */
-} pass_ctx;
-
-#define PASS(name, fn, text) bool fn(pass_ctx *cx, graph *g);
-#include "passes/passes.def"
-#undef PASS
-
-/* How many there are. */
-enum {
-#define PASS(name, fn, text) PASS_NUMBER_##fn,
-#include "passes/passes.def"
-#undef PASS
-    PASS_COUNT
-};
+#include "passes/pass/pass.h"
 
 typedef struct pass { const char *name; bool (*fn)(pass_ctx *, graph *); const char *text; } pass;
 extern const pass pass_table[]; /* terminated by name == NULL */

@@ -20,8 +20,8 @@
  * Tests: tests/ir/reorder
  */
 #include "ir/graph/alias.h"
+#include "passes/pass/value_analysis.h"
 #include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
 
 enum { REORDER_MAX_NODES = 20000, REORDER_MAX_DISTANCE = 512 };
 

@@ -14,8 +14,8 @@
  * which freezing makes constants of, stay.
  * Tests: tests/ir/scalar-constants
  */
+#include "passes/pass/value_analysis.h"
 #include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
 
 static const struct { op_symbol tensor, scalar; } scalar_operators[] = {
     {SYM_ADD_TENSOR, SYM_ADD_SCALAR},           {SYM_SUB_TENSOR, SYM_SUB_SCALAR},

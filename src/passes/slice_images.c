@@ -30,8 +30,8 @@
  */
 #include "ir/graph/fusible.h"
 #include "ir/op/conv_last_args.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 enum {
     /* a loop ends where what goes on is that much smaller than what its largest node reads and

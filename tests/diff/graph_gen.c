@@ -8,7 +8,7 @@
 
 #include "ir/graph/alias.h"
 #include "ir/graph/fusible.h"
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/value_analysis.h"
 
 #include <math.h>
 #include <stdarg.h>

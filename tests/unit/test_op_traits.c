@@ -55,9 +55,9 @@ static void test_draws(void **state) {
 
 static void test_writes(void **state) {
     (void)state;
-    op_traits all = {RANDOM, OP_INTO, OP_OURS, FUSE(POINTWISE, 3), WORK(REDUCE, 2), DTYPE_SAME,
-                     TWIN(FLOATS), TOTAL, DEVICE_BLIND, ON_DEVICE, NO_GRADIENT, MOVES, WIDENS,
-                     MAY_RETURN_ARGUMENT, WRITES(SELF)},
+    op_traits all = {RANDOM,      OP_INTO,      OP_OURS, FUSE(POINTWISE, 3),  WORK(REDUCE, 2),
+                     DTYPE_SAME,  TWIN(FLOATS), TOTAL,   DEVICE_BLIND,        ON_DEVICE,
+                     NO_GRADIENT, MOVES,        WIDENS,  MAY_RETURN_ARGUMENT, WRITES(SELF)},
               kept = op_traits_of_writes(all);
     assert_true(kept.side_effect && kept.draws && kept.into && kept.device_blind && kept.moves);
     assert_true(kept.may_return_argument);
@@ -77,9 +77,11 @@ static void test_writes(void **state) {
 /* Clusters mean what they are made of. */
 static void test_words(void **state) {
     (void)state;
-    static const op_traits one = {ELEMENTARY(12)}, all = {OP_INTO,        FUSE(POINTWISE, 12), CALLS(REALS, 1), WORK(POINTWISE, 1),
-                     RANK(SAME),     FLOATS_SAME,         FLOATS_MADE,     TWIN(FLOATS),
-                     TOTAL_ON_FLOATS};
+    static const op_traits one = {ELEMENTARY(12)}, all = {OP_INTO,         FUSE(POINTWISE, 12),
+                                                          CALLS(REALS, 1), WORK(POINTWISE, 1),
+                                                          RANK(SAME),      FLOATS_SAME,
+                                                          FLOATS_MADE,     TWIN(FLOATS),
+                                                          TOTAL_ON_FLOATS};
     assert_memory_equal(&one, &all, sizeof one);
     assert_int_equal(traits_of("aten::tanh").cost, 12);
     assert_int_equal(traits_of("aten::tanh").call, CALL_REALS);

@@ -24,8 +24,8 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/graph/fusible.h"
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/value_analysis.h"
 
 #include <string.h>
 

@@ -27,8 +27,8 @@
  * Tests: tests/ir/cat-in-place, tests/unit/test_conv_last.c
  */
 #include "ir/op/conv_last_args.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 #include <stdlib.h>
 #include <string.h>

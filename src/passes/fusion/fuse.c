@@ -23,8 +23,8 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/graph/fusible.h"
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/value_analysis.h"
 
 enum {
     FUSE_MAX_VALUES = 64,

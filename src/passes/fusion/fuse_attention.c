@@ -31,8 +31,8 @@
  * those of attention.
  * Tests: tests/ir/fuse-attention
  */
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 #include <math.h>
 

@@ -31,8 +31,9 @@
  * Tests: tests/ir/fuse-epilogues
  */
 #include "ir/op/conv_last_args.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
+#include "passes/weights/prepack.h"
 
 #include <string.h>
 

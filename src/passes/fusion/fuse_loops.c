@@ -30,8 +30,8 @@
  */
 #include "ir/graph/alias.h"
 #include "ir/graph/loop_ops.h"
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/value_analysis.h"
 
 enum {
     LOOPS_MAX_VALUES = 48,

@@ -18,9 +18,9 @@
  * Sums are rounded in another order.
  * Tests: tests/ir/join-sums
  */
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 enum { JOIN_MAX = 4096, JOIN_LEAST = 2, JOIN_LEAST_ROWS = 3 };
 

@@ -21,8 +21,8 @@
  * Tests: tests/ir/recompute
  */
 #include "ir/graph/fusible.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 enum {
     RECOMPUTE_BYTES = 64 << 10,

@@ -12,9 +12,9 @@
 #define CTSC_PASSES_LAYOUT_LAYOUT_H
 
 #include "ir/graph/alias.h"
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 #include <limits.h>
 

@@ -11,8 +11,8 @@
 #ifndef CTSC_PASSES_PEEPHOLE_PEEPHOLE_H
 #define CTSC_PASSES_PEEPHOLE_PEEPHOLE_H
 
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/value_analysis.h"
 
 typedef struct peephole {
     graph *g;

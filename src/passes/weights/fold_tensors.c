@@ -15,7 +15,7 @@
  * stays, to fail when it runs.
  * Tests: tests/ir/fold-tensors
  */
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
 
 enum { FOLD_ARGS = 16, FOLD_BYTES = 4 << 20, FOLD_RANGE = 1 << 16 };
 

@@ -30,9 +30,9 @@
 #include "base/map.h"
 #include "base/memory/pages.h"
 #include "base/vector.h"
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 #include <math.h>
 #include <string.h>

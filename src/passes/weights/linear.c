@@ -11,9 +11,9 @@
  * from constants, types, or operators that take nothing else.
  * Tests: tests/ir/fuse-linear
  */
-#include "passes/passes.h"
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/pass/pass.h"
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 
 /* w of a transposed matrix; NULL: it is not one. matrix: the operator that reads it
  * takes matrices only. */

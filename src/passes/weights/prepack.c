@@ -13,9 +13,10 @@
  * look for linear layers.
  * Tests: tests/cli/prepack.test
  */
-#include "passes/peephole/value_analysis.h"
-#include "passes/rewrite.h"
+#include "passes/weights/prepack.h"
 
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
 #include "tensor/device.h"
 
 enum { PREPACK_LEAST = 1024 }; /* elements */

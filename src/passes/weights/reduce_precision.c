@@ -11,7 +11,7 @@
  * storages of their own.
  * Tests: tests/cli/precision.test
  */
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
 
 static bool reduce_node(node *n, op_symbol from, op_symbol to) {
     if (!node_is_overload(n, from)) return false;

@@ -5,7 +5,7 @@
  */
 #include "runtime/autograd/grad_capture.h"
 
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/value_analysis.h"
 
 enum { CAPTURE_MAX_NODES = 20000, CAPTURE_MAX_DEPTH = 32, CAPTURE_SWEEP = 64 };
 

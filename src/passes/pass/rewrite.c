@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rewrite.c - one operator in the place of others (rewrite.h). Tests: tests/ir/fuse-linear,
  * fuse-epilogues, fuse-attention */
-#include "passes/rewrite.h"
+#include "passes/pass/rewrite.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
  * views, lists and branches, not further: what leaves that view counts as written.
  * Tests: tests/ir/peephole
  */
-#ifndef CTSC_PASSES_PEEPHOLE_VALUE_ANALYSIS_H
-#define CTSC_PASSES_PEEPHOLE_VALUE_ANALYSIS_H
+#ifndef CTSC_PASSES_PASS_VALUE_ANALYSIS_H
+#define CTSC_PASSES_PASS_VALUE_ANALYSIS_H
 
 #include "ir/graph/graph.h"
 

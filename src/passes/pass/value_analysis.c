@@ -7,7 +7,7 @@
  * change; rules of peephole change the graph at every step.
  * Tests: tests/ir/peephole
  */
-#include "passes/peephole/value_analysis.h"
+#include "passes/pass/value_analysis.h"
 #include "ir/graph/alias.h"
 
 enum { KNOWN_DEPTH = 16 };

@@ -2,11 +2,11 @@
 /*
  * rewrite.h - one operator in the place of others: what passes that replace patterns share.
  */
-#ifndef CTSC_PASSES_REWRITE_H
-#define CTSC_PASSES_REWRITE_H
+#ifndef CTSC_PASSES_PASS_REWRITE_H
+#define CTSC_PASSES_PASS_REWRITE_H
 
 #include "ir/graph/alias.h"
-#include "passes/passes.h"
+#include "passes/pass/pass.h"
 
 /* Does the pattern end in n? Then it is replaced, if it can be; true: it was. */
 typedef bool (*rewrite_rule)(const alias_db *db, node *n);
@@ -21,9 +21,6 @@ node *rewrite_read_by(const node *n, const ir_value *v, size_t uses);
 /* Moves n to just before `at`, which is behind it in the block; false: something
  * between forbids it. */
 bool rewrite_move_down(const alias_db *db, node *n, node *at);
-
-/* Is w a weight that prepack.c has packed for linear layers? */
-bool prepack_is_large(const tensor *w);
 
 /* Constants in front of `at`, without a place of their own. */
 ir_value *rewrite_none(node *at);
