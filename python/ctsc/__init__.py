@@ -7,6 +7,8 @@
 
 Names are PyTorch's: ctsc.add, ctsc.Tensor, ctsc.float32, ctsc.nn. docs/python.md compares the two.
 """
+import sys as _sys
+
 from . import _C, _hooks, _tensor, autograd
 from ._C import (Error, EnvironmentLacks, FileError, LimitError, ScriptError, ScriptMethod, ScriptModule, ScriptObject, Tensor, UnsupportedError, dtype,
                  load_library, set_quantized_engine, wait_for_kernels)
@@ -34,8 +36,9 @@ legacy_contiguous_format = contiguous_format
 pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.718281828459045, None
 
 # What takes time to import comes when it is asked for.
-_LAZY = {"trace": "_trace", "explain": "_trace", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func", "fork": "jit", "wait": "jit", "Future": "futures", "DisableTorchFunctionSubclass": "_subclass"}
+_LAZY = {"trace": "_trace", "explain": "_explain", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
+         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func", "fork": "jit", "wait": "jit", "Future": "futures", "DisableTorchFunctionSubclass": "_subclass",
+         "load": "_files", "save": "_files", "fork_rng": "random"}
 _LAZY.update(dict.fromkeys(
     "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_default_dtype get_default_dtype set_default_tensor_type "
     "set_default_device get_default_device use_deterministic_algorithms are_deterministic_algorithms_enabled is_deterministic_algorithms_warn_only_enabled "
@@ -57,7 +60,7 @@ _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "
             "accelerator", "sparse", "nested", "export", "masked", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")
 def _of_c(name):
     from ._dispatch import of_c
-    return of_c(name)
+    return of_c(name, _sys.modules[__name__])
 
 
 _C.__getattr__ = _of_c

@@ -60,8 +60,8 @@ def _jit_set_profiling_executor(on):
 _jit_set_profiling_mode = _jit_set_profiling_executor
 
 
-def of_c(name):
-    """torch._C.name, where the extension has none."""
+def of_c(name, package):
+    """torch._C.name, where the extension has none. package: ctsc."""
     if not name.startswith("__"):
         if name in globals() and name not in ("contextlib", "of_c"):
             return globals()[name]
@@ -69,12 +69,11 @@ def of_c(name):
             from ._subclass import DisableTorchFunctionSubclass
             return DisableTorchFunctionSubclass
         if name == "_disabled_torch_function_impl":
-            from ._tensor import disabled_torch_function
+            from ._intercept import disabled_torch_function
             return disabled_torch_function
-        import ctsc
         if not name.startswith("_") and name not in ("ops", "nn"):
             try:
-                return getattr(ctsc, name)
+                return getattr(package, name)
             except AttributeError:
                 pass
     raise AttributeError("module 'ctsc._C' has no attribute '%s'" % name)

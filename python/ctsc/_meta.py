@@ -5,7 +5,7 @@ Each is a view of one element, of a class whose __torch_function__ does what nee
 would be computed is refused: operators give no sizes without elements.
 """
 from . import _C, _subclass
-from ._types import device
+from ._types import device, parse_to
 
 Tensor, _op = _C.Tensor, _C._operator
 _META = device("meta")
@@ -31,7 +31,6 @@ class Without:
         return _called(getattr(func, "__name__", str(func)), args, kwargs or {})
 
     def to(self, *args, **kwargs):
-        from ._tensor import parse_to
         place, dtype, _, _, _ = parse_to(args, **kwargs)
         if place is not None and place.type != "meta":
             _no_data()
@@ -62,6 +61,9 @@ class Without:
         text = "tensor(..., device='meta', size=%s%s%s)" % (tuple(int(n) for n in self.shape), "" if self.dtype is _C.float32 else ", dtype=%s" % self.dtype,
                                                            ", requires_grad=True" if self.requires_grad else "")
         return "Parameter containing:\n" + text if isinstance(self, _parameter_class()) else text
+
+    def _parameter(self, requires_grad):
+        return parameter(self, requires_grad)
 
     def __deepcopy__(self, memo):
         memo[id(self)] = made = type(self)._of(make(self.shape, self.dtype), self.requires_grad)

@@ -4,7 +4,7 @@ import functools
 import os
 
 from . import _C, _module_part
-from ._tensor import parse_to
+from ._types import parse_to
 
 ScriptModule = _C.ScriptModule
 
@@ -58,12 +58,36 @@ def through_file(write):
             return f.read()
 
 
+def extra_records(f, write=None):
+    """The archive's records of extra files, by name. write: what is to be added."""
+    import zipfile
+    with zipfile.ZipFile(f, "r" if write is None else "a") as z:
+        names = z.namelist()
+        root = names[0].split("/")[0] if names else "archive"
+        if write is None:
+            return {n[len(root) + 7:]: z.read(n) for n in names if n.startswith(root + "/extra/")}
+        for name, data in write.items():
+            z.writestr("%s/extra/%s" % (root, name), data)
+
+
+def save_with(save, f, extra):
+    """save(f), an archive, with extra files in it."""
+    import io
+    if not hasattr(f, "write"):
+        save(f)
+        return extra_records(f, extra)
+    data = io.BytesIO()
+    save(data)
+    data.seek(0)
+    extra_records(data, extra)
+    f.write(data.getvalue())
+
+
 @_method
 def save(self, f, _extra_files=None):
     """As torch.jit.save: f is a path or an open file."""
     if _extra_files:
-        from .jit import save
-        return save(self, f, _extra_files)
+        return save_with(self.save, f, _extra_files)
     if isinstance(f, (str, os.PathLike)):
         self._save(os.fsdecode(f))
     else:

@@ -3,7 +3,7 @@
 import types
 
 from . import _C, _VF
-from ._tensor import parse_to
+from ._types import parse_to
 
 
 class _Namespace(types.ModuleType):

@@ -60,6 +60,9 @@ _PLACES["_codecs.encode"] = codecs.encode # how bytes are pickled
 _PLACES.update({"torch." + kind: _Storage(name) for kind, name in _DTYPES.items()})
 
 
+safe_classes = [] # that load(weights_only=True) takes as well (serialization.add_safe_globals)
+
+
 class _Refused(Exception):
     """A class that is not SAFE: (name)."""
 
@@ -80,8 +83,7 @@ class _Unpickler(pickle.Unpickler):
         if path == "torch.nn.parameter.Parameter":
             from .nn.parameter import Parameter
             return Parameter
-        from .serialization import _safe
-        for known in _safe():
+        for known in safe_classes:
             if known.__module__ == module and known.__qualname__ == name:
                 return known
         if not self.everything:

@@ -2,11 +2,11 @@
 """_settings.py - functions of torch that set or tell how PyTorch runs: what they ask for is obeyed, holds anyway, or is refused."""
 import os
 
-from . import _C, _intercept
+from . import _C, _intercept, autograd
 from ._intercept import autocast_state, get_default_dtype, set_default_dtype
 
 _chosen = {} # dtypes of autocast by set_autocast_dtype
-_threads, _flags = [None], {"deterministic": 0, "warn_only": False, "precision": "highest", "warn_always": False, "anomaly": False}
+_threads, _flags = [None], {"deterministic": 0, "warn_only": False, "precision": "highest", "warn_always": False}
 
 
 def set_num_threads(n):
@@ -99,12 +99,11 @@ def is_warn_always_enabled():
 
 
 def set_anomaly_enabled(enabled, check_nan=True):
-    from .autograd import _checks_nan
-    _flags["anomaly"], _checks_nan[0] = bool(enabled), bool(enabled and check_nan)
+    autograd.set_anomaly(bool(enabled), bool(enabled and check_nan))
 
 
 def is_anomaly_enabled():
-    return _flags["anomaly"]
+    return autograd.anomaly()[0]
 
 
 def is_autocast_enabled(device_type="cuda"):

@@ -6,9 +6,10 @@ argument, to dispatch(). Functions are what ctsc calls operators: ctsc.add, Tens
 """
 import contextlib
 import functools
+import sys
 
 from . import _C, _intercept
-from ._tensor import disabled_torch_function
+from ._intercept import disabled_torch_function
 
 Tensor = _C.Tensor
 _classes, _modes = set(), []
@@ -83,8 +84,8 @@ def overloaded(args, kwargs):
 
 
 def function_of(name, method):
-    """What programs know the operator as."""
-    import ctsc
+    """What programs know the operator as: a name of the package, which is whole by the time that there are subclasses."""
+    ctsc = sys.modules[__package__]
     first, second = (Tensor, ctsc) if method else (ctsc, Tensor)
     return getattr(first, name, None) or getattr(second, name, None)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
-from ._types import KINDS, channels_last, channels_last_3d, contiguous_format, device as device_type, preserve_format, strided
+from ._types import KINDS, channels_last, channels_last_3d, contiguous_format, device as device_type, parse_to, preserve_format, strided
 
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
@@ -18,30 +18,6 @@ def _method(name):
 
 
 # ---- dtypes and devices
-
-
-def parse_to(args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
-    """(device, dtype, non_blocking, copy, memory_format) of to(dtype), to(device), to(device, dtype), to(other), each followed by non_blocking and copy."""
-    given, flags = args, []
-    for a in args:
-        if flags and not isinstance(a, bool):
-            break
-        if isinstance(a, bool):
-            flags.append(a)
-        elif isinstance(a, _C.dtype):
-            dtype = a
-        elif isinstance(a, (str, int, device_type)):
-            device = a
-        elif isinstance(a, Tensor):
-            dtype, device = a.dtype, a.device
-        elif a is not None:
-            break
-    else:
-        if len(flags) < 3:
-            non_blocking, copy = (flags + [non_blocking, copy][len(flags):])
-            device = device if device is None or isinstance(device, device_type) else device_type(device)
-            return device, dtype, non_blocking, copy, memory_format
-    raise TypeError("to() received an invalid combination of arguments - got (%s)" % ", ".join(type(x).__name__ for x in given))
 
 
 @_method("to")
@@ -331,10 +307,6 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
     if not hasattr(array, "__array_interface__") or not getattr(array, "ndim", 0):
         return tensor(array)
     return from_numpy(array)
-
-
-def disabled_torch_function(cls, func, types, args=(), kwargs=None):
-    return NotImplemented
 
 
 def _torch_function(cls, func, types, args=(), kwargs=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_types.py - Size, device, layouts and memory formats."""
+"""_types.py - Size, device, layouts and memory formats, and the arguments that name where and as what a tensor is wanted."""
 from . import _C
 
 
@@ -90,6 +90,9 @@ class device:
         return device, (self.type, self.index)
 
 
+device_class = device # where an argument has that name
+
+
 class _Named:
     """A constant that operators take as a number."""
 
@@ -130,3 +133,27 @@ per_tensor_affine, per_channel_affine, per_tensor_symmetric, per_channel_symmetr
 
 def _named(name):
     return globals()[name]
+
+
+def parse_to(args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """(device, dtype, non_blocking, copy, memory_format) of to(dtype), to(device), to(device, dtype), to(other), each followed by non_blocking and copy."""
+    given, flags = args, []
+    for a in args:
+        if flags and not isinstance(a, bool):
+            break
+        if isinstance(a, bool):
+            flags.append(a)
+        elif isinstance(a, _C.dtype):
+            dtype = a
+        elif isinstance(a, (str, int, device_class)):
+            device = a
+        elif isinstance(a, _C.Tensor):
+            dtype, device = a.dtype, a.device
+        elif a is not None:
+            break
+    else:
+        if len(flags) < 3:
+            non_blocking, copy = (flags + [non_blocking, copy][len(flags):])
+            device = device if device is None or isinstance(device, device_class) else device_class(device)
+            return device, dtype, non_blocking, copy, memory_format
+    raise TypeError("to() received an invalid combination of arguments - got (%s)" % ", ".join(type(x).__name__ for x in given))

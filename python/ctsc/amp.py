@@ -89,8 +89,7 @@ class GradScaler:
         if not isinstance(device, str): # torch.cuda.amp.GradScaler(init_scale, ...)
             device, init_scale = "cuda", device
         if enabled and device == "cuda":
-            from . import cuda
-            if not cuda.is_available():
+            if not _C.cuda_device_count():
                 import warnings
                 warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
                 enabled = False

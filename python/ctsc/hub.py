@@ -49,7 +49,7 @@ def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=Tr
     if not os.path.exists(path):
         found = HASH_REGEX.search(os.path.basename(path)) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None)
-    from ._functions import load
+    from ._files import load
     return load(path, map_location=map_location, weights_only=weights_only)
 
 

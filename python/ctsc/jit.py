@@ -9,20 +9,8 @@ from typing import Final
 from . import _C
 from .futures import Future
 from ._C import ScriptMethod, Trace
-from ._module import load as _load
-from ._functions import save as _save
-
-
-def _extra(f, write=None):
-    """The archive's records of extra files, by name. write: what is to be added."""
-    import zipfile
-    with zipfile.ZipFile(f, "r" if write is None else "a") as z:
-        names = z.namelist()
-        root = names[0].split("/")[0] if names else "archive"
-        if write is None:
-            return {n[len(root) + 7:]: z.read(n) for n in names if n.startswith(root + "/extra/")}
-        for name, data in write.items():
-            z.writestr("%s/extra/%s" % (root, name), data)
+from ._files import save as _save
+from ._module import extra_records, load as _load, save_with
 
 
 def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
@@ -34,7 +22,7 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     module = _load(f, map_location)
     if _extra_files:
         import io
-        found = _extra(f if not builtins.isinstance(f, (bytes, bytearray, memoryview)) else io.BytesIO(f))
+        found = extra_records(f if not builtins.isinstance(f, (bytes, bytearray, memoryview)) else io.BytesIO(f))
         for name in _extra_files:
             if name in found:
                 _extra_files[name] = found[name]
@@ -42,17 +30,7 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 
 
 def save(m, f, _extra_files=None):
-    if not _extra_files:
-        return _save(m, f)
-    import io
-    if not hasattr(f, "write"):
-        _save(m, f)
-        return _extra(f, _extra_files)
-    data = io.BytesIO()
-    _save(m, data)
-    data.seek(0)
-    _extra(data, _extra_files)
-    f.write(data.getvalue())
+    return save_with(lambda to: _save(m, to), f, _extra_files) if _extra_files else _save(m, f)
 
 
 class optimized_execution(contextlib.nullcontext):

@@ -2,14 +2,8 @@
 """serialization.py - torch.serialization: load and save."""
 import contextlib
 
-from ._functions import load, save
-
-
-_known = []
-
-
-def _safe():
-    return _known
+from ._files import load, save
+from ._pickled import safe_classes as _known
 
 
 def add_safe_globals(safe_globals):

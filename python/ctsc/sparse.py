@@ -6,7 +6,7 @@ gathers and index_add on the values, through which gradients flow. What needs an
 """
 from . import _C, _subclass
 from ._refused import refuse
-from ._types import Size, sparse_coo, strided
+from ._types import Size, parse_to, sparse_coo, strided
 
 Tensor, _op = _C.Tensor, _C._operator
 __getattr__ = refuse("torch.sparse", "ctsc has sparse tensors of coordinates (COO) only, and few functions of them; index_add, scatter and dense matrices do the same sums")
@@ -91,7 +91,6 @@ class SparseTensor(Tensor):
         return self
 
     def to(self, *args, **kwargs):
-        from ._tensor import parse_to
         place = parse_to(args, **kwargs)[0]
         return _made(self._i if place is None else self._i.to(place), self._v.to(*args, **kwargs), self.shape, self._is)
 

@@ -86,27 +86,36 @@ const dtype_row *bind_dtype_row(int number); /* NULL: none */
 PyObject *bind_dtype_object(int number);     /* borrowed */
 #define DtypeCheck(o) (Py_TYPE(o) == bind.dtype)
 
-/* ---- bind_tensor.c */
-int bind_init_tensor(PyObject *m);
-PyObject *bind_tensor_take(ctsc_value *v); /* NULL: v is freed */
+/* ---- bind_handle.c */
 static inline bool TensorCheck(PyObject *o) {
     return Py_TYPE(o) == bind.tensor || PyType_IsSubtype(Py_TYPE(o), bind.tensor);
 }
+PyObject *bind_tensor_take(ctsc_value *v);        /* NULL: v is freed */
 PyObject *bind_sizes(const int64_t *n, int ndim); /* a Size */
 int64_t bind_numel(const ctsc_value *v);
+PyObject *bind_element(int dtype, const void *at);
+/* A trace: what it is of is a scope (bind_trace.c). */
+typedef struct Trace {
+    PyObject_HEAD ctsc_scope *s;
+    PyObject *outside; /* list: tensors that require gradients, none of the inputs */
+} Trace;
+extern __thread Trace *bind_current_trace;
+ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */
 /* Warns that a trace does not see what the program does with a tensor. -1 with an exception. */
 int bind_trace_warns(const char *what);
-/* a tensor on the CPU with t's elements: a new handle; NULL with an exception */
-ctsc_value *bind_cpu(Tensor *t);
-PyObject *bind_element(int dtype, const void *at);
-/* On the host, in a dtype that bind_element knows: a new reference. */
-ctsc_value *bind_readable(Tensor *t);
+ctsc_value *bind_traced_handle(PyObject *o); /* of a number; borrowed; NULL: it is none */
+
+/* ---- bind_tensor.c */
+int bind_init_tensor(PyObject *m);
+PyObject *bind_as_subclass(PyObject *self, PyObject *args);
 
 /* ---- bind_make.c */
 extern PyMethodDef bind_make_methods[];
 PyObject *bind_tensor_of(PyObject *data, int dtype /* -1: as the data says */);
 PyObject *bind_tolist(Tensor *t);
-bool bind_is_number(PyObject *o); /* Python's, NumPy's scalars */
+/* a tensor on the CPU with t's elements, in a dtype that bind_element knows: a new handle; NULL
+ * with an exception */
+ctsc_value *bind_readable(Tensor *t);
 
 /* ---- bind_share.c */
 extern PyMethodDef bind_share_methods[];
@@ -117,11 +126,13 @@ PyObject *bind_dlpack(Tensor *t, bool versioned);
 PyObject *bind_array_interface(Tensor *t);
 
 /* ---- bind_value.c */
+bool bind_is_number(PyObject *o); /* Python's, NumPy's scalars */
 /* Python's object as an argument. wide: for modules, which take arrays for tensors. false
  * with an exception. */
 bool bind_to_value(PyObject *o, bool wide, bind_arg *out);
 void bind_free_args(size_t n, bind_arg *args);
 PyObject *bind_from_value(ctsc_value *v_take);
+ctsc_value *bind_small_int(int64_t i, bool *own);
 void bind_init_value(void);
 int bind_init_object(PyObject *m);
 
@@ -136,16 +147,13 @@ PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 bool bind_intercepts(Py_ssize_t n, PyObject *const *args);
 PyObject *bind_intercepted(const char *key, PyObject *a, PyObject *b);
 bool bind_overrides(PyObject *o); /* a class that its functions are asked of (_subclass.py) */
-PyObject *bind_as_subclass(PyObject *self, PyObject *args);
-ctsc_value *bind_small_int(int64_t i, bool *own);
 
+/* ---- bind_generator.c */
+int bind_init_generator(PyObject *m);
 /* The scope of the process that random operators go through, for one call; NULL: it is busy, or
  * (with an exception) there is no memory. */
 ctsc_scope *bind_random_take(void);
 void bind_random_give(void);
-
-/* ---- bind_generator.c */
-int bind_init_generator(PyObject *m);
 /* The scope of a Generator; NULL with TypeError. default_scope: what stands for the process's. */
 bool bind_generator_scope(PyObject *o, ctsc_scope **out);
 
@@ -174,22 +182,28 @@ int bind_init_train(PyObject *m);
 PyObject *bind_getitem(PyObject *self, PyObject *index);
 int bind_setitem(PyObject *self, PyObject *index, PyObject *v);
 
+/* ---- bind_limits.c */
+PyObject *bind_set_limits(PyObject *self, PyObject *args);
+/* What a script prints and warns goes where Python's does. */
+void bind_on_print(void *ctx, const char *text, size_t len);
+void bind_on_warn(void *ctx, const char *text);
+/* What ctsc.limits() says, c, and where scripts print and warn. */
+ctsc_run_options bind_limits(const ctsc_cancel *c);
+
 /* ---- bind_module.c */
 int bind_init_module(PyObject *m);
 PyObject *bind_module_take(ctsc_module *m, PyObject *keep);
-/* What ctsc.limits() says, c, and where scripts print and warn. */
-ctsc_run_options bind_limits(const ctsc_cancel *c);
 extern PyMethodDef bind_module_functions[];
 
 /* ---- bind_weights.c */
 extern PyMethodDef bind_weights_methods[];
 
-/* ---- bind_trace.c */
-int bind_init_trace(PyObject *m);
-ctsc_scope *bind_tracing(void); /* the scope of the thread's trace, NULL: none */
+/* ---- bind_traced.c */
 bool bind_trace_sees(size_t n, ctsc_value *const *args); /* false with an exception */
 PyObject *bind_traced_result(ctsc_value *h);             /* h: the trace's scope's */
-ctsc_value *bind_traced_handle(PyObject *o);             /* borrowed; NULL: it is none */
+
+/* ---- bind_trace.c */
+int bind_init_trace(PyObject *m);
 
 /* ---- bind_profile.c */
 int bind_init_profile(PyObject *m);

@@ -9,6 +9,8 @@
  */
 #include "bind.h"
 
+bind_state bind;
+
 #include <pthread.h>
 #include <string.h>
 

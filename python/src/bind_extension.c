@@ -5,8 +5,6 @@
  */
 #include "bind.h"
 
-bind_state bind;
-
 static PyObject *set_hooks(PyObject *self, PyObject *hooks) {
     (void)self;
     if (!PyDict_Check(hooks)) return PyErr_SetString(PyExc_TypeError, "hooks must be a dict"), NULL;
@@ -78,6 +76,7 @@ static PyMethodDef methods[] = {
     {"set_quantized_engine", set_quantized_engine, METH_VARARGS, NULL},
     {"cuda_device_count", cuda_devices, METH_NOARGS, NULL},
     {"_close", value_close, METH_VARARGS, NULL},
+    {"_as_subclass", bind_as_subclass, METH_VARARGS, NULL},
     {0},
 };
 static PyModuleDef definition = {

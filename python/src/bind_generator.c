@@ -5,6 +5,8 @@
  */
 #include "bind.h"
 
+#include <pthread.h>
+
 typedef struct Generator {
     PyObject_HEAD ctsc_scope *s; /* NULL: the process's */
     uint64_t seed;
@@ -12,6 +14,26 @@ typedef struct Generator {
 } Generator;
 
 static PyTypeObject *generator_type;
+
+/* ---- the process's own ----------------------------------------------------------------------- */
+
+static ctsc_scope *random_scope;
+static bool random_busy;
+
+ctsc_scope *bind_random_take(void) {
+    if (random_busy) return NULL;
+    if (!random_scope && !(random_scope = ctsc_scope_new())) return PyErr_NoMemory(), NULL;
+    ctsc_scope_set_gradients(random_scope, bind_grad_enabled());
+    random_busy = true;
+    return random_scope;
+}
+void bind_random_give(void) { random_busy = false; }
+
+/* A child of fork has locks and scopes as they were; a random call that another thread was in is
+ * none of its own. */
+static void after_fork(void) { random_busy = false; }
+
+/* ---- the type -------------------------------------------------------------------------------- */
 
 static PyObject *generator_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
     static char *names[] = {"device", NULL};
@@ -133,6 +155,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {"ctsc.Generator", sizeof(Generator), 0, Py_TPFLAGS_DEFAULT, slots};
 
 int bind_init_generator(PyObject *m) {
+    pthread_atfork(NULL, NULL, after_fork);
     generator_type = (PyTypeObject *)PyType_FromSpec(&spec);
     if (!generator_type || PyObject_SetAttrString(m, "Generator", (PyObject *)generator_type) < 0)
         return -1;

@@ -12,14 +12,6 @@
 enum { MAX_DIMS = 64 };
 enum { KIND_NONE, KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_COMPLEX };
 
-bool bind_is_number(PyObject *o) {
-    if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o)) return true;
-    if (TensorCheck(o) || PyUnicode_Check(o)) return false;
-    if (PyIndex_Check(o)) return true;
-    return PyObject_HasAttrString(o, "__float__") && PyObject_HasAttrString(o, "dtype") &&
-           !PyObject_HasAttrString(o, "__len__");
-}
-
 static bool is_sequence(PyObject *o) {
     return !PyUnicode_Check(o) && !PyBytes_Check(o) && PySequence_Check(o) &&
            !(TensorCheck(o) && !ctsc_tensor_ndim(((Tensor *)o)->v)) && PySequence_Size(o) >= 0;
@@ -310,6 +302,26 @@ static PyObject *list_of(const ctsc_value *v, int dim, const char *at, int dtype
         if (!item || PyList_SetItem(l, i, item) < 0) Py_CLEAR(l);
     }
     return l;
+}
+
+/* On the host: a new handle; NULL with an exception. */
+static ctsc_value *on_host(Tensor *t) {
+    if (ctsc_tensor_device(t->v) < 0) return ctsc_value_copy(t->v);
+    ctsc_value *v = NULL;
+    ctsc_error *e = bind_error();
+    if (e && ctsc_value_to(t->v, "cpu", &v, e) != CTSC_OK) bind_raise(e, "to");
+    return v;
+}
+
+ctsc_value *bind_readable(Tensor *t) {
+    int dtype = (int)ctsc_tensor_dtype(t->v);
+    if (bind_dtype_row(dtype)->kind != 'F') return on_host(t);
+    bool own;
+    ctsc_value *args[2] = {t->v, bind_small_int(CTSC_FLOAT32, &own)};
+    PyObject *wide = bind_call_object("aten::to.dtype", 2, args);
+    ctsc_value *v = wide ? ctsc_value_copy(((Tensor *)wide)->v) : NULL;
+    Py_XDECREF(wide);
+    return v;
 }
 
 PyObject *bind_tolist(Tensor *t) {

@@ -35,23 +35,6 @@ typedef struct Method {
 
 static PyTypeObject *method_type;
 
-/* ---- limits ---------------------------------------------------------------------------------- */
-
-static __thread struct { uint64_t steps, timeout_us, bytes; } limits;
-
-static PyObject *set_limits(PyObject *self, PyObject *args) {
-    unsigned long long steps, bytes, us;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "KKK", &steps, &us, &bytes)) return NULL;
-    PyObject *old = Py_BuildValue("(KKK)", (unsigned long long)limits.steps,
-                                  (unsigned long long)limits.timeout_us,
-                                  (unsigned long long)limits.bytes);
-    limits.steps = steps;
-    limits.timeout_us = us;
-    limits.bytes = bytes;
-    return old;
-}
-
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 static Module *whole_of(Module *m) { return m->whole ? m->whole : m; }
@@ -135,36 +118,6 @@ static PyObject *module_load_state(PyObject *self, PyObject *state) {
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
-
-/* What a script prints and warns goes where Python's does. */
-static void call_hook(const char *name, const char *text, size_t len) {
-    PyGILState_STATE s = PyGILState_Ensure();
-    PyObject *hook = PyDict_GetItemString(bind.hooks, name),
-             *t = PyUnicode_DecodeUTF8(text, (Py_ssize_t)len, "replace");
-    PyObject *done = hook && t ? PyObject_CallFunctionObjArgs(hook, t, NULL) : NULL;
-    if (!done) PyErr_WriteUnraisable(hook);
-    Py_XDECREF(done);
-    Py_XDECREF(t);
-    PyGILState_Release(s);
-}
-static void on_print(void *ctx, const char *text, size_t len) {
-    (void)ctx;
-    call_hook("script_print", text, len);
-}
-static void on_warn(void *ctx, const char *text) {
-    (void)ctx;
-    call_hook("script_warn", text, strlen(text));
-}
-
-ctsc_run_options bind_limits(const ctsc_cancel *c) {
-    return (ctsc_run_options){.size = sizeof(ctsc_run_options),
-                              .print = on_print,
-                              .warn = on_warn,
-                              .cancel = c,
-                              .max_steps = limits.steps,
-                              .timeout_us = limits.timeout_us,
-                              .max_bytes = limits.bytes};
-}
 
 static PyObject *run_traced(ctsc_scope *s, const Module *self, const char *method, size_t n,
                             ctsc_value *const *args) {
@@ -542,7 +495,7 @@ static PyObject *module_save_onnx(PyObject *self, PyObject *args) {
     PyObject *given, *axes, *inputs, *outputs, *result = NULL;
     const char *path;
     size_t n = 0;
-    ctsc_onnx_options o = {.size = sizeof o, .warn = on_warn};
+    ctsc_onnx_options o = {.size = sizeof o, .warn = bind_on_warn};
     ctsc_error *e = bind_error();
     if (!e ||
         !PyArg_ParseTuple(args, "sO!iO!O!O!", &path, &PyTuple_Type, &given, &o.opset, &PyTuple_Type,
@@ -819,8 +772,8 @@ static PyObject *compile(PyObject *self, PyObject *args) {
                               .entry = entry,
                               .training = training,
                               .seed = number,
-                              .print = on_print,
-                              .warn = on_warn,
+                              .print = bind_on_print,
+                              .warn = bind_on_warn,
                               .path = imports,
                               .globals = given.v,
                               .archives = true};
@@ -872,6 +825,6 @@ PyMethodDef bind_module_functions[] = {
     {"_set_module_class", set_module_class, METH_O, NULL},
     {"_value_save", value_save, METH_VARARGS, NULL},
     {"_value_to", value_to, METH_VARARGS, NULL},
-    {"_set_limits", set_limits, METH_VARARGS, NULL},
+    {"_set_limits", bind_set_limits, METH_VARARGS, NULL},
     {0},
 };

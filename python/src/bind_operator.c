@@ -56,8 +56,6 @@ typedef struct thread_scopes {
     int depth;
 } thread_scopes;
 static __thread thread_scopes *mine;
-static ctsc_scope *random_scope;
-static bool random_busy;
 static pthread_key_t at_exit_of_thread;
 
 static void scopes_free(void *p) {
@@ -79,15 +77,6 @@ static ctsc_scope *scope_enter(void) {
     ctsc_scope_set_gradients(*s, bind_grad_enabled());
     return *s;
 }
-
-ctsc_scope *bind_random_take(void) {
-    if (random_busy) return NULL;
-    if (!random_scope && !(random_scope = ctsc_scope_new())) return PyErr_NoMemory(), NULL;
-    ctsc_scope_set_gradients(random_scope, bind_grad_enabled());
-    random_busy = true;
-    return random_scope;
-}
-void bind_random_give(void) { random_busy = false; }
 
 static bool is_large(size_t n, ctsc_value *const *args) {
     int64_t all = 0;
@@ -572,19 +561,13 @@ PyMethodDef bind_operator_methods[] = {
     {"_plain", plain, METH_VARARGS, NULL},
     {"_set_overriding", set_overriding, METH_O, NULL},
     {"_overriding_off", set_overriding_off, METH_O, NULL},
-    {"_as_subclass", bind_as_subclass, METH_VARARGS, NULL},
     {"_intercepts", get_intercepts, METH_NOARGS, NULL},
     {0},
 };
 
-/* A child of fork has locks and scopes as they were; a random call that another thread was in is
- * none of its own. */
-static void after_fork(void) { random_busy = false; }
-
 int bind_init_operator(PyObject *m) {
     (void)m;
     pthread_key_create(&at_exit_of_thread, scopes_free);
-    pthread_atfork(NULL, NULL, after_fork);
     bind.op = (PyTypeObject *)PyType_FromSpec(&operator_spec);
     if (!bind.op) return -1;
     for (int i = 0; i < NROWS; i++) {

@@ -7,21 +7,9 @@
  */
 #include "bind.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- life ------------------------------------------------------------------------------------ */
-
-PyObject *bind_tensor_take(ctsc_value *v) {
-    Tensor *t = v ? (Tensor *)PyType_GenericAlloc(bind.tensor, 0) : NULL;
-    if (!t) {
-        if (!v && !PyErr_Occurred()) PyErr_NoMemory();
-        ctsc_value_free(v);
-        return NULL;
-    }
-    t->v = v;
-    return (PyObject *)t;
-}
 
 static void tensor_dealloc(PyObject *self) {
     Tensor *t = (Tensor *)self;
@@ -100,91 +88,7 @@ PyObject *bind_as_subclass(PyObject *self, PyObject *args) {
     return of_type((PyTypeObject *)type, v);
 }
 
-int64_t bind_numel(const ctsc_value *v) {
-    int64_t n = 1;
-    const int64_t *sizes = ctsc_tensor_sizes(v);
-    for (int i = 0; i < ctsc_tensor_ndim(v); i++) n *= sizes[i];
-    return n;
-}
-
-int bind_trace_warns(const char *what) {
-    if (!bind_tracing()) return 0;
-    PyObject *warn = PyDict_GetItemString(bind.hooks, "tracer_warning"),
-             *done = warn ? PyObject_CallFunction(warn, "s", what) : NULL;
-    Py_XDECREF(done);
-    return warn && !done ? -1 : 0;
-}
-
 /* ---- numbers out of memory ------------------------------------------------------------------- */
-
-static double half_to_double(uint16_t h) {
-    int exponent = h >> 10 & 31, sign = h >> 15;
-    double m = h & 1023, f = exponent == 31 ? (m != 0 ? NAN : INFINITY)
-                             : exponent     ? ldexp(1024 + m, exponent - 25)
-                                            : ldexp(m, -24);
-    return sign ? -f : f;
-}
-
-static double bfloat_to_double(uint16_t b) {
-    uint32_t u = (uint32_t)b << 16;
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-
-#define ELEMENT(type, make)                                                                        \
-    {                                                                                              \
-        type x;                                                                                    \
-        memcpy(&x, at, sizeof x);                                                                  \
-        return make;                                                                               \
-    }
-PyObject *bind_element(int dtype, const void *at) {
-    switch (dtype) {
-    case CTSC_BOOL: ELEMENT(uint8_t, PyBool_FromLong(x))
-    case CTSC_UINT8: ELEMENT(uint8_t, PyLong_FromLong(x))
-    case CTSC_INT8: ELEMENT(int8_t, PyLong_FromLong(x))
-    case CTSC_INT16: ELEMENT(int16_t, PyLong_FromLong(x))
-    case CTSC_INT32: ELEMENT(int32_t, PyLong_FromLong(x))
-    case CTSC_INT64: ELEMENT(int64_t, PyLong_FromLongLong(x))
-    case CTSC_UINT16: ELEMENT(uint16_t, PyLong_FromLong(x))
-    case CTSC_UINT32: ELEMENT(uint32_t, PyLong_FromUnsignedLong(x))
-    case CTSC_UINT64: ELEMENT(uint64_t, PyLong_FromUnsignedLongLong(x))
-    case CTSC_FLOAT16: ELEMENT(uint16_t, PyFloat_FromDouble(half_to_double(x)))
-    case CTSC_BFLOAT16: ELEMENT(uint16_t, PyFloat_FromDouble(bfloat_to_double(x)))
-    case CTSC_FLOAT32: ELEMENT(float, PyFloat_FromDouble(x))
-    case CTSC_FLOAT64: ELEMENT(double, PyFloat_FromDouble(x))
-    case CTSC_COMPLEX64: {
-        float x[2];
-        memcpy(x, at, sizeof x);
-        return PyComplex_FromDoubles(x[0], x[1]);
-    }
-    case CTSC_COMPLEX128: {
-        double x[2];
-        memcpy(x, at, sizeof x);
-        return PyComplex_FromDoubles(x[0], x[1]);
-    }
-    default: return PyErr_SetString(PyExc_TypeError, "elements of this dtype cannot be read"), NULL;
-    }
-}
-
-ctsc_value *bind_readable(Tensor *t) {
-    int dtype = (int)ctsc_tensor_dtype(t->v);
-    if (bind_dtype_row(dtype)->kind != 'F') return bind_cpu(t);
-    bool own;
-    ctsc_value *args[2] = {t->v, bind_small_int(CTSC_FLOAT32, &own)};
-    PyObject *wide = bind_call_object("aten::to.dtype", 2, args);
-    ctsc_value *v = wide ? ctsc_value_copy(((Tensor *)wide)->v) : NULL;
-    Py_XDECREF(wide);
-    return v;
-}
-
-ctsc_value *bind_cpu(Tensor *t) {
-    if (ctsc_tensor_device(t->v) < 0) return ctsc_value_copy(t->v);
-    ctsc_value *v = NULL;
-    ctsc_error *e = bind_error();
-    if (e && ctsc_value_to(t->v, "cpu", &v, e) != CTSC_OK) bind_raise(e, "to");
-    return v;
-}
 
 static PyObject *tensor_item(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -252,16 +156,6 @@ static PyObject *tensor_index(PyObject *self) {
 }
 
 /* ---- geometry -------------------------------------------------------------------------------- */
-
-PyObject *bind_sizes(const int64_t *n, int ndim) {
-    PyObject *t = PyTuple_New(ndim);
-    for (int i = 0; t && i < ndim; i++)
-        if (PyTuple_SetItem(t, i, PyLong_FromLongLong(n[i])) < 0) Py_CLEAR(t);
-    PyObject *type = t ? PyDict_GetItemString(bind.hooks, "Size") : NULL,
-             *size = type ? PyObject_CallFunctionObjArgs(type, t, NULL) : bind_ref(t);
-    Py_XDECREF(t);
-    return size;
-}
 
 /* aten::size(self, dim), which a trace records. */
 static PyObject *traced_size(PyObject *self, int64_t dim) {

@@ -30,6 +30,14 @@ ctsc_value *bind_small_int(int64_t i, bool *own) {
     return *own ? ctsc_int_new(i) : small[i - SMALL_LOW];
 }
 
+bool bind_is_number(PyObject *o) {
+    if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o)) return true;
+    if (TensorCheck(o) || PyUnicode_Check(o)) return false;
+    if (PyIndex_Check(o)) return true;
+    return PyObject_HasAttrString(o, "__float__") && PyObject_HasAttrString(o, "dtype") &&
+           !PyObject_HasAttrString(o, "__len__");
+}
+
 void bind_free_args(size_t n, bind_arg *args) {
     for (size_t i = 0; i < n; i++)
         if (args[i].own) ctsc_value_free(args[i].v);

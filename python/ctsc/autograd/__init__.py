@@ -11,7 +11,7 @@ from .. import _C
 
 Tensor = _C.Tensor
 _RETAIN, _CREATE, _UNUSED, _CHECK_NAN = 1, 2, 4, 8
-_checks_nan = [False] # anomaly mode
+_anomaly, _checks_nan = [False], [False] # anomaly mode
 _GENERATOR = 0x20 # inspect.CO_GENERATOR; to import inspect takes as long as all of ctsc
 _backward_all = _C._operator("aten::backward.TensorList")
 is_grad_enabled = _C.is_grad_enabled
@@ -357,21 +357,27 @@ def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=T
     return True
 
 
+def anomaly():
+    """(on, whether it looks for nan)"""
+    return _anomaly[0], _checks_nan[0]
+
+
+def set_anomaly(on, check_nan):
+    _anomaly[0], _checks_nan[0] = on, check_nan
+
+
 class set_detect_anomaly:
     """Anomaly mode: a backward pass in which a gradient becomes nan is an error that names the operator."""
 
     def __init__(self, mode, check_nan=True):
-        from .._settings import is_anomaly_enabled, set_anomaly_enabled
-        self._before = is_anomaly_enabled(), _checks_nan[0]
-        set_anomaly_enabled(mode, check_nan)
+        self._before = anomaly()
+        set_anomaly(bool(mode), bool(mode and check_nan))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        from .._settings import set_anomaly_enabled
-        set_anomaly_enabled(self._before[0])
-        _checks_nan[0] = self._before[1]
+        set_anomaly(*self._before)
 
 
 class detect_anomaly(set_detect_anomaly):

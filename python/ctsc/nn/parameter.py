@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # parameter.py - Parameter: a tensor that a module registers when it is assigned.
 from .. import _C
-from .._tensor import disabled_torch_function
+from .._intercept import disabled_torch_function
 
 
 class Parameter(_C.Tensor):
@@ -9,8 +9,7 @@ class Parameter(_C.Tensor):
 
     def __new__(cls, data=None, requires_grad=True):
         if getattr(data, "is_meta", False):
-            from .._meta import parameter
-            return parameter(data, requires_grad)
+            return data._parameter(requires_grad)
         self = _C.Tensor.__new__(cls, _C._operator("empty")([0]) if data is None else data)
         self.requires_grad = requires_grad
         return self
