@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_layers
+import layers_python
 
 
 def write(root, files):
@@ -72,6 +73,54 @@ class Mentions(unittest.TestCase):
         """The server's map named a log.c, which is not the server's."""
         self.assertEqual(self.problems("serve/serve.h", "log.c"), ["src/serve/serve.h: mentions log.c, which is src/base/log.c: say where"])
         self.assertEqual(self.problems("serve/serve.h", "base/log.c"), [])
+
+
+class Package(unittest.TestCase):
+    def problems(self, files):
+        found = []
+        with tempfile.TemporaryDirectory() as root:
+            write(root, {"ctsc/__init__.py": "from . import _C, a\nfrom .a import *\n"} | {"ctsc/" + n: t for n, t in files.items()})
+            graph = layers_python.import_graph(os.path.join(root, "ctsc"))
+            layers_python.check_circles("modules", graph, check_layers.circles, check_layers.a_circle, found)
+        return found
+
+    def test_down_only(self):
+        self.assertEqual(self.problems({"a.py": "from ._C import Tensor\nfrom . import _C\n", "b.py": "from .a import x\nimport ctsc.a\nimport os\n",
+                                        "sub/__init__.py": "from .. import b\nfrom .c import y\n", "sub/c.py": "from ..a import x\n"}), [])
+
+    def test_circle(self):
+        found = self.problems({"a.py": "", "b.py": "from .c import x\n", "c.py": "\nimport ctsc.b as b\n"})
+        self.assertEqual(found, ["modules in a circle, ctsc.b, ctsc.c: ctsc.b -> ctsc.c (b.py:1); ctsc.c -> ctsc.b (c.py:2)"])
+
+    def test_circle_of_a_late_import(self):
+        found = self.problems({"a.py": "def f():\n    from . import b\n    return b\n", "b.py": "from .a import f\n"})
+        self.assertEqual(found, ["modules in a circle, ctsc.a, ctsc.b: ctsc.a -> ctsc.b (a.py:2); ctsc.b -> ctsc.a (b.py:1)"])
+
+    def test_circle_with_the_package(self):
+        self.assertEqual(len(self.problems({"a.py": "def f():\n    import ctsc\n    return ctsc.a\n"})), 1)
+
+    def test_circle_by_what_is_put_at_an_end(self):
+        self.assertEqual(len(self.problems({"a.py": "", "nn/x_more.py": "from ..b import y\n", "b.py": "from .nn.x import z\n"})), 1)
+
+
+class Extension(unittest.TestCase):
+    def test_circle_of_calls(self):
+        with tempfile.TemporaryDirectory() as root:
+            write(root, {"a.c": "void b(void);\nvoid c(void);\nvoid a(void) { b(); c(); }\n", "b.c": "void a(void);\nvoid b(void) { a(); }\n", "c.c": "void c(void) {}\n"})
+            os.makedirs(os.path.join(root, "python", "obj"))
+            for name in "abc":
+                subprocess.run(["cc", "-c", name + ".c", "-o", "python/obj/%s.o" % name], cwd=root, check=True)
+            found = []
+            layers_python.check_circles("files", layers_python.call_graph(root), check_layers.circles, check_layers.a_circle, found)
+        self.assertEqual(found, ["files in a circle, a, b: a -> b (b); b -> a (a)"])
+
+    def test_openings_and_mentions(self):
+        found, known = [], {"log.c": ["src/base/log.c"], "ctsc.h": ["include/ctsc.h"]}
+        opening = "/* SPDX-License-Identifier: Apache-2.0 */\n/* %s - what it is for. */\n"
+        with tempfile.TemporaryDirectory() as root:
+            write(root, {"python/src/a.c": opening % "a.c" + "/* as ctsc.h, base/log.c and log.c have it */\n", "python/src/b.c": opening % "a.c"})
+            layers_python.check_extension(root, known, check_layers.MENTION, found)
+        self.assertEqual(found, ["python/src/a.c: mentions log.c, which is not there", "python/src/b.c: does not open with the SPDX line and its name"])
 
 
 class Tracked(unittest.TestCase):

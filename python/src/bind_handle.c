@@ -105,11 +105,13 @@ int bind_trace_warns(const char *what) {
 }
 
 ctsc_value *bind_traced_handle(PyObject *o) {
-    if (!bind_current_trace || !bind.int_type || !PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)bind.int_type))
+    if (!bind_current_trace || !bind.int_type ||
+        !PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)bind.int_type))
         return NULL;
     PyObject *c = PyObject_GetAttr(o, bind.handle_name);
-    ctsc_value *h = c && PyCapsule_GetContext(c) == bind_current_trace ? PyCapsule_GetPointer(c, "ctsc_value")
-                                                            : NULL;
+    ctsc_value *h = c && PyCapsule_GetContext(c) == bind_current_trace
+                        ? PyCapsule_GetPointer(c, "ctsc_value")
+                        : NULL;
     Py_XDECREF(c);
     PyErr_Clear();
     return h;

@@ -18,8 +18,20 @@
 static const ctsc_dtype_info names_rows[] = {
 #define DTYPE(e, id, kind, ctype, ir, torch, other, method, brief, format, numpy, safe, onnx,      \
               wire)                                                                                \
-    {(ctsc_dtype)(id), CTSC_DTYPE_##kind, NAMES_USE(id, kind), sizeof(ctype), torch, other, ir,    \
-     method, brief, format, numpy, safe, wire, onnx},
+    {(ctsc_dtype)(id),                                                                             \
+     CTSC_DTYPE_##kind,                                                                            \
+     NAMES_USE(id, kind),                                                                          \
+     sizeof(ctype),                                                                                \
+     torch,                                                                                        \
+     other,                                                                                        \
+     ir,                                                                                           \
+     method,                                                                                       \
+     brief,                                                                                        \
+     format,                                                                                       \
+     numpy,                                                                                        \
+     safe,                                                                                         \
+     wire,                                                                                         \
+     onnx},
 #include "tensor/dtypes.def"
 #undef DTYPE
 };
