@@ -164,13 +164,13 @@ COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% co
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
         $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) random/random_ops.c \
         $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) rnn/rnn_pack.c scalar/complex.c scalar/string.c)),$(LIB_SRC))
-HOT := $(addprefix src/,codegen/lower/plan/group_guards.c ir/op/op.c ir/type.c runtime/archive/crc.c runtime/ops/composite.c runtime/program/module_call.c runtime/train/optimizer_loops.c \
+HOT := $(addprefix src/,codegen/lower/plan/group_guards.c ir/op/op.c ir/type.c runtime/ops/composite.c runtime/program/module_call.c runtime/train/optimizer_loops.c \
     $(addprefix runtime/api/api_,container.c run.c value.c))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(COLD))): OPT := -Os
 endif
 
-# ?: become selects, as vector code needs it (base/vector.h). No result changes.
-$(patsubst %.c,$(BUILD)/%.o,$(filter src/runtime/kernels/% src/tensor/copy.c,$(LIB_SRC))): private CFLAGS += -fno-trapping-math
+# ?: become selects, as vector code needs it (cpu/vector.h). No result changes.
+$(patsubst %.c,$(BUILD)/%.o,$(filter src/cpu/% src/runtime/kernels/% src/tensor/copy.c,$(LIB_SRC))): private CFLAGS += -fno-trapping-math
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -179,7 +179,7 @@ $(BUILD)/%.o: %.c Makefile
 
 # Texts that the assembler takes in with EMBED (base/text/embed.h), compressed; the compiler's dependency output does not see them.
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
-CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
+CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/ir/scalar/scalar_activation.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
     src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
 EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o tests/unit/test_schema tests/unit/test_embed)
 EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite.o) tests/unit/test_embed)
@@ -310,31 +310,15 @@ test-grad: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@python3 tests/autograd/gradcheck.py --ctsc $(BUILD)/ctsc --jobs $(JOBS) --only "$(GRAD)"
 
-# The tests as other machines would run them (tests/machines.py --list). The programs are linked once more for each processor of an age: in a folder that
-# has the objects of this one.
+# The tests as other machines would run them (tests/machines.py --list).
 MACHINES ?=
-MACHINES_PROGRAMS = $(addprefix $(BUILD)/,ctsc diff threads) $(EXAMPLES) $(UNIT_BIN)
-ifeq ($(shell uname -m)$(findstring clang,$(CC))$(SAN),x86_64)
-MACHINES_PROCESSORS := sse2 avx2
-endif
 SURROUNDINGS := $(BUILD)/tests/machines/libsurroundings.so
 $(SURROUNDINGS): tests/machines/surroundings.c Makefile
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -shared -o $@ $< -ldl
-$(BUILD)/tests/machines/processor-%.o: tests/machines/processor.c Makefile
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DPROCESSOR=$* -c $< -o $@
-as-%: $(BUILD)/tests/machines/processor-%.o
-	@mkdir -p $(BUILD)/as-$*/tests
-	@for f in src embedded libctsc.a libserve.a libctsc-jit.so scalar_ops.bc tests/cuda; do \
-	    [ ! -e $(BUILD)/$$f ] || ln -sfn "$$(cd $(BUILD) && pwd)/$$f" $(BUILD)/as-$*/$$f; done
-	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=$(BUILD)/as-$* \
-	    LDFLAGS="$(LDFLAGS) -s $< -Wl,--export-dynamic-symbol=LLVMGetHostCPU*" machines-programs
-machines-programs: $(MACHINES_PROGRAMS)
 test-machines: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(SURROUNDINGS)
-	@for p in $(MACHINES_PROCESSORS); do $(MAKE) --no-print-directory as-$$p || exit 1; done
 	@python3 tests/machines.py --build $(BUILD) -j $(JOBS) --machines "$(MACHINES)"
 
 # The corpus on a CUDA device, and on the simulated one, where kernels are compiled by the host's compiler and kept in the build folder.
@@ -511,11 +495,9 @@ bench-cuda: deps-build
 # CPU=avx2: as a processor without AVX-512 would do it; peers are held to the same where they have a switch for that.
 PEERS ?= $(BUILD)/peers
 CPU ?=
-NETS_BUILD = $(BUILD)$(CPU:%=/as-%)
 bench-nets: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
-	@[ -z "$(CPU)" ] || $(MAKE) --no-print-directory as-$(CPU) MACHINES_PROGRAMS="$(NETS_BUILD)/ctsc $(NETS_BUILD)/bench/nets/nets_ctsc"
-	@python3 bench/nets/nets_suite.py --ctsc $(NETS_BUILD)/ctsc --worker $(NETS_BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
 	    --folder $(BUILD)/nets $(CPU:%=--cpu %) $(NETS)
 
 # What they take in memory, into docs/bench-memory.md: make bench-memory [NETS="--only resnet18"].
@@ -646,6 +628,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: bench-pt2 test-all test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines machines-programs bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: bench-pt2 test-all test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

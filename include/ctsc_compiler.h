@@ -78,10 +78,36 @@ CTSC_API ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method
                                         ctsc_value *const *args,
                                         void (*visit)(void *ctx, const ctsc_layer *l), void *ctx,
                                         ctsc_error *e);
-/* Compiles kernels for another processor than this one: "sse2", "avx2", "avx512" ("host" for this
- * one). Those that this machine cannot run can be looked at (ctsc_module_graph_for); calls do
- * without kernels then. Fails with CTSC_USAGE once a kernel was asked for. */
+/* From now on the library computes as on a processor whose best instruction set is this one: the
+ * name of a row of ctsc_isa_at, such as "sse2", "avx2", "avx512", or "host" for no limit.
+ * Operators use no better set, with the bits that such a processor gives, and kernels are compiled
+ * for it; those that this machine cannot run can be looked at (ctsc_module_graph_for), and calls do
+ * without kernels then. Fails with CTSC_USAGE for other names and once a kernel was asked for.
+ * The environment variable CTSC_MAX_ISA does the same without a call. To be called before other
+ * threads use the library. */
 CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);
+/* The instruction sets of this architecture that the library has code for. */
+typedef struct ctsc_isa {
+    size_t size; /* sizeof(ctsc_isa) */
+    const char *name;
+    bool present; /* the processor and the operating system have it */
+    bool used;    /* and no limit forbids it */
+} ctsc_isa;
+/* Fills *out with the i-th, weakest first; false behind the last. Thread-safe. */
+CTSC_API bool ctsc_isa_at(size_t i, ctsc_isa *out);
+/* The micro-kernels that products, convolutions and activations are made of. */
+typedef struct ctsc_ukernel {
+    size_t size;        /* sizeof(ctsc_ukernel) */
+    const char *family; /* "gemm", "quad", ... */
+    const char *type;   /* of its factors: "float32", "bytes", ... */
+    const char *isa;    /* the set that it needs */
+    const char *name;   /* in the library's source */
+    bool usable;        /* here and now */
+    bool chosen;        /* the one that is used for its family and type */
+} ctsc_ukernel;
+/* Fills *out with the i-th; those of a family and type follow one another, fastest first. False
+ * behind the last. Thread-safe. */
+CTSC_API bool ctsc_ukernel_at(size_t i, ctsc_ukernel *out);
 /* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which need not be there. The
  * method is called where its arguments are. */
 enum {

@@ -24,13 +24,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # folder of src/ -> folders whose headers it may include (besides its own and the public headers)
 MAY_INCLUDE = {
     "base": [],
-    "tensor": ["base"],
-    "ir": ["base", "tensor"],
-    "frontend": ["base", "tensor", "ir"],
-    "passes": ["base", "tensor", "ir"],
-    "codegen": ["base", "tensor", "ir"],
+    "cpu": ["base"],
+    "tensor": ["base", "cpu"],
+    "ir": ["base", "cpu", "tensor"],
+    "frontend": ["base", "cpu", "tensor", "ir"],
+    "passes": ["base", "cpu", "tensor", "ir"],
+    "codegen": ["base", "cpu", "tensor", "ir"],
     "cuda": ["base"],
-    "runtime": ["base", "tensor", "ir", "frontend", "passes", "codegen", "cuda"],
+    "runtime": ["base", "cpu", "tensor", "ir", "frontend", "passes", "codegen", "cuda"],
     "cli": ["serve", "view"],
     "serve": ["view"],
     "view": [],
@@ -38,6 +39,7 @@ MAY_INCLUDE = {
 # The rooms of a folder from the bottom to the top, "" being what is in none: one includes those in earlier lines and in its own line.
 ROOMS = {
     "base": [["memory"], ["text"], [""], ["threads"]],
+    "cpu": [["isa", "vector", "cpu_tuning"], ["gemm", "quad", "conv", "rows", "convert"], ["ukernel"]],
     "ir": [[""], ["op", "ops"], ["graph"], ["scalar"]],
     "frontend": [["syntax"], ["export"], ["onnx"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
     "passes": [["pass"], ["peephole", "weights"], ["fusion", "layout"], [""]],
@@ -45,8 +47,10 @@ ROOMS = {
     "runtime": [["archive", "context"], ["kernels"], ["code"], ["interp"], ["cuda"], ["exec"], ["observe", "autograd"],
                 ["program", "save", "train", "safetensors"], ["ops"], ["api"]],
 }
+APART = {"cpu"}  # what is below its rooms, and the list of what is in them
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
 INLINE = {"base/text/utf8.h", "base/text/json_escape.h"}  # without symbols, and without anything else of ours: for all
+INLINE |= {"ir/scalar/scalar_ops.h", "ir/scalar/scalar_activation.h"}  # what operators do to one element, for plain micro-kernels
 # What setlocale changes: the library has base/text/text.h instead. The command and the server are programs of their own.
 LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is(alpha|alnum|space|upper|lower|print|punct|graph)|to(upper|lower)|strn?casecmp)(?=[(),])"
                     r"|(?<!\w)v?snprintf\([^\"]*\"[^\"]*%[-+ #0]*[0-9.*]*l?[gGeEfF]")
@@ -68,9 +72,15 @@ MENTIONS_ALL = ("ir/ops/",)  # its tables say which kernels compute their rows
 SOURCE = (".c", ".h", ".def", ".cu", ".cuh")
 
 
+def room_name(path):
+    """The room that a file of src/ is in: its folder, but a file directly in APART is one of its own."""
+    folder = os.path.dirname(path)
+    return os.path.splitext(path)[0] if folder in APART else folder
+
+
 def room_of(path):
     """("runtime", 3) of "runtime/ops/registry.c": the folder, and the line of ROOMS."""
-    folder, _, rest = os.path.dirname(path).partition("/")
+    folder, _, rest = room_name(path).partition("/")
     for line, rooms in enumerate(ROOMS.get(folder, [])):
         if any(rest == r or rest.startswith(r + "/") for r in rooms):
             return folder, line
@@ -274,7 +284,7 @@ def room_graph(root, graph):
     rooms = collections.defaultdict(dict)
 
     def need(a, b, why):
-        x, y = os.path.dirname(a), os.path.dirname(b)
+        x, y = room_name(a), room_name(b)
         if x != y:
             rooms[x].setdefault(y, why)
             rooms.setdefault(y, {})

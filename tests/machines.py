@@ -8,8 +8,8 @@ A row of MACHINES is one machine: what is changed, and the groups of tests/run.p
 that between them change everything once, several things at a time where each can be seen to work or not by itself; the rows of single changes, which
 tell which one it was, and the oldest processors, run where they are named or with "all". What this machine cannot run is said, and not counted.
 
-  processors  programs linked again with tests/machines/processor.c: ctsc's own loops, kernels for LLVM's "host" and, with their
-              variables, OpenBLAS and libm take the paths of an older processor. A newer one than this cannot be played.
+  processors  CTSC_MAX_ISA limits ctsc's own kernels and the code that it compiles; with variables of their own, OpenBLAS and libm take the paths of an
+              older processor too. A newer one than this cannot be played.
   OpenBLAS    OPENBLAS_CORETYPE chooses the kernels, which sum in other orders. libraries of other threading, where installed
   users       a copy of the checkout whose sources belong to someone else, run as nobody (or, without root, as whoever runs this)
   folders     a checkout, a TMPDIR with a space; no HOME; a folder of kernels that cannot be made, or not be written to; umasks
@@ -81,10 +81,7 @@ class Playing:
 
     def processor(self, name, features, core, libm):
         self.needs(features)
-        self.build = os.path.join(self.build, "as-" + name)
-        if not os.path.exists(os.path.join(self.build, "ctsc")):
-            raise Cannot("there are no programs for it (make test-machines makes them, with gcc on x86-64)")
-        self.env.update(OPENBLAS_CORETYPE=core, GLIBC_TUNABLES="glibc.cpu.hwcaps=" + libm)
+        self.env.update(CTSC_MAX_ISA=name, OPENBLAS_CORETYPE=core, GLIBC_TUNABLES="glibc.cpu.hwcaps=" + libm)
 
     # ---- users and folders
 
@@ -257,7 +254,7 @@ class World:
             inside = os.path.commonpath([ROOT, self.build]) == ROOT
             skip = lambda folder, names: [n for n in names if (folder == ROOT and (n == ".git" or n.startswith("build"))) or n == "__pycache__"]
             shutil.copytree(ROOT, want, symlinks=True, ignore=skip)
-            shutil.copytree(self.build, os.path.join(want, "build"), symlinks=True, ignore=shutil.ignore_patterns("as-*", "lit"))
+            shutil.copytree(self.build, os.path.join(want, "build"), symlinks=True, ignore=shutil.ignore_patterns("lit"))
         elif self.copied != want:
             os.rename(self.copied, want)
         self.copied = want

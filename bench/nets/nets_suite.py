@@ -10,8 +10,7 @@ that waits in a loop disturbs. The figure is the best call of all rounds. A resu
 the largest value counts as WRONG, whatever time it took. "at peak": the time that the network's floating-point operations take if all of them are
 multiply-adds in registers, at the rate that this machine has been measured to reach; Winograd's algorithm makes fewer. Needs nothing but Python.
 
---cpu: all as on an older processor. ctsc's programs have to be those that were linked for it (tests/machines/processor.c; make bench-nets CPU=avx2 makes
-them), the others are told by variables. ONNX Runtime asks the processor itself and has no switch: it takes no part.
+--cpu: all as on an older processor, which each contender is told by variables. ONNX Runtime asks the processor itself and has no switch: it takes no part.
 """
 import argparse
 import datetime
@@ -50,8 +49,8 @@ MORE = re.findall(r"[a-z]\w+", """
 # ---- contenders ---------------------------------------------------------------------------------------
 
 
-# --cpu: variables of oneDNN (of PyTorch's and OpenVINO's own), of PyTorch, of OpenBLAS and of libm.
-CPUS = {"avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell",
+# --cpu: variables of ctsc, of oneDNN (of PyTorch's and OpenVINO's own), of PyTorch, of OpenBLAS and of libm.
+CPUS = {"avx2": {"CTSC_MAX_ISA": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell",
                  "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD"}}
 NOT_HELD = ["onnxruntime"]
 held = {}  # of these, what this run adds
@@ -344,7 +343,7 @@ def arguments(description=__doc__, page="bench-nets.md"):
     ap.add_argument("--rounds", type=int, default=3)
     ap.add_argument("--seconds", type=float, default=1.0, help="of each turn")
     ap.add_argument("--tolerance", type=float, default=1e-3, help="of the largest value")
-    ap.add_argument("--cpu", default="", choices=sorted(CPUS), help="all as on an older processor; ctsc's programs have to be linked for it")
+    ap.add_argument("--cpu", default="", choices=sorted(CPUS), help="all as on an older processor")
     ap.add_argument("--no-winograd", action="store_true", help="ctsc does all convolutions the direct way")
     ap.add_argument("--json", default="", help="all figures, as JSON, to this file")
     ap.add_argument("--markdown", default="", help="the tables to this file (a page in docs, if all networks and contenders are wanted)")

@@ -43,10 +43,11 @@ static double doctor_number(const json_t *j, const char *section, const char *ke
     return json_number_value(doctor_at(j, section, key));
 }
 
-static bool doctor_has_feature(const json_t *j, const char *name) {
-    const json_t *list = doctor_at(j, "processor", "features"), *item;
+static bool doctor_has_set(const json_t *j, const char *name) {
+    const json_t *list = doctor_at(j, "processor", "instruction_sets"), *item;
     size_t i;
-    json_array_foreach(list, i, item) if (!strcmp(json_string_value(item), name)) return true;
+    json_array_foreach(list, i, item) if (!strcmp(json_string_value(json_object_get(item, "name")),
+                                                  name)) return true;
     return false;
 }
 
@@ -99,7 +100,7 @@ static bool check_cache(const json_t *j, finding *f) {
 }
 
 static bool check_vectors(const json_t *j, finding *f) {
-    if (doctor_has_feature(j, "avx2") || doctor_has_feature(j, "asimd")) return false;
+    if (doctor_has_set(j, "avx2") || doctor_has_set(j, "neon")) return false;
     doctor_say(f->problem, "the processor, or what a virtual machine shows of it, has no AVX2: "
                            "vectors are half as long or less");
     return doctor_say(f->advice,
@@ -156,7 +157,7 @@ static bool check_blas_core(const json_t *j, finding *f) {
     bool slow = false;
     for (size_t i = 0; core && i < sizeof narrow / sizeof *narrow; i++)
         slow |= !strncasecmp(core, narrow[i], strlen(narrow[i]));
-    slow = slow && doctor_has_feature(j, "avx2");
+    slow = slow && doctor_has_set(j, "avx2");
     if (!slow && !set) return false;
     if (slow)
         doctor_say(
@@ -226,20 +227,40 @@ static void show_bytes(const char *name, double bytes, const char *none) {
     show_line(name, bytes > 0 ? text : none);
 }
 
+static void show_sets(const json_t *j) {
+    char text[DOCTOR_TEXT] = "";
+    const json_t *item, *sets = doctor_at(j, "processor", "instruction_sets");
+    size_t i, n = 0;
+    json_array_foreach(sets, i, item)
+        n += (size_t)snprintf(text + n, n < sizeof text ? sizeof text - n : 0, "%s%s%s",
+                              i ? " " : "", json_string_value(json_object_get(item, "name")),
+                              json_is_true(json_object_get(item, "used")) ? "" : " (not used)");
+    show_line("instruction sets", text);
+}
+
+/* The set that each family of micro-kernels runs on. */
+static void show_kernels(const json_t *j) {
+    char text[DOCTOR_TEXT] = "";
+    const json_t *item, *kernels = doctor_at(j, "processor", "kernels");
+    size_t i, n = 0;
+    json_array_foreach(kernels, i, item) if (json_is_true(json_object_get(item, "chosen")))
+        n += (size_t)snprintf(text + n, n < sizeof text ? sizeof text - n : 0, "%s%s %s %s",
+                              n ? ", " : "", json_string_value(json_object_get(item, "family")),
+                              json_string_value(json_object_get(item, "type")),
+                              json_string_value(json_object_get(item, "set")));
+    show_line("micro-kernels", text);
+}
+
 static void show_processor(const json_t *j) {
     char text[DOCTOR_TEXT];
-    const json_t *item, *features = doctor_at(j, "processor", "features"),
-                        *caches = doctor_at(j, "processor", "caches");
+    const json_t *item, *caches = doctor_at(j, "processor", "caches");
     double quota = doctor_number(j, "processor", "quota_cores"),
            load = doctor_number(j, "processor", "load");
-    size_t i, n = 0;
+    size_t i;
     puts("Processor");
     show_line("model", doctor_text(j, "processor", "model"));
-    text[0] = '\0';
-    json_array_foreach(features, i, item)
-        n += (size_t)snprintf(text + n, n < sizeof text ? sizeof text - n : 0, "%s%s", i ? " " : "",
-                              json_string_value(item));
-    show_line("features", text);
+    show_sets(j);
+    show_kernels(j);
     json_array_foreach(caches, i, item) {
         char name[32];
         const char *type = json_string_value(json_object_get(item, "type"));

@@ -217,9 +217,9 @@ static const struct argp_option call_options[] = {
      "with more time for compiling",
      0},
     {"cpu", OPT_CPU, "NAME", 0,
-     "processor to compile kernels for: host (the default), sse2, avx2, avx512; kernels this "
-     "machine cannot run are "
-     "only shown",
+     "compute as a processor with this instruction set and none better: host (no limit, the "
+     "default), sse2, avx2, avx512, ... (ctsc doctor lists them); kernels this machine cannot run "
+     "are only shown",
      0},
     {"precision", OPT_PRECISION, "NAME", 0,
      "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "

@@ -63,20 +63,24 @@ static bool probe_cpuinfo(const char *name, char *out, size_t size) {
     return found;
 }
 
-/* Those that ctsc's kernels, LLVM's code or OpenBLAS use; as /proc/cpuinfo calls them. */
-static json_t *probe_features(void) {
-    static const char *const wanted[] = {
-        "sse2",        "sse4_2",   "avx",      "avx2",     "fma",      "f16c",        "bmi2",
-        "avx512f",     "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16",
-        "avx512_fp16", "avx_vnni", "amx_tile", "asimd",    "fphp",     "sve",         "bf16"};
-    char flags[PROBE_LINE];
+/* What the library has code for, and this processor can run. */
+static json_t *probe_sets(void) {
+    ctsc_isa set = {.size = sizeof set};
     json_t *list = json_array();
-    if (!probe_cpuinfo("flags", flags, sizeof flags) &&
-        !probe_cpuinfo("Features", flags, sizeof flags))
-        return list;
-    for (char *save, *word = strtok_r(flags, " ", &save); word; word = strtok_r(NULL, " ", &save))
-        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-            if (!strcmp(word, wanted[i])) json_array_append_new(list, json_string(word));
+    for (size_t i = 0; ctsc_isa_at(i, &set); i++)
+        if (set.present)
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:b}", "name", set.name, "used", set.used));
+    return list;
+}
+
+static json_t *probe_kernels(void) {
+    ctsc_ukernel k = {.size = sizeof k};
+    json_t *list = json_array();
+    for (size_t i = 0; ctsc_ukernel_at(i, &k); i++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "family", k.family,
+                                              "type", k.type, "set", k.isa, "name", k.name,
+                                              "usable", k.usable, "chosen", k.chosen));
     return list;
 }
 
@@ -193,11 +197,11 @@ static json_t *probe_processor(void) {
         governor[0] = '\0';
     bool loaded = probe_file("/proc/loadavg", load, sizeof load);
     return json_pack(
-        "{s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "model", probe_string(model), "features",
-        probe_features(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "allowed_cores",
-        machine_cores(), "quota_cores", quota > 0 ? json_real(quota) : json_null(), "governor",
-        probe_string(governor), "load", loaded ? json_real(strtod(load, NULL)) : json_null(),
-        "caches", probe_caches());
+        "{s:o, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "model", probe_string(model),
+        "instruction_sets", probe_sets(), "kernels", probe_kernels(), "cores",
+        (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "allowed_cores", machine_cores(), "quota_cores",
+        quota > 0 ? json_real(quota) : json_null(), "governor", probe_string(governor), "load",
+        loaded ? json_real(strtod(load, NULL)) : json_null(), "caches", probe_caches());
 }
 
 /* "MemAvailable:  123 kB" */

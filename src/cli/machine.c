@@ -12,6 +12,8 @@
  */
 #include "cli/machine.h"
 
+#include "ctsc_compiler.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -83,10 +85,19 @@ static double fma_plain(float *sink) {
     return 2.0 * 12 * 4 * FMA_STEPS;
 }
 
+#if defined(__x86_64__)
+static bool machine_uses(const char *set) {
+    ctsc_isa row = {.size = sizeof row};
+    for (size_t i = 0; ctsc_isa_at(i, &row); i++)
+        if (!strcmp(row.name, set)) return row.used;
+    return false;
+}
+#endif
+
 static double fma_run(float *sink) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return fma_avx512(sink);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return fma_avx2(sink);
+    if (machine_uses("avx512")) return fma_avx512(sink);
+    if (machine_uses("avx2")) return fma_avx2(sink);
 #endif
     return fma_plain(sink);
 }

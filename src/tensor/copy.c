@@ -11,12 +11,12 @@
  */
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
-#include "base/vector.h"
+#include "cpu/convert/transpose.h"
+#include "cpu/vector.h"
 #include "tensor/device.h"
 #include "tensor/element.h"
 #include "tensor/iter.h"
 #include "tensor/quantiser.h"
-#include "tensor/transpose.h"
 
 #include <string.h>
 

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtype.c - the table of element types, promotion, and the 16-bit floats.
+ * dtype.c - the table of element types, promotion, and the 8-bit floats.
  *
- * Method: promotion is a table, as in torch.promote_types. Half precision is converted with plain
- * integer and float arithmetic, which needs no particular processor; arrays use F16C where it
- * exists. Both round to nearest even and quiet a signalling NaN, so they agree bit by bit.
+ * Method: promotion is a table, as in torch.promote_types.
  * Tests: tests/unit/test_tensor.c
  */
 #include "tensor/dtype.h"
-
-#include <string.h>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 const dtype_info dtype_table[DT_COUNT] = {
 #define DTYPE(e, id, kind, ctype, ir, torch, ...) [id] = {ir, torch, ir "Storage", sizeof(ctype)},
@@ -96,56 +88,6 @@ dtype dtype_promote(dtype a, dtype b) {
     return (dtype)table[a][b];
 }
 
-/* ---- 16-bit floats --------------------------------------------------------------------------- */
-
-static inline uint32_t float_bits(float f) {
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    return u;
-}
-
-static inline float float_of_bits(uint32_t u) {
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-
-float float16_to_float(float16 h) {
-    uint32_t sign = (uint32_t)(h.bits & 0x8000u) << 16;
-    uint32_t exponent = (h.bits >> 10) & 0x1fu, mantissa = h.bits & 0x3ffu;
-    if (exponent == 0x1f) {
-        uint32_t quiet = mantissa ? 0x400000u : 0;
-        return float_of_bits(sign | 0x7f800000u | quiet | mantissa << 13);
-    }
-    if (exponent == 0) { /* zero or subnormal: mantissa * 2^-24, exact in a float */
-        float f = (float)mantissa * 0x1p-24f;
-        return sign ? -f : f;
-    }
-    return float_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
-float16 float16_from_float(float f) {
-    uint32_t u = float_bits(f), sign = (u >> 16) & 0x8000u, magnitude = u & 0x7fffffffu;
-    uint32_t h;
-    if (magnitude > 0x7f800000u) { /* NaN: keep the upper payload bits, quieted */
-        h = 0x7e00u | ((magnitude >> 13) & 0x3ffu);
-    } else if (magnitude >= 0x47800000u) { /* 65536 and up, infinity */
-        h = 0x7c00u;
-    } else if (magnitude < 0x38800000u) {
-        /* Below 2^-14: adding 0.5 shifts the mantissa to units of 2^-24 and rounds it to even. */
-        h = float_bits(float_of_bits(magnitude) + 0.5f) - 0x3f000000u;
-    } else { /* rounding may carry into the exponent, up to infinity: that is right */
-        h = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1)) >> 13;
-    }
-    return (float16){(uint16_t)(sign | h)};
-}
-
-bfloat16 bfloat16_from_float(float f) {
-    uint32_t u = float_bits(f);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return (bfloat16){0x7fc0};
-    return (bfloat16){(uint16_t)((u + 0x7fffu + ((u >> 16) & 1)) >> 16)};
-}
-
 /* ---- 8-bit floats ---------------------------------------------------------------------------- */
 
 /*
@@ -207,42 +149,4 @@ uint8_t float8_from_float(dtype d, float x) {
     if (u <= 0x7f800000u && code > f->largest) code = f->overflow;
     if (f->nan == 0x80 && code && code < 0x80) code |= float_bits(x) >> 24 & 0x80u; /* no -0 */
     return (uint8_t)(sign | code);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx,f16c"))) static size_t float16_to_floats_f16c(const float16 *src,
-                                                                         float *dst, size_t n) {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i))));
-    return i;
-}
-
-__attribute__((target("avx,f16c"))) static size_t float16_from_floats_f16c(const float *src,
-                                                                           float16 *dst, size_t n) {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((__m128i *)(dst + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(src + i), _MM_FROUND_TO_NEAREST_INT));
-    return i;
-}
-
-/* Every processor with AVX2 has F16C, which not every compiler lets one ask for. */
-static bool dtype_has_f16c(void) { return __builtin_cpu_supports("avx2"); }
-#endif
-
-void float16_to_floats(const float16 *src, float *dst, size_t n) {
-    size_t i = 0;
-#if defined(__x86_64__)
-    if (n >= 8 && dtype_has_f16c()) i = float16_to_floats_f16c(src, dst, n);
-#endif
-    for (; i < n; i++) dst[i] = float16_to_float(src[i]);
-}
-
-void float16_from_floats(const float *src, float16 *dst, size_t n) {
-    size_t i = 0;
-#if defined(__x86_64__)
-    if (n >= 8 && dtype_has_f16c()) i = float16_from_floats_f16c(src, dst, n);
-#endif
-    for (; i < n; i++) dst[i] = float16_from_float(src[i]);
 }

@@ -5,12 +5,12 @@
 #ifndef CTSC_TENSOR_DTYPE_H
 #define CTSC_TENSOR_DTYPE_H
 
+#include "cpu/convert/half.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
-typedef struct bfloat16 { uint16_t bits; } bfloat16; /* upper half of a float */
 typedef struct complex32 { float16 re, im; } complex32;
 typedef struct complex64 { float re, im; } complex64;
 typedef struct complex128 { double re, im; } complex128;
@@ -68,20 +68,9 @@ static inline bool dtype_is_integral(dtype d) { return d <= DT_INT64 || d == DT_
 /* The dtype two tensors of the same priority meet in (torch.promote_types). */
 dtype dtype_promote(dtype a, dtype b);
 
-/* Round to nearest even, as the hardware does; NaN stays NaN. */
-float16 float16_from_float(float f);
-bfloat16 bfloat16_from_float(float f);
-static inline float bfloat16_to_float(bfloat16 h) {
-    union { uint32_t u; float f; } x = {(uint32_t)h.bits << 16};
-    return x.f;
-}
-float float16_to_float(float16 h);
 /* Of a dtype of 8 bits. What is too large becomes infinity or NaN, as the dtype has it. */
 float float8_to_float(dtype d, uint8_t code);
 uint8_t float8_from_float(dtype d, float f);
-/* The same for arrays, with the processor's instructions where it has them. */
-void float16_to_floats(const float16 *src, float *dst, size_t n);
-void float16_from_floats(const float *src, float16 *dst, size_t n);
 
 /* ---- dtype_names.c --------------------------------------------------------------------------- */
 

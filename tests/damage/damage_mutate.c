@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 
+#include "cpu/convert/crc.h"
 #include "damage.h"
 
 /* A unit of a record: bytes [at, at + len). */

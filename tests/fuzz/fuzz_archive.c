@@ -8,6 +8,7 @@
  * one record and writes the archive anew around it. Seeds: the .pt files of the corpus. Build: make
  * fuzz; without libFuzzer: replay_main.c.
  */
+#include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"
 #include "runtime/program/module.h"
 

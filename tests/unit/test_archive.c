@@ -5,6 +5,7 @@
  * Well-formed archives come from libzip; hostile ones from a small writer below that writes
  * whatever it is told.
  */
+#include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"
 
 #include <setjmp.h>

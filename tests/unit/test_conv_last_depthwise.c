@@ -14,20 +14,13 @@
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
+#include "ukernels.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#if defined(__x86_64__)
-static const depthwise_kernels *const kernels[] = {&depthwise_avx2, &depthwise_avx512};
-enum { KERNELS = 2 };
-#else
-static const depthwise_kernels *const kernels[1];
-enum { KERNELS = 0 };
-#endif
 
 /* ---- memory between pages that cannot be touched; n floats that begin (front) or end there --- */
 
@@ -171,7 +164,8 @@ static void check_results(const shaped *k) {
                                              k->with_bias ? k->bias.data : NULL, n, o, c, &size);
                 if (k->with_other) sum += k->other.data[at], size += fabs(k->other.data[at]);
                 float want = (float)sum;
-                conv_tail_scalar.apply(k->activation, &want, 1);
+                ((const activation_kernels *)plain_ukernel(UKERNEL_ACTIVATION, UKERNEL_F32))
+                    ->apply(k->activation, &want, 1);
                 if (!(fabs(y[at] - want) <= 1e-6 * (size + 1)))
                     fail_msg("activation %d, channel %d of %d, output %d: %g, not %g",
                              k->activation, (int)c, (int)s->out_channels, (int)p, y[at], want);
@@ -183,13 +177,14 @@ static void check_shape(shaped *k) {
     bool first = true;
     shaped_new(k);
     conv_last_depthwise_pack(&k->s, k->weight.data, k->packed.data);
-    for (int i = 0; i < KERNELS; i++) {
-        if (!kernels[i]->usable() || k->s.out_channels < kernels[i]->lanes) continue;
+    for (const ukernel **u = usable_ukernels(UKERNEL_DEPTHWISE, UKERNEL_F32); *u; u++) {
+        const depthwise_kernels *kernels = (*u)->record;
+        if (k->s.out_channels < kernels->lanes) continue;
         float *to = k->out[first ? 0 : 2].data;
         pool_set_threads(1);
-        run(k, kernels[i], to);
+        run(k, kernels, to);
         pool_set_threads(3);
-        run(k, kernels[i], k->out[1].data);
+        run(k, kernels, k->out[1].data);
         assert_memory_equal(to, k->out[1].data, bytes);
         if (first) check_results(k);
         else assert_memory_equal(to, k->out[0].data, bytes);
@@ -245,9 +240,9 @@ static void test_special(void **state) {
     for (int i = 0; i < 27 * 16; i++) k.in.data[i] = i % 16 == 3 ? NAN : 1;
     for (int i = 0; i < 9 * 16; i++) k.weight.data[i] = i % 9 == 0 ? INFINITY : 1;
     conv_last_depthwise_pack(&k.s, k.weight.data, k.packed.data);
-    for (int i = 0; i < KERNELS; i++) {
-        if (!kernels[i]->usable()) continue;
-        run(&k, kernels[i], k.out[0].data);
+    for (const ukernel **u = usable_ukernels(UKERNEL_DEPTHWISE, UKERNEL_F32); *u; u++) {
+        const depthwise_kernels *kernels = (*u)->record;
+        run(&k, kernels, k.out[0].data);
         for (int p = 0; p < 27; p++)
             for (int c = 0; c < 16; c++) {
                 float y = k.out[0].data[p * 16 + c];
@@ -271,7 +266,7 @@ static void test_fits(void **state) {
                     .stride = {1, 1, 1},
                     .dilation = {1, 1, 1}};
     assert_true(finish_shape(&s));
-    bool here = KERNELS && kernels[0]->usable();
+    bool here = isa_has(ISA_AVX2);
     assert_true(conv_last_depthwise_fits(&s) == here);
     s.out_channels = 32; /* two outputs per input */
     assert_false(conv_last_depthwise_fits(&s));

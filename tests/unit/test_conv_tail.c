@@ -12,6 +12,7 @@
 
 #include "ir/scalar/scalar_ops.h"
 #include "runtime/kernels/conv/conv_tail.h"
+#include "ukernels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,11 +20,11 @@
 
 enum { ACTIVATIONS = DENSE_SILU + 1, EDGES = 40, VALUES = 1 << 16 };
 
-static const conv_tail_kernels *const tails[] = {&conv_tail_scalar,
-#if defined(__x86_64__)
-                                                 &conv_tail_avx2, &conv_tail_avx512,
-#endif
-                                                 NULL};
+static const activation_kernels *record(const ukernel *u) { return u->record; }
+
+static const activation_kernels *plain(void) {
+    return plain_ukernel(UKERNEL_ACTIVATION, UKERNEL_F32);
+}
 
 static double reference(enum dense_activation a, double x) {
     switch (a) {
@@ -69,36 +70,39 @@ static float some_value(int i) {
     return scalar_from_bits_f32((uint32_t)rand() ^ (uint32_t)rand() << 16);
 }
 
-static void check_value(const conv_tail_kernels *k, enum dense_activation a, float x, float y) {
+static void check_value(const activation_kernels *k, enum dense_activation a, float x, float y) {
     float scalar = x;
-    conv_tail_scalar.apply(a, &scalar, 1);
+    plain()->apply(a, &scalar, 1);
     if (isnan(scalar) || isnan(y)) {
         if (!isnan(scalar) || !isnan(y))
-            fail_msg("%s, activation %d of %a: %a, not %a", k->name, a, x, y, scalar);
+            fail_msg("%s, activation %d of %a: %a, not %a", isa_table[k->isa].name, a, x, y,
+                     scalar);
         return;
     }
     if (isinf(scalar) || isinf(y)) {
-        if (y != scalar) fail_msg("%s, activation %d of %a: %a, not %a", k->name, a, x, y, scalar);
+        if (y != scalar)
+            fail_msg("%s, activation %d of %a: %a, not %a", isa_table[k->isa].name, a, x, y,
+                     scalar);
         return;
     }
     double want = reference(a, x);
     if (!(fabs(y - want) <= allowed(a, x, want)))
-        fail_msg("%s, activation %d of %a (%g): %a, not %a; scalar %a", k->name, a, x, x, y, want,
-                 scalar);
+        fail_msg("%s, activation %d of %a (%g): %a, not %a; scalar %a", isa_table[k->isa].name, a,
+                 x, x, y, want, scalar);
     if (a != DENSE_GELU && y == 0 && scalar == 0 && signbit(y) != signbit(scalar))
-        fail_msg("%s, activation %d of %a: the sign of zero", k->name, a, x);
+        fail_msg("%s, activation %d of %a: the sign of zero", isa_table[k->isa].name, a, x);
 }
 
 static void test_values(void **state) {
     (void)state;
     float *x = malloc(VALUES * sizeof *x), *y = malloc(VALUES * sizeof *y);
     for (int i = 0; i < VALUES; i++) x[i] = some_value(i);
-    for (int t = 0; tails[t]; t++)
-        for (int a = 0; a < ACTIVATIONS && tails[t]->usable(); a++) {
+    for (const ukernel **u = usable_ukernels(UKERNEL_ACTIVATION, UKERNEL_F32); *u; u++)
+        for (int a = 0; a < ACTIVATIONS; a++) {
             memcpy(y, x, VALUES * sizeof *x);
-            tails[t]->apply((enum dense_activation)a, y, VALUES);
+            record(*u)->apply((enum dense_activation)a, y, VALUES);
             for (int i = 0; i < VALUES; i++)
-                check_value(tails[t], (enum dense_activation)a, x[i], y[i]);
+                check_value(record(*u), (enum dense_activation)a, x[i], y[i]);
         }
     free(x);
     free(y);
@@ -107,15 +111,15 @@ static void test_values(void **state) {
 /* Any number of elements: each as alone, and none behind. */
 static void test_lengths(void **state) {
     (void)state;
-    for (int t = 0; tails[t]; t++)
-        for (int a = 0; a < ACTIVATIONS && tails[t]->usable(); a++)
+    for (const ukernel **u = usable_ukernels(UKERNEL_ACTIVATION, UKERNEL_F32); *u; u++)
+        for (int a = 0; a < ACTIVATIONS; a++)
             for (int n = 0; n < 70; n++) {
                 float rows[72];
                 for (int i = 0; i < 72; i++) rows[i] = (float)(i - 36) / 7;
-                tails[t]->apply((enum dense_activation)a, rows, n);
+                record(*u)->apply((enum dense_activation)a, rows, n);
                 for (int i = 0; i < 72; i++) {
                     float alone = (float)(i - 36) / 7;
-                    if (i < n) tails[t]->apply((enum dense_activation)a, &alone, 1);
+                    if (i < n) record(*u)->apply((enum dense_activation)a, &alone, 1);
                     assert_memory_equal(&alone, &rows[i], sizeof alone);
                 }
             }
@@ -137,10 +141,10 @@ static void test_finish(void **state) {
                 assert_memory_equal(&want, &rows[i], sizeof want);
             }
         }
-    for (int t = 0; tails[t]; t++)
-        for (int n = 0; n < 50 && tails[t]->usable(); n++) {
+    for (const ukernel **u = usable_ukernels(UKERNEL_ACTIVATION, UKERNEL_F32); *u; u++)
+        for (int n = 0; n < 50; n++) {
             for (int i = 0; i < 50; i++) rows[i] = (float)i, other[i] = 1;
-            tails[t]->add(rows, other, n);
+            record(*u)->add(rows, other, n);
             for (int i = 0; i < 50; i++) assert_true(rows[i] == (float)(i + (i < n)));
         }
 }
@@ -155,7 +159,7 @@ static void test_bounds(void **state) {
         }
         for (int i = 0; i < 1000; i++) {
             float x = some_value(i), y = x;
-            conv_tail_scalar.apply((enum dense_activation)a, &y, 1);
+            plain()->apply((enum dense_activation)a, &y, 1);
             float bound = x < low ? low : x;
             bound = bound > high ? high : bound;
             assert_true(isnan(x) ? isnan(y) : bound == y);

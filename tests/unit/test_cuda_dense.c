@@ -380,7 +380,7 @@ static const struct { const char *file, *types, *between; } programs[] = {
 static void compile_read(const char *folder, const char *file, const char *end, strbuf *text) {
     char path[200];
     size_t len;
-    snprintf(path, sizeof path, "src/runtime/%s/%s%s", folder, file, end);
+    snprintf(path, sizeof path, "src/%s/%s%s", folder, file, end);
     unsigned char *part = support_read(path, &len);
     CHILD_CHECK(part != NULL);
     sb_write(text, (char *)part, len);
@@ -393,10 +393,11 @@ static void compile_program(const char *file, const char *between, dtype dt, con
     void *image = NULL;
     size_t size = 0;
     sb_puts(&text, dense_defines(dt));
-    compile_read("kernels/engine", "dense_params.h", "", &text);
-    compile_read("cuda/kernels", "dense_types.cuh", "", &text);
-    if (between) compile_read("kernels/vision", between, "", &text);
-    compile_read("cuda/kernels", file, ".cu", &text);
+    compile_read("ir/scalar", "scalar_activation.h", "", &text);
+    compile_read("runtime/kernels/engine", "dense_params.h", "", &text);
+    compile_read("runtime/cuda/kernels", "dense_types.cuh", "", &text);
+    if (between) compile_read("runtime/kernels/vision", between, "", &text);
+    compile_read("runtime/cuda/kernels", file, ".cu", &text);
     cuda_source source = {
         .text = sb_str(&text), .len = text.len, .name = file, .headers = cuda_emit_headers()};
     if (cuda_compile(&d, &source, arch, &image, &size) != CTSC_OK)

@@ -12,6 +12,7 @@
 
 #include "base/threads/thread_pool.h"
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "ukernels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,10 +74,6 @@
 PAIR(float, ps, __m256, 8)
 PAIR(double, pd, __m256d, 4)
 
-static bool pair_usable(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
 #define T float
 #define V pair_float
 #define LANES 16
@@ -94,9 +91,9 @@ static bool pair_usable(void) {
 #define STORE_PART pair_put_float
 #define SUM4 pair_sum4_float
 #define MICRO static const gemm_micro pair_micro_float
-#define MICRO_HEAD "pairs", DT_FLOAT32, 14, 32, 6, 16, 0, 24, 28, 64, pair_usable
-#define MICRO_TAIL gemm_pack_float, gemm_unpack_float
-#include "runtime/kernels/matmul/gemm_micro_tile.h"
+#define MICRO_HEAD .isa = ISA_AVX2, .group_rows = 0, .kc = 24, .mc = 28, .nc = 64
+#define MICRO_TAIL .pack = gemm_pack_float, .unpack = gemm_unpack_float
+#include "cpu/gemm/gemm_micro_tile.h"
 
 #define T double
 #define V pair_double
@@ -115,23 +112,16 @@ static bool pair_usable(void) {
 #define STORE_PART pair_put_double
 #define SUM4 pair_sum4_double
 #define MICRO static const gemm_micro pair_micro_double
-#define MICRO_HEAD "pairs", DT_FLOAT64, 14, 16, 6, 8, 0, 24, 28, 32, pair_usable
-#define MICRO_TAIL gemm_pack_double, gemm_unpack_double
-#include "runtime/kernels/matmul/gemm_micro_tile.h"
+#define MICRO_HEAD .isa = ISA_AVX2, .group_rows = 0, .kc = 24, .mc = 28, .nc = 32
+#define MICRO_TAIL .pack = gemm_pack_double, .unpack = gemm_unpack_double
+#include "cpu/gemm/gemm_micro_tile.h"
 
-#define PAIRS , &pair_micro_float, &pair_micro_double
-enum { MICROS = 6 };
+static const gemm_micro *const pairs[] = {&pair_micro_float, &pair_micro_double, NULL};
 #else
-#define PAIRS
-enum { MICROS = 4 };
+static const gemm_micro *const pairs[] = {NULL};
 #endif
-
-static const gemm_micro *const micros[] = {&gemm_micro_avx2_float, &gemm_micro_avx2_double,
-                                           &gemm_micro_avx512_float,
-                                           &gemm_micro_avx512_double PAIRS};
 #else
-static const gemm_micro *const micros[1];
-enum { MICROS = 0 };
+static const gemm_micro *const pairs[] = {NULL};
 #endif
 
 /* ---- one product ----------------------------------------------------------------------------- */
@@ -336,44 +326,46 @@ static void check_prepacked(product *it, const gemm_micro *u) {
 }
 
 static void check_all(const gemm_micro *u, int64_t m, int64_t n, int64_t k, int la, int lb) {
-    product it = product_make(u->dt, m, n, k, la, lb);
-    check_method(&it, (gemm_plan){.micro = u, .method = GEMM_PACKED}, u->name);
-    if (it.p.b.cs == 1) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DIRECT}, u->name);
+    product it = product_make(u->size == sizeof(float) ? DT_FLOAT32 : DT_FLOAT64, m, n, k, la, lb);
+    check_method(&it, (gemm_plan){.micro = u, .method = GEMM_PACKED}, isa_table[u->isa].name);
+    if (it.p.b.cs == 1)
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DIRECT}, isa_table[u->isa].name);
     if (it.p.b.cs == 1 && m == 1)
-        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_ROW}, u->name);
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_ROW}, isa_table[u->isa].name);
     if (it.p.a.cs == 1 && it.p.b.rs == 1)
-        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DOT}, u->name);
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_DOT}, isa_table[u->isa].name);
     if (it.p.b.rs == 1)
-        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_TRANSPOSED}, u->name);
-    if (n <= u->mr) check_method(&it, (gemm_plan){.micro = u, .method = GEMM_THIN}, u->name);
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_TRANSPOSED},
+                     isa_table[u->isa].name);
+    if (n <= u->mr)
+        check_method(&it, (gemm_plan){.micro = u, .method = GEMM_THIN}, isa_table[u->isa].name);
     check_prepacked(&it, u);
     product_free(&it);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-static void test_methods(void **state) {
-    (void)state;
+static void check_methods(const gemm_micro *u) {
     static const int64_t large[][3] = {{130, 210, 600}, {500, 40, 300}, {7, 70, 2100},
                                        {64, 33, 1030},  {1, 4100, 77},  {245, 17, 261},
                                        {3, 1, 5000}};
-    for (int u = 0; u < MICROS; u++) {
-        if (!micros[u]->usable()) {
-            print_message("skipped: this processor lacks %s\n", micros[u]->name);
-            continue;
-        }
-        for (int i = 0; i < 400; i++)
-            check_all(micros[u], 1 + random_below(70), 1 + random_below(70), 1 + random_below(70),
-                      (int)random_below(7), (int)random_below(7));
-        for (int m = 1; m <= 15; m++) /* every number of rows and columns of a tile */
-            for (int n = 1; n <= 33; n++)
-                check_all(micros[u], m, n, 1 + random_below(20), (int)random_below(2),
-                          (int)random_below(2));
-        for (size_t i = 0; i < sizeof large / sizeof *large; i++)
-            for (int layout = 0; layout < 4; layout++)
-                check_all(micros[u], large[i][0], large[i][1], large[i][2], layout & 1,
-                          layout >> 1);
-    }
+    for (int i = 0; i < 400; i++)
+        check_all(u, 1 + random_below(70), 1 + random_below(70), 1 + random_below(70),
+                  (int)random_below(7), (int)random_below(7));
+    for (int m = 1; m <= 15; m++) /* every number of rows and columns of a tile */
+        for (int n = 1; n <= 33; n++)
+            check_all(u, m, n, 1 + random_below(20), (int)random_below(2), (int)random_below(2));
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++)
+        for (int layout = 0; layout < 4; layout++)
+            check_all(u, large[i][0], large[i][1], large[i][2], layout & 1, layout >> 1);
+}
+
+static void test_methods(void **state) {
+    (void)state;
+    for (ukernel_type type = UKERNEL_F64; type <= UKERNEL_F32; type++)
+        for (const ukernel **u = usable_ukernels(UKERNEL_GEMM, type); *u; u++)
+            check_methods((*u)->record);
+    for (int i = 0; pairs[i] && isa_has(pairs[i]->isa); i++) check_methods(pairs[i]);
 }
 
 /* What gemm_run makes of it, sizes of 0 too; the same bits from any number of threads. */

@@ -11,8 +11,7 @@
 #include "base/threads/thread_pool.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
-#include "runtime/kernels/matmul/gemm_bf16.h"
-#include "runtime/kernels/matmul/gemm_int8w.h"
+#include "ukernels.h"
 
 #include <math.h>
 
@@ -148,7 +147,7 @@ static void check_linears(const char *key, int cases) {
 
 static void test_linear_bf16(void **state) {
     (void)state;
-    if (!gemm_bf16_usable()) {
+    if (!ukernel_quad(UKERNEL_BF16)) {
         print_message("[          ] not run: this processor has no AVX512-BF16\n");
         skip();
     }
@@ -182,13 +181,8 @@ static void check_tile(const int8w_micro *u) {
 
 static void test_tiles(void **state) {
     (void)state;
-    for (int i = 0; int8w_micros[i]; i++) {
-        if (!int8w_micros[i]->usable()) {
-            print_message("[          ] not run: %s\n", int8w_micros[i]->name);
-            continue;
-        }
-        for (int k = 0; k < 300; k++) check_tile(int8w_micros[i]);
-    }
+    for (const ukernel **u = usable_ukernels(UKERNEL_INT8W, UKERNEL_F32); *u; u++)
+        for (int k = 0; k < 300; k++) check_tile((*u)->record);
 }
 
 /* What is not finite is computed as it was written, and so are other dtypes. */
@@ -330,7 +324,7 @@ static void check_conv(conv_case *c) {
 
 static void test_conv_bf16(void **state) {
     (void)state;
-    if (!gemm_bf16_usable()) {
+    if (!ukernel_quad(UKERNEL_BF16)) {
         print_message("[          ] not run: this processor has no AVX512-BF16\n");
         skip();
     }
@@ -356,7 +350,7 @@ static void test_names(void **state) {
     assert_int_equal(ctsc_module_set_precision(m, "float16", e), CTSC_USAGE);
     assert_int_equal(ctsc_module_set_precision(m, NULL, e), CTSC_USAGE);
     assert_int_equal(ctsc_module_set_precision(m, "bf16", e),
-                     gemm_bf16_usable() ? CTSC_OK : CTSC_UNSUPPORTED);
+                     ukernel_quad(UKERNEL_BF16) ? CTSC_OK : CTSC_UNSUPPORTED);
     ctsc_module_free(m);
     ctsc_error_free(e);
 }
@@ -402,7 +396,7 @@ static void test_models(void **state) {
     for (int i = 0; i < 2; i++) {
         int64_t want[MOST], got[MOST], n, others = 0;
         best_of(models[i].model, models[i].inputs, "float32", want, &n, MOST);
-        for (int k = 0; k < (gemm_bf16_usable() ? 2 : 1); k++) {
+        for (int k = 0; k < (ukernel_quad(UKERNEL_BF16) ? 2 : 1); k++) {
             best_of(models[i].model, models[i].inputs, precisions[k], got, &n, MOST);
             for (int64_t r = 0; r < n; r++) others += want[r] != got[r];
             if (others > 1)

@@ -11,9 +11,9 @@
 #include "base/threads/thread_pool.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
-#include "runtime/kernels/quantised/quantized_micro.h"
 #include "tensor/qengine.h"
 #include "tensor/quantiser.h"
+#include "ukernels.h"
 
 #include <math.h>
 
@@ -224,10 +224,11 @@ static void check_layer(const random_layer *l, const tensor *y) {
                 if (got != want)
                     fail_msg("%s, %d dims%s, [%lld, %lld, %lld, %lld, %lld] to %lld, %lld groups, "
                              "kernel %lld %lld %lld: %lld instead of %lld at %lld, %lld, %lld",
-                             quant_micro_best()->name, l->dims, l->transposed ? ", transposed" : "",
-                             (long long)l->batch, (long long)l->inputs, (long long)l->in[0],
-                             (long long)l->in[1], (long long)l->in[2], (long long)l->outputs,
-                             (long long)l->groups, (long long)l->kernel[0], (long long)l->kernel[1],
+                             isa_table[ukernel_quad(UKERNEL_BYTES)->isa].name, l->dims,
+                             l->transposed ? ", transposed" : "", (long long)l->batch,
+                             (long long)l->inputs, (long long)l->in[0], (long long)l->in[1],
+                             (long long)l->in[2], (long long)l->outputs, (long long)l->groups,
+                             (long long)l->kernel[0], (long long)l->kernel[1],
                              (long long)l->kernel[2], (long long)got, (long long)want, (long long)n,
                              (long long)o, (long long)k);
             }
@@ -330,15 +331,12 @@ static void run_convolution(random_layer *l) {
 
 static void on_all(void (*check)(int cases), int cases) {
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
-    for (int i = 0; quant_micros[i]; i++) {
-        if (!quant_micros[i]->usable()) {
-            print_message("[          ] not run: %s\n", quant_micros[i]->name);
-            continue;
-        }
-        quant_micro_chosen = quant_micros[i];
+    for (const ukernel **u = usable_ukernels(UKERNEL_QUAD, UKERNEL_BYTES); *u; u++) {
+        isa_limit((*u)->isa); /* so that weights are packed for it */
+        assert_ptr_equal(ukernel_quad(UKERNEL_BYTES), (*u)->record);
         check(cases);
+        isa_limit(ISA_COUNT);
     }
-    quant_micro_chosen = NULL;
     tensor_set_allocator(NULL);
 }
 
@@ -454,8 +452,9 @@ static void check_dynamic(const random_layer *l, const tensor *x, const tensor *
                   got = TENSOR_AT(y, float)[r * l->outputs + o];
             if (l->relu && want < 0) want = 0;
             if (!(fabsf(got - want) <= 1e-6f * fabsf(want)))
-                fail_msg("%s: %g instead of %g at %lld, %lld", quant_micro_best()->name,
-                         (double)got, (double)want, (long long)r, (long long)o);
+                fail_msg("%s: %g instead of %g at %lld, %lld",
+                         isa_table[ukernel_quad(UKERNEL_BYTES)->isa].name, (double)got,
+                         (double)want, (long long)r, (long long)o);
         }
 }
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/threads/thread_pool.h"
+#include "cpu/convert/transpose.h"
 #include "tensor/tensor.h"
-#include "tensor/transpose.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,6 +19,7 @@
 #include "base/threads/background.h"
 #include "codegen/cache/object.h"
 #include "codegen/llvm/llvm_emit.h"
+#include "cpu/isa.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -61,17 +62,6 @@ enum { CACHE_UNOPENED, CACHE_OPENING, CACHE_OPENED };
 
 /* ---- processors ------------------------------------------------------------------------------ */
 
-/* Our names for levels that every x86 processor of an age has. */
-static const struct cache_level {
-    const char *name, *llvm;
-    bool f16c;
-    int width;
-} cache_levels[] = {
-    {"sse2", "x86-64", false, 0},
-    {"avx2", "x86-64-v3", true, 256},
-    {"avx512", "x86-64-v4", true, 512},
-};
-
 /* Processors that slow down under 512-bit work. */
 static bool cache_prefers_512(const jit_cpu *cpu) {
     static const char *const narrow[] = {"skylake-avx512", "cascadelake", "cooperlake",
@@ -95,15 +85,15 @@ static const char *cache_cpu_name(const codegen *c) {
     return c->wanted_cpu ? c->wanted_cpu : "host";
 }
 
-static const struct cache_level *cache_level_of(const codegen *c) {
-    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
-        if (!strcmp(cache_cpu_name(c), cache_levels[i].name)) return &cache_levels[i];
-    return NULL;
+/* NULL: the host. */
+static const isa_row *cache_isa(const codegen *c) {
+    isa id = isa_find(cache_cpu_name(c));
+    return id == ISA_COUNT ? NULL : &isa_table[id];
 }
 
 /* In the compiler's words. */
 static bool cache_describe(codegen *c, cache_target *out) {
-    const struct cache_level *l = cache_level_of(c);
+    const isa_row *l = cache_isa(c);
     snprintf(out->build, sizeof out->build, "%s", c->jit->build);
     if (!c->jit->describe(l ? l->llvm : cache_cpu_name(c), &out->cpu)) return false;
     if (!l) cache_drop_halves(&out->cpu);
@@ -111,10 +101,11 @@ static bool cache_describe(codegen *c, cache_target *out) {
 }
 
 static void cache_set_target(codegen *c) {
-    const struct cache_level *l = cache_level_of(c);
+    const isa_row *l = cache_isa(c);
     const jit_cpu *cpu = &c->is.cpu;
     if (l) {
-        c->target = (llvm_target){l->f16c, l->width};
+        bool wide = l->lanes > isa_table[ISA_SSE2].lanes;
+        c->target = (llvm_target){.f16c = wide, .vector_width = wide ? l->lanes * 32 : 0};
     } else {
         c->target.f16c = strstr(cpu->features, "+f16c") || strstr(cpu->features, "+fullfp16");
         c->target.vector_width = cache_prefers_512(cpu) ? 512 : 0;
@@ -123,19 +114,8 @@ static void cache_set_target(codegen *c) {
 }
 
 bool codegen_runnable(codegen *c) {
-    const char *name = c->wanted_cpu;
-    if (!name || !strcmp(name, "host")) return true;
-#if defined(__x86_64__)
-    if (!strcmp(name, "sse2")) return true;
-    if (!strcmp(name, "avx2"))
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-    if (!strcmp(name, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-#endif
-    return false;
+    isa id = isa_find(cache_cpu_name(c));
+    return id == ISA_COUNT || isa_detected() >> id & 1;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -145,9 +125,12 @@ codegen *codegen_new(const codegen_options *o) {
     codegen *c = mem_zalloc(sizeof *c);
     if (!c) return NULL;
     if (!o) o = &none;
-    c->wanted_cpu = o->cpu ? mem_strdup(o->cpu) : NULL;
+    isa limit = isa_get_limit();
+    const char *cpu = o->cpu || limit == ISA_COUNT || !isa_has(limit) ? o->cpu
+                                                                      : isa_table[limit].name;
+    c->wanted_cpu = cpu ? mem_strdup(cpu) : NULL;
     c->library = o->library ? mem_strdup(o->library) : NULL;
-    if ((o->cpu && !c->wanted_cpu) || (o->library && !c->library)) {
+    if ((cpu && !c->wanted_cpu) || (o->library && !c->library)) {
         mem_free(c->wanted_cpu);
         mem_free(c->library);
         mem_free(c);
@@ -192,12 +175,18 @@ codegen *codegen_shared(void) {
     return c;
 }
 
+static ctsc_status cache_unknown_cpu(diag *d, const char *cpu) {
+    strbuf names = STRBUF_INIT;
+    for (int i = 0; i < ISA_COUNT; i++)
+        if (isa_table[i].here) sb_printf(&names, ", %s", isa_table[i].name);
+    ctsc_status st = diag_fail(d, CTSC_USAGE, "no processor '%s', only host%s", cpu,
+                               sb_str(&names));
+    sb_free(&names);
+    return st;
+}
+
 ctsc_status codegen_share(diag *d, const char *cpu) {
-    bool known = !strcmp(cpu, "host");
-    for (size_t i = 0; i < sizeof cache_levels / sizeof *cache_levels; i++)
-        known |= !strcmp(cpu, cache_levels[i].name);
-    if (!known)
-        return diag_fail(d, CTSC_USAGE, "no processor '%s', only host, sse2, avx2 and avx512", cpu);
+    if (strcmp(cpu, "host") != 0 && isa_find(cpu) == ISA_COUNT) return cache_unknown_cpu(d, cpu);
     pthread_mutex_lock(&cache_shared_lock);
     bool late = cache_shared != NULL;
     if (!late) cache_shared = codegen_new(&(codegen_options){.cpu = cpu});

@@ -9,12 +9,14 @@
  */
 #include "codegen/cache/cache_internal.h"
 
+#include "cpu/isa.h"
+
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-enum { TARGET_VERSION = 1 };
+enum { TARGET_VERSION = 2 };
 
 #if defined(__x86_64__)
 /* Leaves that tell models and features apart; what differs from core to core is left out. */
@@ -29,10 +31,8 @@ static void target_put_processor(strbuf *key) {
         if (leaves[i][0] == 1 || leaves[i][0] == 0xd) r[1] = 0;
         sb_printf(key, " %x.%x:%x,%x,%x,%x", leaves[i][0], leaves[i][1], r[0], r[1], r[2], r[3]);
     }
-    /* what the system lets programs use, as the compiler's library sees it */
-    sb_printf(key, " %d%d%d%d%d", !!__builtin_cpu_supports("sse4.2"),
-              !!__builtin_cpu_supports("avx"), !!__builtin_cpu_supports("avx2"),
-              !!__builtin_cpu_supports("fma"), !!__builtin_cpu_supports("avx512f"));
+    /* what the system lets programs use */
+    sb_printf(key, " %x", isa_detected());
 }
 
 static bool target_key(const char *path, const char *name, strbuf *key) {

@@ -29,7 +29,7 @@
 
 #include "base/map.h"
 #include "base/memory/pages.h"
-#include "base/vector.h"
+#include "cpu/vector.h"
 #include "passes/pass/pass.h"
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"

@@ -5,12 +5,15 @@
  * Tests: tests/ir, tests/cli/opt.test
  */
 #include "codegen/cache/cache.h"
+#include "cpu/isa.h"
+#include "cpu/ukernel.h"
 #include "ctsc_compiler.h"
 #include "passes/passes.h"
 #include "runtime/api/api.h"
 #include "runtime/observe/graph_kernels_cuda.h"
 #include "runtime/observe/work.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Runs what o says on g, shows the times, and prints the graph into *out. */
@@ -140,7 +143,33 @@ ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, siz
 
 ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
-    return api_leave(e, &own, codegen_share(d, name));
+    ctsc_status s = codegen_share(d, name);
+    if (s == CTSC_OK && isa_find(name) != ISA_COUNT) isa_limit(isa_find(name));
+    return api_leave(e, &own, s);
+}
+
+bool ctsc_isa_at(size_t i, ctsc_isa *out) {
+    for (int id = 0; id < ISA_COUNT; id++) {
+        if (!isa_table[id].here || i-- > 0) continue;
+        ctsc_isa row = {out->size, isa_table[id].name, isa_detected() >> id & 1, isa_has((isa)id)};
+        memcpy(out, &row, out->size < sizeof row ? out->size : sizeof row);
+        return true;
+    }
+    return false;
+}
+
+bool ctsc_ukernel_at(size_t i, ctsc_ukernel *out) {
+    const ukernel *u = i < INT_MAX ? ukernel_at((int)i) : NULL;
+    if (!u) return false;
+    ctsc_ukernel row = {out->size,
+                        ukernel_family_names[u->family],
+                        ukernel_type_names[u->type],
+                        isa_table[u->isa].name,
+                        u->name,
+                        isa_has(u->isa),
+                        ukernel_best(u->family, u->type) == u->record};
+    memcpy(out, &row, out->size < sizeof row ? out->size : sizeof row);
+    return true;
 }
 
 ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {

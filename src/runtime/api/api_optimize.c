@@ -13,6 +13,7 @@
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
 #include "codegen/cache/cache.h"
+#include "cpu/isa.h"
 #include "ctsc_compiler.h"
 #include "ir/graph/graph_dot.h"
 #include "runtime/api/api.h"
@@ -20,7 +21,6 @@
 #include "runtime/autograd/autograd.h"
 #include "runtime/exec/executor.h"
 #include "runtime/interp/interp.h"
-#include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/observe/seen.h"
 
 #include <string.h>
@@ -37,22 +37,22 @@ ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e) {
 
 static const struct {
     const char *name, *pass; /* pass NULL: none */
-    bool (*usable)(void);    /* NULL: always */
-    const char *needs;
+    isa needs;
 } optimize_precisions[] = {
-    {"float32", NULL, NULL, NULL},
-    {"bf16", "reduce-bf16", gemm_bf16_usable, "a processor with AVX512-BF16"},
-    {"int8w", "reduce-int8w", NULL, NULL},
+    {"float32", NULL, ISA_PLAIN},
+    {"bf16", "reduce-bf16", ISA_AVX512BF16},
+    {"int8w", "reduce-int8w", ISA_PLAIN},
 };
 
 ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     for (size_t i = 0; name && i < sizeof optimize_precisions / sizeof *optimize_precisions; i++) {
         if (strcmp(name, optimize_precisions[i].name)) continue;
-        if (optimize_precisions[i].usable && !optimize_precisions[i].usable())
+        if (!isa_has(optimize_precisions[i].needs))
             return api_leave(e, &own,
-                             diag_fail(d, CTSC_UNSUPPORTED, "precision %s needs %s", name,
-                                       optimize_precisions[i].needs));
+                             diag_fail(d, CTSC_UNSUPPORTED,
+                                       "precision %s needs a processor with %s", name,
+                                       isa_table[optimize_precisions[i].needs].name));
         m->m->unit->reduce = optimize_precisions[i].pass;
         unit_drop_codes(m->m->unit);
         return api_leave(e, &own, CTSC_OK);

@@ -47,9 +47,6 @@ void zipdir_free(zip_dir *dir);
 
 /* ---- crc.c ----------------------------------------------------------------------------------- */
 
-/* CRC-32 of zip and zlib, continued from crc (0 at the start). */
-uint32_t crc32_update(uint32_t crc, const void *data, size_t len);
-
 /* ---- zip.c ----------------------------------------------------------------------------------- */
 
 /* Like archive_open, for a zip without a top folder (.npz). */

@@ -12,6 +12,7 @@
  * when the last of them does. An open archive does not change (but for flags that say "checked"),
  * so threads may share it. Tests: tests/unit/test_archive.c, tests/fuzz/fuzz_archive.c
  */
+#include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"
 
 #include <zip.h>

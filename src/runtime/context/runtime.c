@@ -8,7 +8,7 @@
  */
 #include "runtime/context/runtime.h"
 
-#include "base/vector.h"
+#include "cpu/vector.h"
 
 enum { MT_N = 624, MT_M = 397 };
 

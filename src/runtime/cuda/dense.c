@@ -13,9 +13,10 @@
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
+EMBED(activation_text, "src/ir/scalar/scalar_activation.h")
 EMBED(dense_params_text, "src/runtime/kernels/engine/dense_params.h")
 EMBED(dense_types_text, "src/runtime/cuda/kernels/dense_types.cuh")
-embedded *const dense_before[] = {&dense_params_text, &dense_types_text, NULL};
+embedded *const dense_before[] = {&activation_text, &dense_params_text, &dense_types_text, NULL};
 
 #define DENSE_TYPE(element, compute, is_int, bytes)                                                \
     "#define ELEMENT " element "\n#define COMPUTE " compute "\n#define ELEMENT_IS_INT " is_int     \

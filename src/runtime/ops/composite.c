@@ -13,6 +13,7 @@
  * Tests: tests/unit/test_composite.c
  */
 #include "base/text/embed.h"
+#include "cpu/isa.h"
 #include "frontend/codeload/importer.h"
 #include "frontend/irgen/irgen.h"
 #include "ir/op/op_family.h"
@@ -295,14 +296,9 @@ ctsc_status op_fail(op_ctx *cx, const value *args, value *results) {
 /* How many floats PyTorch's vectors have on this processor; 0: it uses none. */
 ctsc_status op_float_lanes(op_ctx *cx, const value *args, value *results);
 ctsc_status op_float_lanes(op_ctx *cx, const value *args, value *results) {
-    int64_t lanes = 0;
+    int lanes = isa_table[isa_best()].lanes;
     (void)cx, (void)args;
-#if defined __x86_64__
-    bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) lanes = wide ? 16 : 8;
-#endif
-    *results = value_int(lanes);
+    *results = value_int(lanes > isa_table[ISA_SSE2].lanes ? lanes : 0);
     return CTSC_OK;
 }
 

@@ -14,6 +14,7 @@
  * tensor's memory to the file without a copy, and uses the fast checksum of crc.c.
  * Tests: tests/unit/test_export.c
  */
+#include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"
 #include "runtime/archive/file_write.h"
 #include "runtime/save/export.h"

@@ -10,7 +10,7 @@
  */
 #include "runtime/train/optimizer_loops.h"
 #include "base/threads/thread_pool.h"
-#include "base/vector.h"
+#include "cpu/vector.h"
 
 #include <math.h>
 

@@ -48,14 +48,9 @@ static inline attention_mask attention_mask_at(const tensor *t, const int64_t *o
 
 /* For the loops of softmax: as CONV_HOT, and multiplications are fused with sums where the
  * processor does that. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define ATTENTION_HOT                                                                              \
-    __attribute__((optimize("O3", "no-loop-unroll-and-jam", "fp-contract=fast"),                   \
-                   target_clones("avx512f", "arch=x86-64-v3", "default")))
-#else
-#define ATTENTION_HOT
-#endif
+    VECTOR_OPTIMISED("O3", "no-loop-unroll-and-jam", "fp-contract=fast")                           \
+    VECTOR_CLONED("avx512f", "arch=x86-64-v3", "default")
 
 #define ATTENTION_EXP_MOST 87.0f /* e^x is 0 for x below its negative */
 

@@ -23,7 +23,7 @@
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 #include "base/memory/recycle.h"
-#include "base/vector.h"
+#include "cpu/vector.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,31 +9,15 @@
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_H
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_H
 
+#include "cpu/conv/conv_shape.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/matmul/gemm.h"
 
 /* Compiled for several instruction sets, of which the loader picks: for loops that BLAS does not
  * cover. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 /* unroll-and-jam would swap the loops over taps and lanes and leave scalar code */
 #define CONV_HOT                                                                                   \
-    __attribute__((optimize("O3", "no-loop-unroll-and-jam"),                                       \
-                   target_clones("avx512f", "avx2", "default")))
-#else
-#define CONV_HOT
-#endif
-
-enum { CONV_DIMS = 3 };
-
-/* Input [batch, in_channels, in...], output [batch, out_channels, out...]; weight [out_channels,
- * in_channels / groups, kernel...], or, transposed, [in_channels, out_channels / groups,
- * kernel...]. Everything contiguous. */
-typedef struct conv_shape {
-    int64_t batch, groups, in_channels, out_channels;
-    int64_t in[CONV_DIMS], kernel[CONV_DIMS], out[CONV_DIMS];
-    int64_t stride[CONV_DIMS], pad[CONV_DIMS], dilation[CONV_DIMS]; /* pad: in front of each dim */
-    int64_t in_size, kernel_size, out_size;                         /* products of the above */
-} conv_shape;
+    VECTOR_OPTIMISED("O3", "no-loop-unroll-and-jam") VECTOR_CLONED("avx512f", "avx2", "default")
 
 static inline int64_t conv_min(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -4,7 +4,7 @@
  *
  * Method. A chunk of work is a band of rows of the output. The rows of the input that it sees are
  * rounded into a buffer, zeros beside them, an odd number of channels filled up with one more; what
- * a row of the kernel reads of one place is then one stretch of the buffer, and neighbouring places
+ * a row of the kernel reads of one place is then one segment of the buffer, and neighbouring places
  * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length.
  */
 #include "runtime/kernels/conv/conv_bf16.h"
@@ -26,7 +26,7 @@ enum {
 
 typedef struct bf16_job {
     conv_shape s;
-    gemm_bf16 m;
+    quad_matrix m;
     const float *in, *bias;
     const conv_tail *tail;
     float *out;
@@ -35,7 +35,7 @@ typedef struct bf16_job {
     int64_t width, rows, planes; /* places of a row, rows of a plane */
     int64_t band, bands, share, shares;
     int64_t line, slice; /* elements of a row of the input, and of a plane, in the buffer */
-    int64_t *stretch;
+    int64_t *segment;
     slots slots;
 } bf16_job;
 
@@ -43,7 +43,7 @@ typedef struct bf16_chunk { int64_t plane, row, rows, first, last; } bf16_chunk;
 
 static int64_t bf16_even(int64_t n) { return n + (n & 1); }
 
-/* Stretches are rows of the kernel where its taps, and the groups' channels, lie side by side. */
+/* Segments are rows of the kernel where its taps, and the groups' channels, lie side by side. */
 static bool bf16_whole_rows(const conv_shape *s) { return s->groups == 1 && s->dilation[2] == 1; }
 
 static bool bf16_is_flat(const conv_shape *s) {
@@ -70,23 +70,23 @@ static int64_t bf16_buffer(const conv_shape *s, int64_t n) {
 bool conv_bf16_fits(const conv_shape *s) {
     int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups;
     bool even = s->groups == 1 || in % 2 == 0;
-    return gemm_bf16_usable() && even && out >= BF16_LEAST_CHANNELS &&
+    return ukernel_quad(UKERNEL_BF16) && even && out >= BF16_LEAST_CHANNELS &&
            (bf16_is_flat(s) || bf16_buffer(s, 1) <= BF16_ROW_MOST / 2);
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-bool conv_bf16_layout(const conv_shape *s, gemm_bf16 *m, size_t *bytes) {
+bool conv_bf16_layout(const conv_shape *s, quad_matrix *m, size_t *bytes) {
     int64_t in = s->groups == 1 ? bf16_even(s->in_channels) : s->in_channels / s->groups,
             rows = s->kernel[0] * s->kernel[1], width = s->kernel[2];
-    *m = (gemm_bf16){.n = s->out_channels / s->groups,
-                     .groups = s->groups,
-                     .stretches = bf16_whole_rows(s) ? rows : rows * width,
-                     .k = bf16_whole_rows(s) ? in * width : in};
-    return gemm_bf16_size(m, bytes);
+    *m = (quad_matrix){.n = s->out_channels / s->groups,
+                       .groups = s->groups,
+                       .segments = bf16_whole_rows(s) ? rows : rows * width,
+                       .k = bf16_whole_rows(s) ? in * width : in};
+    return quad_matrix_bf16(m, bytes);
 }
 
-bool conv_bf16_pack(const conv_shape *s, const gemm_bf16 *m, const float *w) {
+bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w) {
     int64_t in = s->in_channels / s->groups, filled = s->groups == 1 ? bf16_even(in) : in,
             taps = s->kernel_size;
     float *column = mem_zalloc((size_t)(taps * filled) * sizeof *column);
@@ -94,7 +94,7 @@ bool conv_bf16_pack(const conv_shape *s, const gemm_bf16 *m, const float *w) {
     for (int64_t o = 0; o < s->out_channels; o++) {
         for (int64_t i = 0; i < in; i++)
             for (int64_t t = 0; t < taps; t++) column[t * filled + i] = w[(o * in + i) * taps + t];
-        gemm_bf16_put(m, o / m->n, o % m->n, column);
+        quad_matrix_put(m, o / m->n, o % m->n, column);
     }
     mem_free(column);
     return true;
@@ -105,7 +105,7 @@ bool conv_bf16_pack(const conv_shape *s, const gemm_bf16 *m, const float *w) {
 static void bf16_pixels(const bf16_job *j, const float *from, int64_t n, bfloat16 *to) {
     int64_t channels = j->s.in_channels;
     if (j->pixel == channels) {
-        gemm_bf16_round(from, n * channels, to);
+        j->m.kernels->round(from, n * channels, to);
         return;
     }
     for (int64_t i = 0; i < n; i++, from += channels, to += j->pixel) {
@@ -173,16 +173,16 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                         const bfloat16 *buffer) {
     const conv_shape *s = &j->s;
     int64_t column = group * j->m.n + panel * QUAD_COLUMNS;
-    gemm_bf16_strip strip = {.lda = s->stride[2] * j->pixel * (int64_t)sizeof *buffer,
-                             .stretch = j->stretch,
-                             .bias = j->bias ? j->bias + column : NULL,
-                             .ldc = s->out_channels};
+    quad_strip strip = {.lda = s->stride[2] * j->pixel * (int64_t)sizeof *buffer,
+                        .segment = j->segment,
+                        .start = j->bias ? j->bias + column : NULL,
+                        .ldc = s->out_channels};
     for (int64_t y = 0; y < t->rows; y++) {
         strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
                   group * (s->in_channels / s->groups);
         strip.rows = bf16_places(j, t->row + y);
         strip.out = j->out + bf16_at(j, t, y) + column;
-        gemm_bf16_run(&j->m, group, panel, conv_min(panel + QUAD_MAX_PANELS, t->last), &strip);
+        quad_strip_run(&j->m, group, panel, conv_min(panel + QUAD_MAX_PANELS, t->last), &strip);
     }
 }
 
@@ -249,11 +249,11 @@ static void bf16_cut(bf16_job *j) {
     j->slice = bf16_lines(s, 1, j->band) * j->line;
 }
 
-static void bf16_stretches(bf16_job *j) {
+static void bf16_segments(bf16_job *j) {
     const conv_shape *s = &j->s;
     int64_t taps = bf16_whole_rows(s) ? 1 : s->kernel[2];
-    for (int64_t i = 0; i < j->m.stretches; i++)
-        j->stretch[i] = 2 * (i / taps / s->kernel[1] * j->slice +
+    for (int64_t i = 0; i < j->m.segments; i++)
+        j->segment[i] = 2 * (i / taps / s->kernel[1] * j->slice +
                              i / taps % s->kernel[1] * s->dilation[1] * j->line +
                              i % taps * s->dilation[2] * j->pixel);
 }
@@ -265,19 +265,19 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const 
     conv_bf16_layout(s, &j.m, &bytes);
     j.m.data = (int8_t *)(void *)w->weights;
     bf16_cut(&j);
-    size_t stretches = (size_t)j.m.stretches * sizeof *j.stretch;
+    size_t segments = (size_t)j.m.segments * sizeof *j.segment;
     int64_t places = j.band * j.width,
             elements = j.flat ? places * j.pixel : s->kernel[0] * j.slice,
             chunks = j.planes * j.bands * j.shares,
-            work = places * j.share * QUAD_COLUMNS * j.m.stretches * j.m.k / 64;
-    j.stretch = recycle_alloc(stretches);
-    if (!j.stretch || !slots_begin(&j.slots, (size_t)elements * sizeof(bfloat16), chunks)) {
-        recycle_free(j.stretch, stretches);
+            work = places * j.share * QUAD_COLUMNS * j.m.segments * j.m.k / 64;
+    j.segment = recycle_alloc(segments);
+    if (!j.segment || !slots_begin(&j.slots, (size_t)elements * sizeof(bfloat16), chunks)) {
+        recycle_free(j.segment, segments);
         return diag_no_memory(d);
     }
-    bf16_stretches(&j);
+    bf16_segments(&j);
     bool whole = pool_for_limited(chunks, 1 + BF16_WORK / 64 / (work + 1), bf16_chunks, &j);
     slots_end(&j.slots);
-    recycle_free(j.stretch, stretches);
+    recycle_free(j.segment, segments);
     return whole ? CTSC_OK : limits_fail(d);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * conv_bf16.h - convolutions whose channels come last, with factors that are rounded to bfloat16
- * (matmul/gemm_bf16.h): for --precision bf16.
+ * (matmul/quad_matrix.h): for --precision bf16.
  * Tests: tests/unit/test_precision.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_BF16_H
@@ -9,15 +9,15 @@
 
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/conv/conv_tail.h"
-#include "runtime/kernels/matmul/gemm_bf16.h"
+#include "runtime/kernels/matmul/quad_matrix.h"
 
 /* Is it worth it, and can it be done here? Depends on weights and geometry, and on the input's
  * size where that is out of the ordinary. */
 bool conv_bf16_fits(const conv_shape *s);
 /* How the weights lie; false: too many bytes. */
-bool conv_bf16_layout(const conv_shape *s, gemm_bf16 *m, size_t *bytes);
+bool conv_bf16_layout(const conv_shape *s, quad_matrix *m, size_t *bytes);
 /* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false without memory. */
-bool conv_bf16_pack(const conv_shape *s, const gemm_bf16 *m, const float *w);
+bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
 /* As conv_rows. Fails without memory, and where a limit came between. */
 ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
                       const float *bias, const conv_tail *tail, float *out);

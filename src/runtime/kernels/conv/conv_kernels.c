@@ -11,7 +11,7 @@
  */
 #include "runtime/kernels/conv/conv.h"
 
-#include "base/vector.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/conv/conv_together.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 

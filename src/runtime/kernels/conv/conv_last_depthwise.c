@@ -169,12 +169,10 @@ ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const 
 
 /* The widest that fit into the channels. */
 static const depthwise_kernels *depthwise_choose(const conv_shape *s) {
-#if defined(__x86_64__)
-    if (depthwise_avx512.usable() && s->out_channels >= depthwise_avx512.lanes)
-        return &depthwise_avx512;
-    if (depthwise_avx2.usable() && s->out_channels >= depthwise_avx2.lanes) return &depthwise_avx2;
-#endif
-    (void)s;
+    for (const ukernel *u = ukernel_first(UKERNEL_DEPTHWISE, UKERNEL_F32); u; u = ukernel_next(u)) {
+        const depthwise_kernels *k = u->record;
+        if (isa_has(u->isa) && s->out_channels >= k->lanes) return k;
+    }
     return NULL;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/memory/pages.h"
 #include "base/memory/recycle.h"
-#include "base/vector.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_winograd.h"
@@ -188,7 +188,7 @@ static conv_packed *packed_make(const conv_shape *s, const tensor *w, const tens
 }
 
 static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const tensor *factors) {
-    gemm_bf16 m;
+    quad_matrix m;
     size_t bytes;
     tensor *whole;
     if (!conv_bf16_layout(s, &m, &bytes) || bytes > PTRDIFF_MAX - PACKED_ALIGN ||

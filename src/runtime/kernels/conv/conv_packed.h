@@ -21,8 +21,8 @@
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_PACKED_H
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_PACKED_H
 
+#include "cpu/gemm/gemm_micro.h"
 #include "runtime/kernels/conv/conv.h"
-#include "runtime/kernels/matmul/gemm_micro.h"
 
 typedef enum conv_form {
     CONV_ROWS,

@@ -4,8 +4,8 @@
  *
  * Method. A tile of results is some neighbouring positions of an output row times a panel of output
  * channels. For each tap the tile's input pixels lie a fixed distance apart, and their channels one
- * behind the other: stretches of rows that a micro-kernel multiplies by packed weights as they lie
- * (gemm_rows). Taps that are neighbours in a row of pixels are one stretch. Taps of which a tile
+ * behind the other: segments of rows that a micro-kernel multiplies by packed weights as they lie
+ * (gemm_rows). Taps that are neighbours in a row of pixels are one segment. Taps of which a tile
  * sees nothing but padding are left out. Nothing is unfolded. Where there is padding, the rows of
  * pixels that a strip of output rows needs are copied with the zeros around them first, once for
  * all taps and outputs. Where taps are far apart, nothing is copied: rows of results are cut
@@ -13,7 +13,7 @@
  * nothing.
  *
  *     strips of the output (threads share them)        whose input stays in a core's second cache
- *       blocks of stretches                            as many weights of a panel as stay there beside it
+ *       blocks of segments                            as many weights of a panel as stay there beside it
  *         panels of output channels
  *           tiles
  *
@@ -28,7 +28,7 @@
  */
 #include "runtime/kernels/conv/conv_rows.h"
 
-#include "base/vector.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
 
@@ -38,7 +38,7 @@ enum { ROWS_D, ROWS_H, ROWS_W };
 enum { CONV_ROWS_MAX = 1 << 24, CONV_ROWS_MAX_TAPS = 1 << 12 }; /* elements of a strip's input */
 enum { ROWS_HOMES = 8 }; /* threads whose work is looked at: others have as much */
 
-/* Which tap a stretch is of; x is -1 if it is all of a row of them. */
+/* Which tap a segment is of; x is -1 if it is all of a row of them. */
 typedef struct rows_tap { int64_t z, y, x; } rows_tap;
 
 typedef struct rows_job {
@@ -53,23 +53,23 @@ typedef struct rows_job {
     bool copied; /* the pixels of a strip are copied, */
     bool apart;  /* only those rows that its one row of results needs, */
     bool spread; /* a vector for each step of a groups kernel */
-    bool joined; /* taps that are neighbours in a row are one stretch, */
+    bool joined; /* taps that are neighbours in a row are one segment, */
     bool taps;   /* which taps kernels read, pixels a vector apart */
     bool pieces; /* rows of results are cut where taps begin or cease to see the image */
     gemm_rows_fn *const *tiles;
     /* of the input that a strip needs; columns of all its rows */
     int64_t span[CONV_DIMS];
-    int64_t pixel, row, plane; /* distances in what the stretches read */
+    int64_t pixel, row, plane; /* distances in what the segments read */
     int64_t rows, columns;     /* of the output in a strip */
     int64_t mr, block;         /* rows of a tile at most, steps of a sum */
     int64_t strips, chunks;    /* of an image: down, across */
     int64_t step;              /* columns of chunks are multiples, but the last one's */
     int64_t shares;            /* of the panels: those of one are done together */
     int64_t units;             /* strips in all */
-    gemm_stretch *stretch;
-    rows_tap *tap; /* of each stretch */
-    int64_t stretches;
-    slots slots; /* a strip's pixels, and behind them the stretches of a tile */
+    gemm_segment *segment;
+    rows_tap *tap; /* of each segment */
+    int64_t segments;
+    slots slots; /* a strip's pixels, and behind them the segments of a tile */
 } rows_job;
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -287,7 +287,7 @@ static void rows_kernels(rows_job *j) {
     if (taps[1]) j->tiles = taps, j->taps = true;
 }
 
-/* Where the stretches read. */
+/* Where the segments read. */
 static void rows_place(rows_job *j) {
     const conv_shape *s = &j->s;
     j->pixel = s->in_channels;
@@ -305,19 +305,19 @@ static void rows_place(rows_job *j) {
     j->plane = j->span[ROWS_H] * j->row;
 }
 
-/* ---- stretches ------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 /* The k steps that begin at input element a and this step of a panel. */
-static void rows_stretch(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
+static void rows_segment(rows_job *j, rows_tap tap, int64_t a, int64_t step, int64_t k) {
     int64_t blocks = conv_parts(k, j->block), nr = j->w->nr;
     for (int64_t i = 0, done = 0; i < blocks; i++) {
         int64_t n = (k - done) / (blocks - i);
-        if (j->stretch) {
-            j->stretch[j->stretches] = (gemm_stretch){a + (j->spread ? done * nr : done),
-                                                      (step + done) * nr, n};
-            j->tap[j->stretches] = tap;
+        if (j->segment) {
+            j->segment[j->segments] = (gemm_segment){a + (j->spread ? done * nr : done),
+                                                     (step + done) * nr, n};
+            j->tap[j->segments] = tap;
         }
-        j->stretches++;
+        j->segments++;
         done += n;
     }
 }
@@ -329,7 +329,7 @@ static void rows_taps(rows_job *j) {
                               (j->spread || j->w->form == CONV_ROWS) && s->dilation[ROWS_W] == 1 &&
                               s->kernel[ROWS_W] * in <= CONV_ROWS_STEPS);
     j->joined = joined;
-    j->stretches = 0;
+    j->segments = 0;
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < s->kernel[ROWS_H]; y++) {
             int64_t a = (j->copied ? z : z * s->dilation[ROWS_D]) * j->plane +
@@ -344,7 +344,7 @@ static void rows_taps(rows_job *j) {
             int64_t times = joined ? 1 : s->kernel[ROWS_W],
                     k = joined && !j->taps ? s->kernel[ROWS_W] * in : in;
             for (int64_t x = 0; x < times; x++, step += k)
-                rows_stretch(j, (rows_tap){z, y, joined ? -1 : x},
+                rows_segment(j, (rows_tap){z, y, joined ? -1 : x},
                              a + x * s->dilation[ROWS_W] * j->pixel, step, k);
         }
 }
@@ -355,7 +355,7 @@ typedef struct rows_strip {
     int64_t image, set, plane;          /* of the output */
     int64_t row, rows, column, columns; /* in it */
     int64_t panel, panels;              /* of the set */
-    gemm_stretch *used;                 /* room for those of a tile */
+    gemm_segment *used;                 /* room for those of a tile */
     int64_t tiles;                      /* of a row */
 } rows_strip;
 
@@ -526,15 +526,15 @@ static bool rows_sees_all(const rows_job *j, const rows_strip *t, int64_t y, int
     return rows_sees(j, t, y, x, n, &first) && rows_sees(j, t, y, x, n, &last);
 }
 
-/* As *r, with those stretches that n neighbouring results see something of. */
+/* As *r, with those segments that n neighbouring results see something of. */
 static gemm_rows rows_select(const rows_job *j, const rows_strip *t, int64_t y, int64_t x,
                              int64_t n, const gemm_rows *r) {
-    const rows_tap *tap = j->tap + (r->stretch - j->stretch);
+    const rows_tap *tap = j->tap + (r->segment - j->segment);
     gemm_rows some = *r;
-    some.stretch = t->used;
-    some.stretches = 0;
-    for (int64_t i = 0; i < r->stretches; i++)
-        if (rows_sees(j, t, y, x, n, tap + i)) t->used[some.stretches++] = r->stretch[i];
+    some.segment = t->used;
+    some.segments = 0;
+    for (int64_t i = 0; i < r->segments; i++)
+        if (rows_sees(j, t, y, x, n, tap + i)) t->used[some.segments++] = r->segment[i];
     return some;
 }
 
@@ -567,7 +567,7 @@ static int64_t rows_alike(const rows_job *j, const rows_strip *t, const rows_cut
     return i - first;
 }
 
-/* Columns [x, end) of row y, a piece of it or all, times a panel, for the stretches that *r has: a,
+/* Columns [x, end) of row y, a piece of it or all, times a panel, for the segments that *r has: a,
  * c and other begin at the row's first column, prefetch at the piece. */
 static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, int64_t x, int64_t end,
                        const gemm_rows *r, const float *a, float *c, const float *other,
@@ -579,7 +579,7 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, int64_
         piece = rows_select(j, t, y, x, 1, r);
         r = &piece;
     }
-    if (!r->stretches && r->ends == GEMM_ADD_C) {
+    if (!r->segments && r->ends == GEMM_ADD_C) {
         if (last) rows_activate(j, r, c + x * r->ldc, end - x);
         return;
     }
@@ -592,7 +592,7 @@ static void rows_tiles(const rows_job *j, const rows_strip *t, int64_t y, int64_
         } else {
             gemm_rows some = rows_select(j, t, y, x, n, r);
             count = 1;
-            if (some.stretches || some.ends != GEMM_ADD_C)
+            if (some.segments || some.ends != GEMM_ADD_C)
                 j->tiles[n](&some, 1, from, c + to, more, prefetch + i * r->share);
         }
         if (last) rows_activate(j, r, c + to, count * n);
@@ -638,16 +638,16 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
     }
 }
 
-/* Stretches from `first` on that are one block: the next one's first. */
+/* Segments from `first` on that are one block: the next one's first. */
 static int64_t rows_block(const rows_job *j, int64_t first) {
-    int64_t steps = j->stretch[first].k, i = first + 1;
-    while (i < j->stretches && steps + j->stretch[i].k <= j->block) steps += j->stretch[i++].k;
+    int64_t steps = j->segment[first].k, i = first + 1;
+    while (i < j->segments && steps + j->segment[i].k <= j->block) steps += j->segment[i++].k;
     return i;
 }
 
 static int64_t rows_steps(const gemm_rows *r) {
     int64_t steps = 0;
-    for (int64_t i = 0; i < r->stretches; i++) steps += r->stretch[i].k;
+    for (int64_t i = 0; i < r->segments; i++) steps += r->segment[i].k;
     return steps;
 }
 
@@ -655,16 +655,16 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
     rows_strip t = rows_strip_of(j, item);
     const float *a = rows_begin(j, &t, scratch);
     bool some = j->copied || j->pieces; /* of the taps are seen by a tile */
-    t.used = some ? (gemm_stretch *)(void *)(scratch + rows_pixels(j)) : NULL;
+    t.used = some ? (gemm_segment *)(void *)(scratch + rows_pixels(j)) : NULL;
     gemm_rows r = {.lda = j->s.stride[ROWS_W] * j->pixel,
                    .nr = j->w->nr,
                    .ldc = j->pitch,
                    .lanes = j->w->lanes};
-    for (int64_t first = 0, next; first < j->stretches; first = next) {
+    for (int64_t first = 0, next; first < j->segments; first = next) {
         next = rows_block(j, first);
-        bool last = next == j->stretches;
-        r.stretch = j->stretch + first;
-        r.stretches = next - first;
+        bool last = next == j->segments;
+        r.segment = j->segment + first;
+        r.segments = next - first;
         r.ends = first ? GEMM_ADD_C : 0;
         if (last && j->bias) r.ends |= GEMM_ADD_BIAS;
         if (last && j->tail->other) r.ends |= GEMM_ADD_OTHER;
@@ -672,9 +672,9 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         gemm_rows_prefetch(&r, rows_steps(&r), j->w->nr, t.rows * t.tiles);
         for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
             bool more = p + 1 < t.panel + t.panels;
-            const float *then = more   ? rows_weights(j, &t, p + 1) + j->stretch[first].b
+            const float *then = more   ? rows_weights(j, &t, p + 1) + j->segment[first].b
                                 : last ? NULL
-                                       : rows_weights(j, &t, t.panel) + j->stretch[next].b;
+                                       : rows_weights(j, &t, t.panel) + j->segment[next].b;
             rows_panel(j, &t, a, p, &r, then, last);
         }
     }
@@ -718,22 +718,22 @@ ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const 
     rows_cut(&j);
     rows_place(&j);
     rows_taps(&j);
-    size_t room = (size_t)j.stretches * sizeof *j.stretch,
-           bytes = room + (size_t)j.stretches * sizeof *j.tap;
-    j.stretch = recycle_alloc(bytes);
-    j.tap = j.stretch ? (rows_tap *)(j.stretch + j.stretches) : NULL;
+    size_t room = (size_t)j.segments * sizeof *j.segment,
+           bytes = room + (size_t)j.segments * sizeof *j.tap;
+    j.segment = recycle_alloc(bytes);
+    j.tap = j.segment ? (rows_tap *)(j.segment + j.segments) : NULL;
     int64_t items = j.units * j.shares;
-    bool ready = j.stretch && slots_begin(&j.slots,
+    bool ready = j.segment && slots_begin(&j.slots,
                                           (size_t)rows_pixels(&j) * sizeof(float) +
                                               (j.copied || j.pieces ? room : 0),
                                           items);
     if (!ready) {
-        recycle_free(j.stretch, bytes);
+        recycle_free(j.segment, bytes);
         return diag_no_memory(d);
     }
     rows_taps(&j);
     bool whole = pool_for_limited(items, 1, rows_items, &j);
     slots_end(&j.slots);
-    recycle_free(j.stretch, bytes);
+    recycle_free(j.segment, bytes);
     return whole ? CTSC_OK : limits_fail(d);
 }

@@ -3,11 +3,7 @@
  * conv_tail.h - what becomes of the sums of a convolution before its kernels are done with them: a
  * tensor is added, and an activation applied, row by row while the row is in the first cache.
  *
- * The vector code agrees with ir/scalar/scalar_ops_real.h to two or three units in the last place
- * (gelu: of its argument where that is larger), and to the bit in what is NaN, infinite or cut off.
- * It is a template, conv_tail_rows.h, included by conv_tail_vector.c once for AVX2 and once for
- * AVX-512; processors with neither run the scalar functions. Which of the three does not depend on
- * the number of elements, nor does an element's result on its neighbours.
+ * The kernels are cpu/rows/activation.h's.
  * Tests: tests/unit/test_conv_tail.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_TAIL_H
@@ -36,18 +32,5 @@ void conv_tail_finish(const conv_tail *tail, float *rows, int64_t at, int64_t n)
 /* Those activations that are bounds: true, and a(x) = min(*high, max(*low, x)) with NaN kept; false
  * leaves both as they are. */
 bool conv_tail_bounds(enum dense_activation a, float *low, float *high);
-
-/* One instruction set's vector code. add: rows[i] += other[i]. */
-typedef struct conv_tail_kernels {
-    const char *name;
-    bool (*usable)(void);
-    void (*apply)(enum dense_activation a, float *rows, int64_t n);
-    void (*add)(float *rows, const float *other, int64_t n);
-} conv_tail_kernels;
-
-extern const conv_tail_kernels conv_tail_scalar;
-#if defined(__x86_64__)
-extern const conv_tail_kernels conv_tail_avx2, conv_tail_avx512;
-#endif
 
 #endif

@@ -51,7 +51,7 @@ static void tune_put_brand(strbuf *key) {
 }
 
 static void tune_put_key(strbuf *key, const conv_shape *s) {
-    sb_printf(key, "conv %d %s ", TUNE_VERSION, gemm_micro_best(DT_FLOAT32)->name);
+    sb_printf(key, "conv %d %s ", TUNE_VERSION, isa_table[gemm_micro_best(DT_FLOAT32)->isa].name);
     tune_put_brand(key);
     sb_printf(key, " %lld %lld %lld %lld", (long long)s->batch, (long long)s->groups,
               (long long)s->in_channels, (long long)s->out_channels);

@@ -29,7 +29,8 @@
  */
 #include "runtime/kernels/conv/conv_winograd.h"
 
-#include "base/vector.h"
+#include "cpu/ukernel.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/matmul/gemm_block.h"
@@ -55,14 +56,6 @@ static const winograd_form *winograd_form_of(conv_form form) {
 int conv_winograd_products(conv_form form) {
     const winograd_form *f = winograd_form_of(form);
     return f ? f->products : 0;
-}
-
-static const winograd_kernels *winograd_kernels_best(void) {
-#if defined(__x86_64__)
-    if (winograd_avx512.usable()) return &winograd_avx512;
-    if (winograd_avx2.usable()) return &winograd_avx2;
-#endif
-    return NULL;
 }
 
 /* Tiles along a dim: as many for each residue of places. */
@@ -113,7 +106,7 @@ bool conv_winograd_fits(const conv_shape *volume) {
     bool fits = (s->groups == 1 || !conv_packed_groups(s)) && s->in[DIM_D] <= CONV_WINOGRAD_DEPTH &&
                 s->out[DIM_D] <= CONV_WINOGRAD_DEPTH;
     for (int i = DIM_H; i <= DIM_W; i++) fits = fits && s->kernel[i] == 3 && s->stride[i] == 1;
-    return fits && winograd_kernels_best();
+    return fits && ukernel_winograd();
 }
 
 /* Results times taps of the direct form, which leaves out those that see nothing but padding where
@@ -129,7 +122,7 @@ static double winograd_direct(const conv_shape *s) {
 /* As for one thread: results are the same with any number of them. */
 conv_form conv_winograd_best(const conv_shape *volume) {
     const conv_shape images = winograd_images(volume), *s = &images;
-    const winograd_kernels *k = winograd_kernels_best();
+    const winograd_kernels *k = ukernel_winograd();
     if (!conv_winograd_fits(s)) return CONV_FORMS;
     double in = (double)(s->in_channels / s->groups), out = (double)(s->out_channels / s->groups),
            lanes = k->lanes, direct = winograd_direct(s) * in * out / lanes,
@@ -405,14 +398,14 @@ static void winograd_product(const winograd_job *j, int64_t tiles, int64_t slice
     const conv_packed *w = j->w;
     int64_t in = w->in, sums = conv_parts(in, CONV_WINOGRAD_SUM), parts = conv_parts(tiles, w->mr),
             rows = tiles / parts, longer = tiles % parts, first = parts - longer;
-    gemm_stretch some;
-    r->stretch = &some, r->stretches = 1, r->ends = 0;
+    gemm_segment some;
+    r->segment = &some, r->segments = 1, r->ends = 0;
     for (int64_t tap = 0; tap < s->kernel[DIM_D]; tap++) {
         int64_t from = slice * s->stride[DIM_D] - s->pad[DIM_D] + tap * s->dilation[DIM_D];
         if (from < 0 || from >= s->in[DIM_D]) continue;
         for (int64_t i = 0, done = 0; i < sums; i++, done += some.k, r->ends = GEMM_ADD_C) {
             int64_t step = (tap * in + done) * w->nr;
-            some = (gemm_stretch){from * j->channels + done, step, (in - done) / (sums - i)};
+            some = (gemm_segment){from * j->channels + done, step, (in - done) / (sums - i)};
             const char *prefetch = (const char *)(next ? next + step : r->b);
             if (next) gemm_rows_prefetch(r, some.k, w->nr, parts);
             w->tiles[rows](r, first, a, c, NULL, prefetch);
@@ -511,7 +504,7 @@ static void winograd_items(void *ctx, int64_t begin, int64_t end) {
 
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
                           const float *bias, const conv_tail *tail, float *out, bool *finite) {
-    const winograd_kernels *kernels = winograd_kernels_best();
+    const winograd_kernels *kernels = ukernel_winograd();
     const conv_shape images = winograd_images(s);
     winograd_job j = {.s = &images,
                       .w = w,

@@ -3,10 +3,14 @@
  * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel,
  * passed by value; and how kernels that work block by block cut what there is to do. The host
  * includes this file; the programs have it in front of them (DENSE_FILE in dense.h), so it uses no
- * header and nothing but C that is C++ as well.
+ * header but what they have in front of it, and nothing but C that is C++ as well.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
+
+#ifndef CTSC_IR_SCALAR_SCALAR_ACTIVATION_H
+#include "ir/scalar/scalar_activation.h"
+#endif
 
 typedef long long dense_int;
 enum { DENSE_DIMS = 12 };
@@ -31,17 +35,6 @@ typedef struct dense_epilogue {
     const void *bias, *other;
     int activation, unused; /* enum dense_activation; of floating types only */
 } dense_epilogue;
-enum dense_activation {
-    DENSE_PLAIN,
-    DENSE_RELU,
-    DENSE_GELU,
-    DENSE_GELU_TANH, /* those of devices end here */
-    DENSE_RELU6,
-    DENSE_HARDSIGMOID,
-    DENSE_HARDSWISH,
-    DENSE_SIGMOID,
-    DENSE_SILU
-};
 
 /* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch
  * number i is split by the nb sizes, the last varying fastest, into what a and b are moved by; c

@@ -11,7 +11,7 @@
 
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
-#include "base/vector.h"
+#include "cpu/vector.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
 #include "tensor/iter.h"

@@ -7,8 +7,8 @@
  * In brackets the benchmark that tells whether a change is a gain: [gemm] make bench-gemm, [NAME]
  * make bench-ops OPS="--only NAME", [models] make bench, [training] bench/training/training.py;
  * [exact] numbers are no matter of speed: sums are rounded by them, and tests know the sums.
- * Sizes of micro-kernels are rows of gemm_micro_*.c; limits stand where they are checked; CUDA's
- * are in dense_params.h.
+ * Those of micro-kernels are in their records and in cpu/cpu_tuning.h; limits are where they are
+ * checked; CUDA's are in dense_params.h.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_TUNING_H
@@ -78,12 +78,8 @@ enum {
     GEMM_LYING_COPY = 8 << 20, /* or packed, where the copy had more bytes */
 };
 
-/* Packing (gemm_pack.c), and what linear layers add (matmul.c). */
+/* What linear layers add (matmul.c). */
 enum {
-    PACK_PANELS = 4, /* [gemm] copied side by side */
-    /* [gemm] rows that are asked for before they are copied: too far apart for the
-     * processor to guess */
-    PACK_PREFETCH = 12,
     LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */
     LINEAR_GRAIN = 64 * 1024, /* [linear] so many bytes are worth a thread */
 };

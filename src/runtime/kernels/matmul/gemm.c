@@ -213,7 +213,7 @@ typedef struct gemm_own_job {
 
 static void gemm_own_chunks(void *ctx, int64_t begin, int64_t end) {
     gemm_own_job *job = ctx;
-    int64_t size = (int64_t)dtype_size(job->plan.micro->dt);
+    int64_t size = job->plan.micro->size;
     slot taken = slots_take(&job->slots);
     void *scratch = taken.memory;
     for (int64_t chunk = begin; chunk < end; chunk++) {

@@ -24,6 +24,7 @@
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "cpu/ukernel.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <string.h>
@@ -56,15 +57,9 @@ static const char *block_at(const gemm_matrix *mat, int64_t i, int64_t j, size_t
 }
 
 const gemm_micro *gemm_micro_best(dtype dt) {
-#if defined(__x86_64__)
-    static const gemm_micro *const all[] = {&gemm_micro_avx512_float, &gemm_micro_avx2_float,
-                                            &gemm_micro_avx512_double, &gemm_micro_avx2_double};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i]->dt == dt && all[i]->usable()) return all[i];
-#else
-    (void)dt;
-#endif
-    return NULL;
+    return dt == DT_FLOAT32   ? ukernel_gemm(UKERNEL_F32)
+           : dt == DT_FLOAT64 ? ukernel_gemm(UKERNEL_F64)
+                              : NULL;
 }
 
 /* Percent of the work on n columns that is for columns which are not there; half a panel costs
@@ -121,14 +116,14 @@ static block_sizes block_sizes_of(gemm_plan plan, int64_t m, int64_t n, int64_t 
     s.ka = m <= s.mc ? u->mc * u->kc / s.mc / s.kc * s.kc : s.kc;
     if (s.ka > k) s.ka = k;
     if (s.ka < s.kc || direct) s.ka = s.kc;
-    s.b_at = block_b_at(s.mc * s.ka, dtype_size(u->dt));
+    s.b_at = block_b_at(s.mc * s.ka, (size_t)u->size);
     return s;
 }
 
 /* All tiles of a block of C: m x n at c. */
 static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, const char *a,
                         const char *b, char *c, int64_t ldc, double alpha, double beta) {
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     for (int64_t j = 0; j < n; j += u->nr, b += k * u->nr * size)
         for (int64_t i = 0; i < m; i += u->mr)
             u->tile[block_min(m - i, u->mr)](k, a + i * k * size, b, u->nr,
@@ -145,7 +140,7 @@ typedef struct block_prefetch {
 
 static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x,
                                         int64_t k, int64_t j) {
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr);
+    int64_t size = u->size, n = block_min(p->n - j, u->nr);
     const char *from = block_at(&p->b, x, j, (size_t)size);
     if (n <= 0) return (block_prefetch){NULL, 0, 0, 0};
     if (p->b.cs == 1) return (block_prefetch){from, k, (n * size + 63) / 64, p->b.rs * size};
@@ -166,8 +161,8 @@ static inline void block_ask(const block_prefetch *next, int64_t part, int64_t p
 static void block_panels(gemm_plan plan, const gemm_problem *p, const block_sizes *s, int64_t j,
                          int64_t x, int64_t end, const char *pa, char *pb) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc),
-            tiles = (p->m + u->mr - 1) / u->mr, first = x;
+    int64_t size = u->size, n = block_min(p->n - j, s->nc), tiles = (p->m + u->mr - 1) / u->mr,
+            first = x;
     for (; x < end; x += s->kc) {
         int64_t k = block_min(end - x, s->kc);
         bool more = x + k < end;
@@ -193,7 +188,7 @@ static void block_panels(gemm_plan plan, const gemm_problem *p, const block_size
 static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
                            char *pb) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     for (int64_t x = 0; x < p->k; x += s->ka) {
         int64_t end = block_min(p->k, x + s->ka);
         for (int64_t y = x; y < end; y += s->kc)
@@ -208,7 +203,7 @@ static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_si
 static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
                          char *pb) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), tiles = (p->m + u->mr - 1) / u->mr, i;
+    int64_t size = u->size, tiles = (p->m + u->mr - 1) / u->mr, i;
     for (int64_t x = 0; x < p->k; x += s->kc) {
         int64_t k = block_min(p->k - x, s->kc), stride = u->mr * k * size;
         for (int64_t t = 0; t < tiles; t++) {
@@ -235,7 +230,7 @@ static void block_direct(gemm_plan plan, const gemm_problem *p, const block_size
 static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
     const gemm_micro *u = plan.micro;
     block_sizes s = block_sizes_of(plan, p->m, p->n, p->k, p->b.cs == 1 ? GEMM_GROUP : 1);
-    size_t size = dtype_size(u->dt);
+    size_t size = (size_t)u->size;
     char *pa = scratch, *pb = scratch + s.b_at;
     if (plan.method == GEMM_DIRECT) {
         block_direct(plan, p, &s, pa, pb);
@@ -265,7 +260,7 @@ static block_sizes transposed_sizes_of(const gemm_micro *u, int64_t m, int64_t k
     block_sizes s = {.kc = block_even(k, GEMM_TRANSPOSED_K, 4),
                      .mc = block_even(m, u->mc, u->nr),
                      .nc = GEMM_TRANSPOSED_TILES * u->mr};
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     s.ka = block_min(k, block_max(1, GEMM_TRANSPOSED_A / size / s.mc / s.kc) * s.kc);
     s.b_at = block_b_at(s.mc * s.ka, (size_t)size);
     return s;
@@ -284,7 +279,7 @@ static transposed_prefetch transposed_prefetch_of(const gemm_micro *u, const gem
     int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels,
             end = n * (panel + 1) / panels;
     if (n <= 0) return (transposed_prefetch){p->b.p, 0};
-    return (transposed_prefetch){block_at(&p->b, x, y + begin, dtype_size(u->dt)),
+    return (transposed_prefetch){block_at(&p->b, x, y + begin, (size_t)u->size),
                                  (int)(end - begin)};
 }
 
@@ -294,8 +289,7 @@ static transposed_prefetch transposed_prefetch_of(const gemm_micro *u, const gem
 static void transposed_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
                              int64_t j, int64_t x, int64_t end, const char *pa, char *rest,
                              char *strip) {
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, s->nc),
-            whole = n / u->mr * u->mr, first = x;
+    int64_t size = u->size, n = block_min(p->n - j, s->nc), whole = n / u->mr * u->mr, first = x;
     int64_t panels = (p->m + u->nr - 1) / u->nr;
     for (; x < end; x += s->kc) {
         int64_t k = block_min(end - x, s->kc);
@@ -321,7 +315,7 @@ static void transposed_strip(const gemm_micro *u, const gemm_problem *p, const b
 /* At most a block of rows of A, packed for as much of k as there is room for. */
 static void transposed_rows(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
                             char *pa, char *rest, char *strip) {
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     for (int64_t x = 0; x < p->k; x += s->ka) {
         int64_t end = block_min(p->k, x + s->ka);
         for (int64_t y = x; y < end; y += s->kc)
@@ -341,12 +335,12 @@ static void transposed_rows(const gemm_micro *u, const gemm_problem *p, const bl
 
 /* Bytes of packed columns that fill no tile, and of a strip behind them. */
 static size_t transposed_rest_size(const gemm_micro *u, const block_sizes *s) {
-    return block_b_at(u->mr * s->kc, dtype_size(u->dt));
+    return block_b_at(u->mr * s->kc, (size_t)u->size);
 }
 
 static size_t transposed_scratch(const gemm_micro *u, int64_t m, int64_t k) {
     block_sizes s = transposed_sizes_of(u, m, k);
-    size_t size = dtype_size(u->dt);
+    size_t size = (size_t)u->size;
     /* Fewer rows may be packed for more of k. */
     int64_t rows = block_round(block_min(m, u->mc), u->nr),
             a = block_max(GEMM_TRANSPOSED_A / (int64_t)size, rows * s.kc);
@@ -358,7 +352,7 @@ static size_t transposed_scratch(const gemm_micro *u, int64_t m, int64_t k) {
 static void block_transposed(const gemm_micro *u, const gemm_problem *p, char *scratch) {
     block_sizes s = transposed_sizes_of(u, p->m, p->k);
     char *rest = scratch + s.b_at, *strip = rest + transposed_rest_size(u, &s);
-    size_t size = dtype_size(u->dt);
+    size_t size = (size_t)u->size;
     for (int64_t i = 0; i < p->m; i += s.mc) {
         gemm_problem rows = *p;
         rows.m = block_min(p->m - i, s.mc);
@@ -373,7 +367,7 @@ static void block_transposed(const gemm_micro *u, const gemm_problem *p, char *s
 /* Columns of B are the rows of one tile, packed once; each panel of nr rows of A is packed, used
  * and forgotten. strip: the transpose of its rows of C. */
 static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch) {
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     char *pb = scratch, *pa = pb + block_b_at(u->mr * p->k, (size_t)size),
          *strip = pa + block_b_at(u->nr * p->k, (size_t)size);
     u->pack(p->b.p, p->n, p->k, p->b.cs, p->b.rs, u->mr, pb);
@@ -388,7 +382,7 @@ static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch
 }
 
 static size_t thin_scratch(const gemm_micro *u, int64_t k) {
-    size_t size = dtype_size(u->dt);
+    size_t size = (size_t)u->size;
     return block_b_at(u->mr * k, size) + block_b_at(u->nr * k, size) +
            block_b_at(u->nr * u->mr, size) + GEMM_ALIGN;
 }
@@ -409,7 +403,7 @@ void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b
  * would meet in one place of the first cache. */
 gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k,
                                     const gemm_matrix *a) {
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     bool lies = u->rows[1] && (a->cs == 1 || k == 1) && a->rs * size % GEMM_LYING_FAR != 0;
     if (m == 1) return (gemm_plan){u, GEMM_STREAM, k};
     return (gemm_plan){u, lies ? GEMM_LYING : GEMM_PREPACKED,
@@ -418,7 +412,7 @@ gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k,
 
 /* Rows of A in a block, at most. */
 static int64_t prepacked_most(const gemm_micro *u, int64_t kc) {
-    int64_t rows = GEMM_PREPACKED_A / (kc * (int64_t)dtype_size(u->dt)) / u->mr * u->mr;
+    int64_t rows = GEMM_PREPACKED_A / (kc * u->size) / u->mr * u->mr;
     return rows > u->mc ? u->mc : rows < u->mr ? u->mr : rows;
 }
 
@@ -450,8 +444,7 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
                             int64_t j, const char *next) {
     int64_t i = a->i, m = a->m, x = a->x, k = a->k;
     const char *pa = a->tiles;
-    int64_t size = (int64_t)dtype_size(u->dt), n = block_min(p->n - j, u->nr),
-            tiles = (m + u->mr - 1) / u->mr, begin;
+    int64_t size = u->size, n = block_min(p->n - j, u->nr), tiles = (m + u->mr - 1) / u->mr, begin;
     const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
     int all = (int)(GEMM_NEAR * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles);
     for (int64_t t = 0; t < tiles; t++, pa += a->stride) {
@@ -471,7 +464,7 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
 static void prepacked_pack(const gemm_micro *u, const gemm_problem *p, int64_t i, int64_t m,
                            int64_t t, int64_t x, int64_t k, char *to) {
     int64_t begin, rows = block_tile(m, (m + u->mr - 1) / u->mr, t, &begin);
-    u->pack(block_at(&p->a, i + begin, x, dtype_size(u->dt)), rows, k, p->a.rs, p->a.cs, u->mr, to);
+    u->pack(block_at(&p->a, i + begin, x, (size_t)u->size), rows, k, p->a.rs, p->a.cs, u->mr, to);
 }
 
 /* Rows of a block of A, about equal ones. */
@@ -484,8 +477,7 @@ static int64_t prepacked_tiles(const gemm_micro *u, int64_t m) { return (m + u->
 
 /* Bytes from one part to the next, with what packing writes behind it. */
 static int64_t prepacked_part(gemm_plan plan) {
-    return block_round(plan.micro->mr * plan.kc * (int64_t)dtype_size(plan.micro->dt) + 64,
-                       GEMM_ALIGN);
+    return block_round(plan.micro->mr * plan.kc * plan.micro->size + 64, GEMM_ALIGN);
 }
 
 int64_t gemm_block_row_parts(gemm_plan plan, int64_t m, int64_t k, size_t *bytes) {
@@ -507,8 +499,7 @@ void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, 
 
 static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), mc = prepacked_rows(plan, p->m),
-            all = prepacked_tiles(u, p->m);
+    int64_t size = u->size, mc = prepacked_rows(plan, p->m), all = prepacked_tiles(u, p->m);
     for (int64_t x = 0; x < p->k; x += plan.kc)
         for (int64_t i = 0; i < p->m; i += mc) {
             prepacked_block a = {.i = i,
@@ -541,8 +532,8 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
     float *c = (float *)p->c + begin * p->ldc;
     int64_t tiles = (m + u->mr - 1) / u->mr, rows = m / tiles, longer = m % tiles,
             some = tiles - longer;
-    gemm_stretch all = {0, x * u->nr, k};
-    gemm_rows r = {.lda = p->a.rs, .stretch = &all, .stretches = 1, .nr = u->nr, .ldc = p->ldc};
+    gemm_segment all = {0, x * u->nr, k};
+    gemm_rows r = {.lda = p->a.rs, .segment = &all, .segments = 1, .nr = u->nr, .ldc = p->ldc};
     const bool last = x + k == p->k;
     const float *other = last && p->tail.other ? p->tail.other + begin * p->ldc : NULL;
     r.ends = (x ? GEMM_ADD_C : 0) | (bias && last ? GEMM_ADD_BIAS : 0) |
@@ -585,7 +576,7 @@ static void block_lying(gemm_plan plan, const gemm_problem *p) {
 
 /* One row, one panel after the other from end to end. */
 static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scratch) {
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     const char *a = p->a.p;
     if (p->a.cs != 1) {
         u->pack(a, 1, p->k, 1, p->a.cs, 1, scratch);
@@ -608,7 +599,7 @@ static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scrat
 static void block_dot_columns(const gemm_micro *u, int64_t m, int64_t k, const char *a, int64_t lda,
                               const char *b, int64_t ldb, char *c, int64_t ldc, int cols,
                               double alpha, double beta) {
-    int64_t size = (int64_t)dtype_size(u->dt), groups = (m + u->dot_rows - 1) / u->dot_rows;
+    int64_t size = u->size, groups = (m + u->dot_rows - 1) / u->dot_rows;
     for (int64_t g = 0; g < groups; g++) {
         int64_t rows = m / groups + (g < m % groups);
         u->dot[rows](k, a, lda, b, ldb, c, ldc, cols, alpha, beta);
@@ -619,7 +610,7 @@ static void block_dot_columns(const gemm_micro *u, int64_t m, int64_t k, const c
 
 static void block_dot(gemm_plan plan, const gemm_problem *p) {
     const gemm_micro *u = plan.micro;
-    int64_t size = (int64_t)dtype_size(u->dt), kc = block_even(p->k, GEMM_DOT_K, 16);
+    int64_t size = u->size, kc = block_even(p->k, GEMM_DOT_K, 16);
     /* The outer loop goes over what is larger, so that the smaller operand stays in a cache. */
     int64_t rows = p->m > p->n ? u->dot_rows : p->m;
     for (int64_t i = 0; i < p->m; i += rows)
@@ -636,7 +627,7 @@ static void block_dot(gemm_plan plan, const gemm_problem *p) {
 /* ---- one row --------------------------------------------------------------------------------- */
 
 static void block_row(const gemm_micro *u, const gemm_problem *p) {
-    int64_t size = (int64_t)dtype_size(u->dt);
+    int64_t size = u->size;
     for (int64_t j = 0; j < p->n; j += GEMM_ROW_STEPS)
         u->row(block_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs,
                block_at(&p->b, 0, j, (size_t)size), p->b.rs, (char *)p->c + j * size, p->alpha,
@@ -656,12 +647,12 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     const gemm_micro *u = plan.micro;
     if (plan.method == GEMM_TRANSPOSED) return transposed_scratch(u, m, k);
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
-    if (plan.method == GEMM_STREAM) return block_b_at(k, dtype_size(u->dt)) + GEMM_ALIGN;
+    if (plan.method == GEMM_STREAM) return block_b_at(k, (size_t)u->size) + GEMM_ALIGN;
     if (plan.method == GEMM_PREPACKED)
         return block_b_at(block_min(block_round(m, u->mr), prepacked_most(u, plan.kc)) * plan.kc,
-                          dtype_size(u->dt)) +
+                          (size_t)u->size) +
                GEMM_ALIGN;
-    size_t size = dtype_size(u->dt);
+    size_t size = (size_t)u->size;
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr,
             a = rows * kc;
     if (plan.method == GEMM_PACKED) {

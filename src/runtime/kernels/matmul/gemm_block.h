@@ -11,9 +11,10 @@
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H
 
+#include "cpu/gemm/gemm_micro.h"
 #include "runtime/kernels/conv/conv_tail.h"
 #include "runtime/kernels/matmul/gemm.h"
-#include "runtime/kernels/matmul/gemm_micro.h"
+#include "tensor/dtype.h"
 
 typedef enum gemm_method {
     GEMM_BLAS,   /* not here */

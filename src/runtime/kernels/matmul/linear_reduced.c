@@ -11,12 +11,13 @@
 #include "base/memory/pages.h"
 #include "base/memory/recycle.h"
 #include "base/threads/thread_pool.h"
+#include "cpu/ukernel.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/matmul/gemm.h"
-#include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/gemm_block.h"
-#include "runtime/kernels/matmul/gemm_int8w.h"
 #include "runtime/kernels/matmul/packed_weights.h"
+#include "runtime/kernels/matmul/quad_matrix.h"
 
 #include <string.h>
 
@@ -79,7 +80,7 @@ static ctsc_status reduced_end(reduced_call *c, ctsc_status st, tensor **out) {
 
 /* What is kept with a weight. */
 typedef struct reduced_weight {
-    gemm_bf16 bf16;
+    quad_matrix bf16;
     gemm_int8w int8w;
     void *memory;
     /* the weight: another view of its storage is another one */
@@ -116,17 +117,17 @@ static bool reduced_same(const reduced_weight *r, const tensor *w, int64_t n, in
 static void bf16_free(void *made) { reduced_free(made); }
 
 static bool bf16_fill(reduced_weight *r, const tensor *w) {
-    gemm_bf16 *m = &r->bf16;
+    quad_matrix *m = &r->bf16;
     int64_t k = w->sizes[1];
     size_t bytes;
-    *m = (gemm_bf16){.n = w->sizes[0], .groups = 1, .stretches = 1, .k = k + (k & 1)};
-    if (!gemm_bf16_size(m, &bytes)) return false;
+    *m = (quad_matrix){.n = w->sizes[0], .groups = 1, .segments = 1, .k = k + (k & 1)};
+    if (!quad_matrix_bf16(m, &bytes)) return false;
     float *column = mem_zalloc((size_t)m->k * sizeof *column);
     m->data = column ? reduced_memory(r, bytes) : NULL;
     for (int64_t j = 0; m->data && j < m->n; j++) {
         const float *from = (const float *)tensor_data(w) + j * w->strides[0];
         for (int64_t i = 0; i < k; i++) column[i] = from[i * w->strides[1]];
-        gemm_bf16_put(m, 0, j, column);
+        quad_matrix_put(m, 0, j, column);
     }
     mem_free(column);
     return m->data != NULL;
@@ -141,7 +142,7 @@ static void *bf16_make(const void *from) {
 
 typedef struct bf16_job {
     const reduced_call *c;
-    const gemm_bf16 *m;
+    const quad_matrix *m;
     bfloat16 *a;
     int64_t lda; /* elements */
     int64_t block, shares;
@@ -150,30 +151,30 @@ typedef struct bf16_job {
 static void bf16_rows(void *ctx, int64_t begin, int64_t end) {
     const bf16_job *j = ctx;
     for (int64_t r = begin; r < end; r++) {
-        gemm_bf16_round(j->c->x + r * j->c->k, j->c->k, j->a + r * j->lda);
+        j->m->kernels->round(j->c->x + r * j->c->k, j->c->k, j->a + r * j->lda);
         if (j->lda > j->c->k) j->a[r * j->lda + j->c->k] = (bfloat16){0};
     }
 }
 
 static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     const bf16_job *j = ctx;
-    static const int64_t stretch[1] = {0};
+    static const int64_t segment[1] = {0};
     for (int64_t i = begin; i < end; i++) {
         int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
                 left = j->c->rows - row, last = panel + QUAD_MAX_PANELS,
                 column = panel * QUAD_COLUMNS;
-        gemm_bf16_strip s = {.a = j->a + row * j->lda,
-                             .rows = left < j->block ? left : j->block,
-                             .lda = j->lda * (int64_t)sizeof *j->a,
-                             .stretch = stretch,
-                             .bias = j->c->bias ? j->c->bias + column : NULL,
-                             .out = j->c->out + row * j->c->n + column,
-                             .ldc = j->c->n};
-        gemm_bf16_run(j->m, 0, panel, last < j->m->panels ? last : j->m->panels, &s);
+        quad_strip s = {.a = j->a + row * j->lda,
+                        .rows = left < j->block ? left : j->block,
+                        .lda = j->lda * (int64_t)sizeof *j->a,
+                        .segment = segment,
+                        .start = j->c->bias ? j->c->bias + column : NULL,
+                        .out = j->c->out + row * j->c->n + column,
+                        .ldc = j->c->n};
+        quad_strip_run(j->m, 0, panel, last < j->m->panels ? last : j->m->panels, &s);
     }
 }
 
-static ctsc_status bf16_linear(diag *d, const reduced_call *c, const gemm_bf16 *m) {
+static ctsc_status bf16_linear(diag *d, const reduced_call *c, const quad_matrix *m) {
     bf16_job j = {.c = c, .m = m, .lda = m->k};
     size_t bytes;
     if (!size_mul((size_t)c->rows, (size_t)j.lda * sizeof *j.a, &bytes)) return diag_no_memory(d);
@@ -191,8 +192,8 @@ static ctsc_status bf16_linear(diag *d, const reduced_call *c, const gemm_bf16 *
     return CTSC_OK;
 }
 
-static const gemm_bf16 *bf16_of(const tensor *w) {
-    const reduced_weight *r = gemm_bf16_usable()
+static const quad_matrix *bf16_of(const tensor *w) {
+    const reduced_weight *r = ukernel_quad(UKERNEL_BF16)
                                   ? prepack_derived_now(w->storage, bf16_make, w, bf16_free)
                                   : NULL;
     return r && reduced_same(r, w, r->bf16.n, w->sizes[1]) ? &r->bf16 : NULL;
@@ -201,7 +202,7 @@ static const gemm_bf16 *bf16_of(const tensor *w) {
 OPERATOR(linear_bf16) {
     tensor *x = arg_tensor(&args[0]), *w = arg_tensor(&args[1]), *b = arg_tensor_or_null(&args[2]),
            *out = NULL;
-    const gemm_bf16 *m = reduced_fits(x, w, b) ? bf16_of(w) : NULL;
+    const quad_matrix *m = reduced_fits(x, w, b) ? bf16_of(w) : NULL;
     if (!m) {
         TRY(matmul_linear(cx, x, w, b, &out));
         return op_return_tensor(results, out);
@@ -317,7 +318,7 @@ static ctsc_status int8w_many(diag *d, const gemm_micro *u, int8w_job *j) {
 
 static ctsc_status int8w_linear(diag *d, const reduced_call *c, const gemm_int8w *m) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    int8w_job j = {.c = c, .m = m, .micro = int8w_micro_best()};
+    int8w_job j = {.c = c, .m = m, .micro = ukernel_int8w()};
     if (c->rows > INT8W_FEW && u && INT8W_COLUMNS % u->nr == 0) return int8w_many(d, u, &j);
     int64_t rows = c->rows < INT8W_FEW ? c->rows : INT8W_FEW,
             work = rows * c->k * INT8W_COLUMNS * 4; /* few rows wait for memory */

@@ -10,6 +10,7 @@
  * beyond, and the logarithms of the tails, are libm's, one by one.
  * Tests: tests/unit/test_pointwise.c
  */
+#include "cpu/isa.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 #include <string.h>
@@ -17,10 +18,8 @@
 enum { ERFINV_BLOCK = 256, ERFINV_POWERS = 32 };
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define ERFINV_VECTOR VECTOR_LOOPS __attribute__((target("avx2,fma")))
-static bool erfinv_has_vectors(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+#define ERFINV_VECTOR VECTOR_LOOPS TARGET_AVX2
+static bool erfinv_has_vectors(void) { return isa_has(ISA_AVX2); }
 #else
 #define ERFINV_VECTOR VECTOR_LOOPS
 static bool erfinv_has_vectors(void) { return false; }

@@ -15,6 +15,8 @@
 #ifndef CTSC_RUNTIME_KERNELS_POINTWISE_POINTWISE_H
 #define CTSC_RUNTIME_KERNELS_POINTWISE_POINTWISE_H
 
+#include "cpu/isa.h"
+#include "cpu/vector.h"
 #include "ir/scalar/scalar_ops_complex.h"
 #include "runtime/kernels/engine/kernel.h"
 
@@ -28,8 +30,8 @@
 /* The vector form of a loop is for processors with AVX2; others take single elements. Where the
  * compiler's target is another one, its vectors do. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#define PW_VECTOR VECTOR_LOOPS __attribute__((target("avx2")))
-static inline bool pw_has_vectors(void) { return __builtin_cpu_supports("avx2"); }
+#define PW_VECTOR VECTOR_LOOPS TARGET_AVX2
+static inline bool pw_has_vectors(void) { return isa_has(ISA_AVX2); }
 #else
 #define PW_VECTOR VECTOR_LOOPS
 static inline bool pw_has_vectors(void) { return true; }

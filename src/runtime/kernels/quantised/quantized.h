@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized.h - what the operators on quantised tensors share: numbers to integers and back, packed
- * parameters, and the product of integer matrices.
+ * quantized.h - what the operators on quantised tensors share: numbers to integers and back, and
+ * packed parameters. Integer matrices are multiplied by matmul/quad_matrix.c.
  *
  * quantized_tensor.c  making quantised tensors, and asking about them
  * quantized_packed.c  packed parameters: prepack, unpack, what archives hold of them
- * quantized_micro.c   what processors do with bytes (quantized_micro.h)
- * quantized_gemm.c    the product of integer matrices
  * quantized_linear.c  linear, dynamic and static
  * quantized_conv.c    convolutions and transposed ones, as products of rows of taps
  * quantized_depthwise.c  those with one channel per group
@@ -24,8 +22,8 @@
 #ifndef CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 #define CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 
+#include "runtime/kernels/matmul/quad_matrix.h"
 #include "runtime/kernels/nn/nn.h"
-#include "runtime/kernels/quantised/quantized_micro.h"
 #include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 
@@ -76,71 +74,7 @@ void quant_last_strides(int ndim, const int64_t *sizes, int64_t *strides);
 /* t in channels-last order: a reference if it is that already. */
 ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out);
 
-/* ---- the product of matrices ----------------------------------------------------------------- */
-
-/* Weights as the micro-kernels want them. Elements are integers less their zero point, of up
- * to nine bits; what a byte does not hold is in further sets, which meet the same
- * activations again. */
-typedef struct quant_panels {
-    const quant_micro *micro;
-    int64_t n, groups;    /* columns of a group */
-    int64_t stretches, k; /* a column is so many stretches of k elements, */
-    int64_t quads, sets;  /* each filled up to quads with zeros */
-    int64_t panels;       /* of a group */
-    int8_t *data;         /* [group][panel][set][stretch][quad][column][4] */
-    int32_t *sums;        /* of a column's elements: [group][panel][column] */
-    uint8_t *narrow;      /* quad_tile.narrow: [group][panel][set][stretch][pair] */
-    void *block;          /* what data and sums lie in */
-} quant_panels;
-
-/* column(ctx, group, j, to) writes the stretches * k elements of column j. False: no memory. */
-bool quant_panels_make(quant_panels *m, int64_t groups, int64_t n, int64_t stretches, int64_t k,
-                       void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
-                       const void *ctx);
-void quant_panels_free(quant_panels *m);
-
-/* Weights of a convolution with one channel per group, for quant_micro.depthwise. */
-typedef struct quant_taps {
-    const quant_micro *micro;
-    int64_t channels, rows, width; /* rows: of all but the last dim of the kernel */
-    int64_t quads, sets;
-    int64_t blocks; /* of 4 * lanes channels */
-    int8_t *data;   /* [block][set][quad][width][place][4] */
-    int32_t *sums;  /* [block][place] */
-    void *block;
-} quant_taps;
-
-/* channel(ctx, c, 0, to) writes the rows * width elements of channel c. False: no memory. */
-bool quant_taps_make(quant_taps *t, int64_t channels, int64_t rows, int64_t width,
-                     void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
-                     const void *ctx);
-void quant_taps_free(quant_taps *t);
-
-/* What becomes of sums that stay numbers: sum * scale + bias. */
-typedef struct quant_floats {
-    const float *scale, *bias; /* per column; bias may be NULL */
-    bool fused, relu;          /* fused: product and bias are rounded once */
-} quant_floats;
-/* One row of n sums, for columns from `column` on. */
-void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
-                        float *out);
-
-/* Some rows of activations with panels [first, last) of a group, to columns of the result from
- * `column` on; out: the first row's first element of these. One of bytes and floats is given, for
- * the panels' first column. */
-typedef struct quant_strip {
-    const uint8_t *a;
-    int64_t rows, lda;
-    const int64_t *stretch; /* sets * stretches */
-    bool small;             /* quad_tile.small */
-    const int32_t *start;   /* of panel `first` */
-    const quant_bytes *bytes;
-    const quant_floats *floats;
-    void *out;
-    int64_t ldc, column;
-} quant_strip;
-void quant_strip_run(const quant_panels *m, int64_t group, int64_t first, int64_t last,
-                     const quant_strip *s);
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 /* What a layer's sums begin with and how they end, for one kind of call. */
 typedef struct quant_ready {
@@ -174,8 +108,8 @@ typedef struct packed {
     int64_t out_features;
     float *weight_scale; /* out_features */
     /* of PACKED_LINEAR and PACKED_CONV, or else, with one channel per group, */
-    quant_panels panels;
-    quant_taps taps;              /* these: taps.data is not NULL */
+    quad_matrix panels;
+    quad_taps taps;               /* these: taps.data is not NULL */
     _Atomic(quant_ready *) ready; /* of the first call; NULL: none yet */
     /* of convolutions, as three-dimensional ones: the missing dims in front are 1 */
     int dims;
@@ -206,7 +140,7 @@ typedef struct packed_geometry {
 } packed_geometry;
 ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const packed_geometry *g,
                             packed **out);
-/* A convolution's stretches are rows of its kernel, or, false, single taps. */
+/* A convolution's segments are rows of its kernel, or, false, single taps. */
 bool packed_whole_rows(const packed *p);
 
 /* For inputs of unsigned bytes with this scale and zero point, to out (its quantiser and

@@ -3,8 +3,8 @@
  * quantized_conv.c - convolutions of quantised tensors.
  *
  * Method. Input and result lie channels last, so that what a row of the kernel reads of one place
- * is one stretch of the input, and neighbouring places are a fixed distance apart: strips of
- * places times panels of weights (quantized_gemm.c). A chunk of work is a band of rows of the
+ * is one segment of the input, and neighbouring places are a fixed distance apart: strips of
+ * places times panels of weights (matmul/quad_matrix.c). A chunk of work is a band of rows of the
  * output; where there is padding, its input is copied first, with the zero point beside it. A
  * transposed convolution, and one whose band would be far larger than what is read of it, gathers
  * the elements of all taps of some places instead: output place o reads input place (o + padding -
@@ -51,7 +51,7 @@ typedef struct qconv_job {
     int64_t share;       /* panels */
     int64_t line, slice; /* bytes from one input row, and plane, to the next, as they are read */
     int64_t column;      /* bytes of a gathered place */
-    int64_t *stretch;
+    int64_t *segment;
     slots slots;
 } qconv_job;
 
@@ -92,8 +92,8 @@ static const uint8_t *qconv_run(const qconv *c, const int64_t at[4], int64_t t0,
 /* All taps of one place, for one group. */
 static void qconv_gather(const qconv_job *j, int64_t place, int64_t group, uint8_t *to) {
     const packed *p = j->c.p;
-    int64_t at[4], n = j->c.inputs, stretch = p->panels.quads * QUAD_BYTES,
-                   step = packed_whole_rows(p) ? n : stretch;
+    int64_t at[4], n = j->c.inputs, segment = p->panels.quads * QUAD_BYTES,
+                   step = packed_whole_rows(p) ? n : segment;
     qconv_place(&j->c, place, at);
     for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
         for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
@@ -103,7 +103,7 @@ static void qconv_gather(const qconv_job *j, int64_t place, int64_t group, uint8
                 if (x) memcpy(tap, x + group * n, (size_t)n);
                 else memset(tap, j->c.zero, (size_t)n);
             }
-            to += packed_whole_rows(p) ? stretch : stretch * p->kernel[2];
+            to += packed_whole_rows(p) ? segment : segment * p->kernel[2];
         }
 }
 
@@ -165,18 +165,18 @@ static qconv_chunk qconv_chunk_of(const qconv_job *j, int64_t i) {
 static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, int64_t panel,
                        const uint8_t *scratch) {
     const packed *p = j->c.p;
-    const quant_panels *m = &p->panels;
+    const quad_matrix *m = &p->panels;
     int64_t column = group * m->n + panel * QUAD_COLUMNS,
             place = (group * m->panels + panel) * QUAD_COLUMNS, total = j->c.places / j->planes;
     quant_bytes to = j->c.ready->to;
     to.scale += place;
     to.steps += place;
-    quant_strip s = {.lda = p->stride[2] * j->c.in_channels,
-                     .stretch = j->stretch,
-                     .small = j->c.small,
-                     .start = j->c.ready->start + place,
-                     .bytes = &to,
-                     .ldc = p->out_features};
+    quad_strip s = {.lda = p->stride[2] * j->c.in_channels,
+                    .segment = j->segment,
+                    .small = j->c.small,
+                    .start = j->c.ready->start + place,
+                    .bytes = &to,
+                    .ldc = p->out_features};
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (t->row + y) * j->width;
         s.rows = nn_min(j->width, total - at);
@@ -185,13 +185,13 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
         else if (j->way == QCONV_COPIED)
             s.a = scratch + y * p->stride[1] * j->line + group * j->c.inputs;
         else s.a = qconv_lying(j, t->plane, t->row + y) + group * j->c.inputs;
-        quant_strip_run(m, group, panel, nn_min(panel + m->micro->panels, t->last), &s);
+        quad_strip_run(m, group, panel, nn_min(panel + m->kernels->panels, t->last), &s);
     }
 }
 
 static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
     qconv_job *j = ctx;
-    const quant_panels *m = &j->c.p->panels;
+    const quad_matrix *m = &j->c.p->panels;
     slot taken = slots_take(&j->slots);
     uint8_t *scratch = taken.memory;
     for (int64_t i = begin; i < end; i++) {
@@ -202,7 +202,7 @@ static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
             int64_t places = nn_min(j->width, j->c.places - t.row * j->width);
             for (int64_t k = 0; j->way == QCONV_GATHERED && k < places; k++)
                 qconv_gather(j, t.row * j->width + k, g, scratch + k * j->column);
-            for (int64_t panel = t.first; panel < t.last; panel += m->micro->panels)
+            for (int64_t panel = t.first; panel < t.last; panel += m->kernels->panels)
                 qconv_rows(j, &t, g, panel, scratch);
         }
     }
@@ -233,9 +233,9 @@ static int64_t qconv_band_bytes(const qconv_job *j, int64_t n) {
 
 static void qconv_choose(qconv_job *j) {
     const packed *p = j->c.p;
-    const quant_panels *m = &p->panels;
+    const quad_matrix *m = &p->panels;
     bool padded = p->padding[0] || p->padding[1] || p->padding[2];
-    j->column = m->stretches * m->quads * QUAD_BYTES;
+    j->column = m->segments * m->quads * QUAD_BYTES;
     j->flat = qconv_is_flat(p) && m->k % QUAD_BYTES == 0;
     j->way = j->flat                                                    ? QCONV_DIRECT
              : p->transposed || qconv_band_bytes(j, 1) > QCONV_ROW_MOST ? QCONV_GATHERED
@@ -256,7 +256,7 @@ static void qconv_choose(qconv_job *j) {
 
 static void qconv_cut(qconv_job *j) {
     const packed *p = j->c.p;
-    const quant_panels *m = &p->panels;
+    const quad_matrix *m = &p->panels;
     if (j->way == QCONV_GATHERED) j->band = 1;
     else if (j->flat) j->band = nn_max(1, QCONV_BAND / (j->width * j->c.in_channels));
     else {
@@ -267,26 +267,26 @@ static void qconv_cut(qconv_job *j) {
     j->bands = (j->rows + j->band - 1) / j->band;
     j->band = (j->rows + j->bands - 1) / j->bands;
     j->bands = (j->rows + j->band - 1) / j->band;
-    int64_t pairs = (m->panels + m->micro->panels - 1) / m->micro->panels,
+    int64_t pairs = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
             chunks = j->planes * j->bands,
             shares = nn_min(pairs, (QCONV_CHUNKS + chunks - 1) / chunks);
     if (j->way == QCONV_GATHERED) shares = 1;
-    j->share = (pairs + shares - 1) / shares * m->micro->panels;
+    j->share = (pairs + shares - 1) / shares * m->kernels->panels;
     j->shares = (m->panels + j->share - 1) / j->share;
 }
 
-/* Where the stretches lie, from a place's first element. */
-static void qconv_stretches(qconv_job *j) {
+/* Where the segments lie, from a place's first element. */
+static void qconv_segments(qconv_job *j) {
     const packed *p = j->c.p;
-    const quant_panels *m = &p->panels;
-    int64_t *to = j->stretch, taps = packed_whole_rows(p) ? 1 : p->kernel[2];
+    const quad_matrix *m = &p->panels;
+    int64_t *to = j->segment, taps = packed_whole_rows(p) ? 1 : p->kernel[2];
     bool copied = j->way == QCONV_COPIED;
     j->line = copied ? qconv_lines(p, 2, j->c.place[2]) * j->c.in_channels
                      : j->c.in[2] * j->c.in_channels;
     j->slice = copied ? qconv_lines(p, 1, j->band) * j->line
                       : p->dilation[0] * j->c.in[1] * j->line;
     for (int64_t set = 0; set < m->sets; set++)
-        for (int64_t s = 0; s < m->stretches; s++)
+        for (int64_t s = 0; s < m->segments; s++)
             *to++ = j->way == QCONV_GATHERED
                         ? s * m->quads * QUAD_BYTES
                         : s / taps / p->kernel[1] * j->slice +
@@ -295,29 +295,29 @@ static void qconv_stretches(qconv_job *j) {
 }
 
 static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
-    const quant_panels *m = &c->p->panels;
+    const quad_matrix *m = &c->p->panels;
     if (!c->places) return CTSC_OK;
     if (c->p->taps.data) return quant_depthwise_run(cx, c);
     qconv_job j = {.c = *c};
-    size_t stretches = (size_t)(m->sets * m->stretches) * sizeof *j.stretch;
-    j.stretch = recycle_alloc(stretches);
-    if (!j.stretch) return diag_no_memory(cx->diag);
+    size_t segments = (size_t)(m->sets * m->segments) * sizeof *j.segment;
+    j.segment = recycle_alloc(segments);
+    if (!j.segment) return diag_no_memory(cx->diag);
     qconv_choose(&j);
     qconv_cut(&j);
-    qconv_stretches(&j);
+    qconv_segments(&j);
     int64_t chunks = j.planes * j.bands * j.shares,
             bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
                     : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
                                               : 0,
             work = qconv_times(j.band * j.width * j.share * QUAD_COLUMNS, j.column * m->groups);
     if (bytes > PTRDIFF_MAX / 2 || !slots_begin(&j.slots, (size_t)bytes + QCONV_SLACK, chunks)) {
-        recycle_free(j.stretch, stretches);
+        recycle_free(j.segment, segments);
         return diag_no_memory(cx->diag);
     }
     bool whole = pool_for_limited(chunks, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_chunks,
                                   &j);
     slots_end(&j.slots);
-    recycle_free(j.stretch, stretches);
+    recycle_free(j.segment, segments);
     return whole ? CTSC_OK : limits_fail(cx->diag);
 }
 
@@ -378,7 +378,7 @@ static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, doub
     c.x = tensor_data(bytes);
     c.out = tensor_data(made);
     c.places = c.batch * c.place[0] * c.place[1] * c.place[2];
-    const quant_micro *u = p->taps.data ? p->taps.micro : p->panels.micro;
+    const quad_kernels *u = p->taps.data ? p->taps.kernels : p->panels.kernels;
     c.small = u->small && c.zero <= INT8_MAX && u->small(c.x, bytes->numel);
     TRY_OUT(qconv_compute(cx, &c));
 out:

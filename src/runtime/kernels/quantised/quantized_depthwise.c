@@ -2,8 +2,8 @@
 /*
  * quantized_depthwise.c - convolutions of quantised tensors with one channel per group.
  *
- * Method. For a block of channels and some results of a row, the input's rows that they see are
- * put side by side, four bytes to a lane (quant_micro.spread), columns beside the input as the zero
+ * Method. For a block of channels and some results of a row, the input's rows that they see are put
+ * side by side, four bytes to a lane (quad_kernels.spread), columns beside the input as the zero
  * point; a tap along the row is then one multiplication of a lane's four bytes. What is spread
  * stays in the first cache, and each column of it serves all taps along the row.
  * Tests: tests/unit/test_quantized_bytes.c
@@ -22,7 +22,7 @@ enum {
 
 typedef struct depthwise_job {
     qconv c;
-    const quant_taps *t;
+    const quad_taps *t;
     int64_t size, quad; /* channels of a block; bytes of a quad of it */
     int64_t results;    /* of a row that are made together */
     int64_t columns;    /* of the input that these see */
@@ -49,7 +49,7 @@ static void depthwise_spread(const depthwise_job *j, const uint8_t *const row[4]
     int64_t width = j->c.in[2], next = j->t->quads * j->quad, step[4] = {0},
             left = nn_min(n, nn_max(0, -first)), inside = nn_min(n, nn_max(left, width - first));
     const uint8_t *none[4] = {beside, beside, beside, beside}, *at[4];
-    const quant_micro *u = j->t->micro;
+    const quad_kernels *u = j->t->kernels;
     if (left) u->spread(none, step, left, channels, to, next);
     if (inside < n) u->spread(none, step, n - inside, channels, to + inside * next, next);
     for (int i = 0; i < 4; i++) {
@@ -63,7 +63,7 @@ static void depthwise_spread(const depthwise_job *j, const uint8_t *const row[4]
 static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t first, int64_t n,
                            int64_t block, uint8_t *scratch) {
     const packed *p = j->c.p;
-    const quant_taps *t = j->t;
+    const quad_taps *t = j->t;
     int64_t channel = block * j->size, channels = nn_min(j->size, t->channels - channel),
             line = ((at[0] * j->c.place[0] + at[1]) * j->c.place[1] + at[2]) * j->c.place[2] +
                    first,
@@ -91,7 +91,7 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
     d.b = t->data + block * d.taps * j->quad;
     d.to.scale += channel;
     d.to.steps += channel;
-    t->micro->depthwise(&d);
+    t->kernels->depthwise(&d);
 }
 
 static void depthwise_chunks(void *ctx, int64_t begin, int64_t end) {
@@ -123,7 +123,7 @@ static void depthwise_taps(const depthwise_job *j) {
 
 ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c) {
     const packed *p = c->p;
-    depthwise_job j = {.c = *c, .t = &p->taps, .size = 4 * p->taps.micro->lanes};
+    depthwise_job j = {.c = *c, .t = &p->taps, .size = 4 * p->taps.kernels->lanes};
     j.quad = j.size * QUAD_BYTES;
     int64_t reach = (p->kernel[2] - 1) * p->dilation[2] + 1,
             room = DEPTHWISE_SPREAD / (j.quad * j.t->quads);

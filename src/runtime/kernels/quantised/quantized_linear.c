@@ -22,12 +22,12 @@
 typedef struct linear_job {
     const uint8_t *a;
     int64_t rows, lda;
-    const quant_panels *m;
+    const quad_matrix *m;
     const quant_ready *ready;
     const quant_floats *floats; /* NULL: the result is bytes */
     char *out;
     int64_t shares; /* of the panels */
-    const int64_t *stretch;
+    const int64_t *segment;
 } linear_job;
 
 enum { LINEAR_ROWS = 8 * QUAD_MAX_ROWS, LINEAR_WORK = 1 << 20 };
@@ -36,29 +36,29 @@ enum { LINEAR_ROWS = 8 * QUAD_MAX_ROWS, LINEAR_WORK = 1 << 20 };
 static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
     const linear_job *j = ctx;
     for (int64_t chunk = begin; chunk < end; chunk++) {
-        int64_t panel = chunk % j->shares * j->m->micro->panels,
+        int64_t panel = chunk % j->shares * j->m->kernels->panels,
                 row = chunk / j->shares * LINEAR_ROWS, column = panel * QUAD_COLUMNS;
         quant_bytes to = j->ready->to;
         to.scale += column;
         to.steps += column;
-        quant_strip s = {.a = j->a + row * j->lda,
-                         .rows = nn_min(LINEAR_ROWS, j->rows - row),
-                         .lda = j->lda,
-                         .stretch = j->stretch,
-                         .start = j->ready->start + column,
-                         .bytes = j->floats ? NULL : &to,
-                         .floats = j->floats,
-                         .ldc = j->m->n,
-                         .column = column};
+        quad_strip s = {.a = j->a + row * j->lda,
+                        .rows = nn_min(LINEAR_ROWS, j->rows - row),
+                        .lda = j->lda,
+                        .segment = j->segment,
+                        .start = j->ready->start + column,
+                        .bytes = j->floats ? NULL : &to,
+                        .floats = j->floats,
+                        .ldc = j->m->n,
+                        .column = column};
         s.out = j->out + (row * j->m->n + column) * (j->floats ? (int64_t)sizeof(float) : 1);
-        quant_strip_run(j->m, 0, panel, nn_min(panel + j->m->micro->panels, j->m->panels), &s);
+        quad_strip_run(j->m, 0, panel, nn_min(panel + j->m->kernels->panels, j->m->panels), &s);
     }
 }
 
 static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed *p,
                        const quant_ready *ready, const quant_floats *floats, void *out) {
-    const quant_panels *m = &p->panels;
-    static const int64_t stretch[3] = {0}; /* of each set */
+    const quad_matrix *m = &p->panels;
+    static const int64_t segment[3] = {0}; /* of each set */
     linear_job j = {.a = a,
                     .rows = rows,
                     .lda = lda,
@@ -66,10 +66,10 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .ready = ready,
                     .floats = floats,
                     .out = out,
-                    .shares = (m->panels + m->micro->panels - 1) / m->micro->panels,
-                    .stretch = stretch};
+                    .shares = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
+                    .segment = segment};
     int64_t blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS,
-            work = nn_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->micro->panels;
+            work = nn_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->kernels->panels;
     pool_for(blocks * j.shares, nn_max(1, LINEAR_WORK / nn_max(work, 1)), linear_chunks, &j);
 }
 
@@ -163,7 +163,7 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
         return nn_fail(cx, "quantized::linear_dynamic: data type of input should be float, got %s",
                        dtype_table[x->dtype].ir_name);
     TRY(linear_check(cx, p, x, "quantized_linear_dynamic"));
-    const quant_panels *m = &p->panels;
+    const quad_matrix *m = &p->panels;
     int64_t lda = m->quads * QUAD_BYTES;
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, DT_FLOAT32, &made);
@@ -232,7 +232,7 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double 
     uint8_t *a = NULL;
     size_t size = 0;
     const quant_ready *ready = NULL;
-    const quant_panels *m = &p->panels;
+    const quad_matrix *m = &p->panels;
     int64_t lda = m->quads * QUAD_BYTES, zero = quant_unsigned_zero(x);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, (dtype)x->dtype, &made);

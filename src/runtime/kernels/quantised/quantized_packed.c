@@ -47,8 +47,8 @@ void packed_free(void *ptr) {
     tensor_unref(p->bias_hh);
     value_unref(p->weight_ih);
     value_unref(p->weight_hh);
-    quant_panels_free(&p->panels);
-    quant_taps_free(&p->taps);
+    quad_matrix_free(&p->panels);
+    quad_taps_free(&p->taps);
     mem_free(atomic_load(&p->ready));
     mem_free(p->weight_scale);
     mem_free(p);
@@ -169,8 +169,8 @@ ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed *
     ctsc_status s = packed_keep_weight(cx, p, weight);
     if (s == CTSC_OK) s = packed_set_bias(cx, p, bias, what);
     if (s == CTSC_OK) s = packed_set_scales(cx, p);
-    if (s == CTSC_OK && !quant_panels_make(&p->panels, 1, p->out_features, 1, weight->sizes[1],
-                                           packed_linear_column, p))
+    if (s == CTSC_OK && !quad_matrix_make(&p->panels, 1, p->out_features, 1, weight->sizes[1],
+                                          packed_linear_column, p))
         s = diag_no_memory(cx->diag);
     if (s == CTSC_OK) *out = p;
     else packed_free(p);
@@ -238,10 +238,10 @@ static bool packed_conv_pack(packed *p) {
             outputs = p->out_features / p->groups, rows = p->kernel[0] * p->kernel[1],
             width = p->kernel[2];
     if (packed_is_depthwise(p, inputs, outputs))
-        return quant_taps_make(&p->taps, p->groups, rows, width, packed_conv_column, p);
+        return quad_taps_make(&p->taps, p->groups, rows, width, packed_conv_column, p);
     if (packed_whole_rows(p)) inputs *= width;
     else rows *= width;
-    return quant_panels_make(&p->panels, p->groups, outputs, rows, inputs, packed_conv_column, p);
+    return quad_matrix_make(&p->panels, p->groups, outputs, rows, inputs, packed_conv_column, p);
 }
 
 static ctsc_status packed_check_geometry(op_ctx *cx, const tensor *w, const packed_geometry *g) {
@@ -324,8 +324,8 @@ static int32_t ready_bias(const packed *p, const quant_ready *r, int64_t channel
 /* Which output channel a place belongs to; -1: none. */
 static int64_t ready_channel(const packed *p, int64_t place) {
     if (p->taps.data) {
-        int64_t size = 4 * p->taps.micro->lanes,
-                c = place / size * size + quant_place_channel(p->taps.micro->lanes, place % size);
+        int64_t size = 4 * p->taps.kernels->lanes,
+                c = place / size * size + quant_place_channel(p->taps.kernels->lanes, place % size);
         return c < p->taps.channels ? c : -1;
     }
     int64_t each = p->panels.panels * QUAD_COLUMNS, j = place % each;
@@ -333,7 +333,7 @@ static int64_t ready_channel(const packed *p, int64_t place) {
 }
 
 static int64_t ready_places(const packed *p) {
-    return p->taps.data ? p->taps.blocks * 4 * p->taps.micro->lanes
+    return p->taps.data ? p->taps.blocks * 4 * p->taps.kernels->lanes
                         : p->panels.groups * p->panels.panels * QUAD_COLUMNS;
 }
 

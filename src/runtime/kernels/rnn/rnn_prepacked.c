@@ -154,7 +154,7 @@ const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
 
 /* Who has micro-kernels has these. */
 #if defined(__x86_64__)
-#define RNN_CELLS VECTOR_LOOPS __attribute__((target("avx2,fma")))
+#define RNN_CELLS VECTOR_LOOPS TARGET_AVX2
 #else
 #define RNN_CELLS VECTOR_LOOPS
 #endif

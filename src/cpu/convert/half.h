@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * half.h - floats of 16 bits: what they are, and conversions.
+ *
+ * Conversions to 16 bits round to nearest even, as the hardware does; NaN stays NaN.
+ * Tests: tests/unit/test_tensor.c
+ */
+#ifndef CTSC_CPU_CONVERT_HALF_H
+#define CTSC_CPU_CONVERT_HALF_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct float16 { uint16_t bits; } float16;   /* IEEE binary16 */
+typedef struct bfloat16 { uint16_t bits; } bfloat16; /* upper half of a float */
+
+static inline uint32_t float_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+
+static inline float float_of_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+float16 float16_from_float(float f);
+bfloat16 bfloat16_from_float(float f);
+static inline float bfloat16_to_float(bfloat16 h) { return float_of_bits((uint32_t)h.bits << 16); }
+float float16_to_float(float16 h);
+/* The same for arrays, with the processor's instructions where it has them. */
+void float16_to_floats(const float16 *src, float *dst, size_t n);
+void float16_from_floats(const float *src, float16 *dst, size_t n);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transpose.c - see transpose.h.
+ *
+ * The last block of rows or columns is moved back over some that are done. With fewer columns than
+ * 8, whole vectors are stored all the same: what is too much is overwritten by the next row, but
+ * for the last rows, which are moved element by element. With fewer rows, whole vectors are loaded.
+ * Few columns (the planes of a picture) are woven: each vector of the result is picked from those
+ * of all columns.
+ * Tests: tests/unit/test_transpose.c
+ */
+#include "cpu/convert/transpose.h"
+
+#include "cpu/isa.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define TRANSPOSE_TARGET TARGET_AVX2
+
+bool transpose_usable(void) { return isa_has(ISA_AVX2); }
+
+/* Elements 0 to 3 of two lines; elements 4 to 7. */
+#define TRANSPOSE_LOW(a, b)                                                                        \
+    _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(a)), _mm_loadu_ps(b), 1)
+
+/* Eight lines of src become the columns of out[0..7]. */
+static inline TRANSPOSE_TARGET void transpose_eight(const float *src, int64_t step, __m256 out[8]) {
+    for (int half = 0; half < 2; half++, src += 4) {
+        __m256 a = TRANSPOSE_LOW(src, src + 4 * step),
+               b = TRANSPOSE_LOW(src + step, src + 5 * step);
+        __m256 c = TRANSPOSE_LOW(src + 2 * step, src + 6 * step),
+               d = TRANSPOSE_LOW(src + 3 * step, src + 7 * step);
+        __m256 ab = _mm256_unpacklo_ps(a, b), ba = _mm256_unpackhi_ps(a, b),
+               cd = _mm256_unpacklo_ps(c, d), dc = _mm256_unpackhi_ps(c, d);
+        out[4 * half] = _mm256_shuffle_ps(ab, cd, 0x44);
+        out[4 * half + 1] = _mm256_shuffle_ps(ab, cd, 0xee);
+        out[4 * half + 2] = _mm256_shuffle_ps(ba, dc, 0x44);
+        out[4 * half + 3] = _mm256_shuffle_ps(ba, dc, 0xee);
+    }
+}
+
+static inline TRANSPOSE_TARGET void transpose_block(float *dst, int64_t ld, const float *src,
+                                                    int64_t step) {
+    __m256 out[8];
+    transpose_eight(src, step, out);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++) _mm256_storeu_ps(dst + k * ld, out[k]);
+}
+
+/* Up to TRANSPOSE_ROWS rows, 8 at least; 8 columns at least. */
+static TRANSPOSE_TARGET void transpose_tile(float *dst, int64_t ld, const float *src, int64_t step,
+                                            int64_t rows, int64_t cols) {
+    for (int64_t j = 0; j < cols; j += 16) {
+        int64_t next = j + 8 < cols ? j + 8 : j;
+        if (next + 8 > cols) next = cols - 8;
+        if (j + 8 > cols) j = next;
+        for (int64_t i = 0; i < rows; i += 8) {
+            if (i + 8 > rows) i = rows - 8;
+            transpose_block(dst + i * ld + j, ld, src + j * step + i, step);
+            if (next != j) transpose_block(dst + i * ld + next, ld, src + next * step + i, step);
+        }
+    }
+}
+
+static void transpose_single(float *dst, int64_t ld, const float *src, int64_t step, int64_t rows,
+                             int64_t cols, int64_t from_row, int64_t from_col) {
+    for (int64_t i = from_row; i < rows; i++)
+        for (int64_t j = from_col; j < cols; j++) dst[i * ld + j] = src[j * step + i];
+}
+
+/* Fewer than 8 rows: what is loaded behind a line's end is of lines to come, which the last
+ * columns have none of. */
+static TRANSPOSE_TARGET void transpose_flat(float *dst, int64_t ld, const float *src, int64_t step,
+                                            int64_t rows, int64_t cols) {
+    __m256 out[8];
+    int64_t j = 0;
+    for (; j + 8 <= cols && (j + 7) * step + 8 <= (cols - 1) * step + rows; j += 8) {
+        transpose_eight(src + j * step, step, out);
+        for (int k = 0; k < rows; k++) _mm256_storeu_ps(dst + k * ld + j, out[k]);
+    }
+    transpose_single(dst, ld, src, step, rows, cols, 0, j);
+}
+
+/* Fewer than 8 columns, and as many rows as there are. */
+static TRANSPOSE_TARGET void transpose_narrow(float *dst, const float *src, int64_t step,
+                                              int64_t rows, int64_t cols) {
+    __m256 out[8];
+    int64_t i = 0;
+    for (; i + 16 <= rows; i += 8) {
+        const float *line[8];
+        for (int k = 0; k < 8; k++) line[k] = src + i + (k < cols ? k : 0) * step;
+        for (int half = 0; half < 2; half++) {
+            int at = 4 * half;
+            __m256 a = TRANSPOSE_LOW(line[0] + at, line[4] + at),
+                   b = TRANSPOSE_LOW(line[1] + at, line[5] + at);
+            __m256 c = TRANSPOSE_LOW(line[2] + at, line[6] + at),
+                   d = TRANSPOSE_LOW(line[3] + at, line[7] + at);
+            __m256 ab = _mm256_unpacklo_ps(a, b), ba = _mm256_unpackhi_ps(a, b),
+                   cd = _mm256_unpacklo_ps(c, d), dc = _mm256_unpackhi_ps(c, d);
+            out[at] = _mm256_shuffle_ps(ab, cd, 0x44);
+            out[at + 1] = _mm256_shuffle_ps(ab, cd, 0xee);
+            out[at + 2] = _mm256_shuffle_ps(ba, dc, 0x44);
+            out[at + 3] = _mm256_shuffle_ps(ba, dc, 0xee);
+        }
+        for (int k = 0; k < 8; k++) _mm256_storeu_ps(dst + (i + k) * cols, out[k]);
+    }
+    transpose_single(dst, cols, src, step, rows, cols, i, 0);
+}
+
+/* Up to WEAVE_MOST columns: element e of `cols` vectors' results is row e / cols of
+ * column e % cols.
+ * */
+enum { WEAVE_MOST = 4 };
+static inline __attribute__((always_inline)) TRANSPOSE_TARGET void transpose_weave(
+    float *dst, const float *src, int64_t step, int64_t rows, const int cols) {
+    int32_t from[8 * WEAVE_MOST], of[8 * WEAVE_MOST];
+    __m256i pick[WEAVE_MOST], mask[WEAVE_MOST][WEAVE_MOST];
+    for (int e = 0; e < 8 * cols; e++) from[e] = e / cols, of[e] = e % cols;
+    for (int v = 0; v < cols; v++) {
+        __m256i column = _mm256_loadu_si256((const __m256i *)(const void *)(of + 8 * v));
+        pick[v] = _mm256_loadu_si256((const __m256i *)(const void *)(from + 8 * v));
+        for (int c = 1; c < cols; c++)
+            mask[v][c] = _mm256_cmpeq_epi32(column, _mm256_set1_epi32(c));
+    }
+    int64_t i = 0;
+    for (; i + 8 <= rows; i += 8, dst += 8 * cols) {
+        __m256 line[WEAVE_MOST];
+#pragma GCC unroll 4
+        for (int c = 0; c < cols; c++) line[c] = _mm256_loadu_ps(src + i + c * step);
+#pragma GCC unroll 4
+        for (int v = 0; v < cols; v++) {
+            __m256 out = _mm256_permutevar8x32_ps(line[0], pick[v]);
+#pragma GCC unroll 4
+            for (int c = 1; c < cols; c++)
+                out = _mm256_blendv_ps(out, _mm256_permutevar8x32_ps(line[c], pick[v]),
+                                       _mm256_castsi256_ps(mask[v][c]));
+            _mm256_storeu_ps(dst + 8 * v, out);
+        }
+    }
+    transpose_single(dst - i * cols, cols, src, step, rows, cols, i, 0);
+}
+
+static TRANSPOSE_TARGET void transpose_few(float *dst, const float *src, int64_t step, int64_t rows,
+                                           int64_t cols) {
+    if (cols == 2) transpose_weave(dst, src, step, rows, 2);
+    else if (cols == 3) transpose_weave(dst, src, step, rows, 3);
+    else if (cols == 4) transpose_weave(dst, src, step, rows, 4);
+    else transpose_narrow(dst, src, step, rows, cols);
+}
+
+/* The elements are moved as floats, which changes none. */
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols) {
+    float *to = (float *)(void *)dst;
+    const float *from = (const float *)(const void *)src;
+    if (cols < 8) transpose_few(to, from, step, rows, cols);
+    else
+        for (int64_t i = 0; i < rows; i += TRANSPOSE_ROWS) {
+            int64_t n = rows - i < TRANSPOSE_ROWS ? rows - i : TRANSPOSE_ROWS;
+            (n < 8 ? transpose_flat : transpose_tile)(to + i * ld, ld, from + i, step, n, cols);
+        }
+}
+
+#else
+
+bool transpose_usable(void) { return false; }
+
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) dst[i * ld + j] = src[j * step + i];
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * transpose.h - matrices of 4-byte elements transposed in registers, on processors with AVX2.
+ *
+ * Method: blocks of 8 x 8. A tile is TRANSPOSE_ROWS rows of the result high, so that the lines of
+ * the source are used up while they are in the first cache, whatever their distance; along a tile,
+ * the halves of the result's lines are written soon after one another.
+ * Tests: tests/unit/test_transpose.c
+ */
+#ifndef CTSC_CPU_CONVERT_TRANSPOSE_H
+#define CTSC_CPU_CONVERT_TRANSPOSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { TRANSPOSE_ROWS = 32 };
+
+/* Can this processor? */
+bool transpose_usable(void);
+/* dst[i * ld + j] = src[j * step + i] for i < rows, j < cols. Fewer than 8 columns are all of
+ * dst's: ld == cols. */
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bf16_avx512.c - products of bfloat16 with AVX512-BF16. Tiles are 14 x 32, as those of bytes.
+ * Tests: tests/unit/test_precision.c
+ */
+#include "cpu/quad/quad.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
+static inline TARGET_AVX512BF16 __m512i bf16_splat(const void *p) {
+    int32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return _mm512_set1_epi32(pair);
+}
+
+static inline TARGET_AVX512BF16 __m512 bf16_dot(__m512 acc, __m512i x, __m512i w) {
+    return _mm512_dpbf16_ps(acc, (__m512bh)x, (__m512bh)w);
+}
+
+static TARGET_AVX512BF16 void bf16_round(const float *x, int64_t n, bfloat16 *out) {
+    int64_t i = 0;
+    for (; i + 32 <= n; i += 32)
+        _mm512_storeu_si512(out + i, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + i + 16),
+                                                                  _mm512_loadu_ps(x + i)));
+    for (; i < n; i += 16) {
+        __mmask16 there = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        _mm256_mask_storeu_epi16(out + i, there,
+                                 (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(there, x + i)));
+    }
+}
+
+#define V __m512i
+#define A __m512
+#define LANES 16
+#define NAME(x) bf16_##x
+#define TARGET TARGET_AVX512BF16
+#define MR 14
+#define MP 2
+#define VECTORS 1
+#define LOAD _mm512_loadu_si512
+#define LOADA _mm512_loadu_ps
+#define STOREA(p, v) _mm512_storeu_ps((float *)(void *)(p), v)
+#define SPLAT bf16_splat
+#define DP bf16_dot
+#include "cpu/quad/quad_tile.h"
+
+const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
+                                       .rows = MR,
+                                       .panels = MP,
+                                       .lanes = LANES,
+                                       .tile = bf16_tile,
+                                       .round = bf16_round};
+
+#endif

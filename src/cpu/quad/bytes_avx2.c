@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bytes_avx2.c - products of bytes with vectors of 256 bits: AVX-VNNI, and AVX2.
+ *
+ * Tiles are 6 x 16 and 4 x 16. Without vpdpbusd there are two ways. vpmaddubsw adds pairs of
+ * products that saturate at 16 bits, which those of activations of at most 127 cannot reach
+ * (archives with a reduced range hold hardly any others), so a tile's are looked at first. Where
+ * weights are not large at once, which packing looks at, two such sums still fit 16 bits and are
+ * widened together, three multiplications instead of four. For the rest, bytes of even and of odd
+ * places are widened to 16 bits where they are: weights once per quad, so that a row costs four
+ * instructions instead of two.
+ * Tests: tests/unit/test_quantized_bytes.c
+ */
+#include "cpu/quad/quad.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
+static inline TARGET_AVX2 __m256i quant_load_256(const void *p) {
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+static inline TARGET_AVX2 void quant_store_256(void *p, __m256i v) {
+    _mm256_storeu_si256((__m256i *)p, v);
+}
+
+static inline TARGET_AVX2 __m256i quant_splat_256(const void *p) {
+    int32_t quad;
+    memcpy(&quad, p, sizeof quad);
+    return _mm256_set1_epi32(quad);
+}
+
+static inline TARGET_AVX2 __m256i quant_widened(__m256i acc, __m256i x, __m256i w) {
+    __m256i even = _mm256_madd_epi16(_mm256_and_si256(x, _mm256_set1_epi16(255)),
+                                     _mm256_srai_epi16(_mm256_slli_epi16(w, 8), 8)),
+            odd = _mm256_madd_epi16(_mm256_srli_epi16(x, 8), _mm256_srai_epi16(w, 8));
+    return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
+}
+
+/* For x of at most 127: 2 * 127 * 128 is less than 2^15. */
+static inline TARGET_AVX2 __m256i quant_pairs(__m256i acc, __m256i x, __m256i w) {
+    return _mm256_add_epi32(acc,
+                            _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
+}
+
+static inline TARGET_AVX2 void quant_put_256(uint8_t *p, __m256i v, int n) {
+    v = _mm256_and_si256(v, _mm256_set1_epi32(255));
+    __m128i w = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    w = _mm_packus_epi16(w, w);
+    if (n == 8) {
+        _mm_storel_epi64((__m128i *)(void *)p, w);
+        return;
+    }
+    uint8_t bytes[16];
+    _mm_storeu_si128((__m128i *)(void *)bytes, w);
+    memcpy(p, bytes, (size_t)n);
+}
+
+static inline TARGET_AVX2 void quant_put4_256(uint8_t *p, const __m256i *v, int64_t n) {
+    __m256i low = _mm256_set1_epi32(255),
+            a = _mm256_packs_epi32(_mm256_and_si256(v[0], low), _mm256_and_si256(v[1], low)),
+            b = _mm256_packs_epi32(_mm256_and_si256(v[2], low), _mm256_and_si256(v[3], low)),
+            bytes = _mm256_packus_epi16(a, b);
+    if (n >= 32) {
+        quant_store_256(p, bytes);
+        return;
+    }
+    uint8_t all[32];
+    quant_store_256(all, bytes);
+    memcpy(p, all, (size_t)n);
+}
+
+static inline TARGET_AVX2 void quant_put_row_256(uint8_t *p, const __m256i *v) {
+    __m256i bytes;
+    quant_put4_256((uint8_t *)&bytes, v, 32);
+    /* packing works within 128 bits */
+    quant_store_256(p,
+                    _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+}
+
+static inline TARGET_AVX2 __m256i quant_get_256(const uint8_t *p, int64_t n) {
+    if (n >= 32) return quant_load_256(p);
+    uint8_t all[32] = {0};
+    memcpy(all, p, (size_t)n);
+    return quant_load_256(all);
+}
+
+/* The same for two quads that are narrow: widened once. */
+static inline TARGET_AVX2 __m256i quant_pairs_twice(__m256i acc, __m256i x, __m256i w, __m256i y,
+                                                    __m256i v) {
+    __m256i sums = _mm256_add_epi16(_mm256_maddubs_epi16(x, w), _mm256_maddubs_epi16(y, v));
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(sums, _mm256_set1_epi16(1)));
+}
+
+#define V __m256i
+#define F __m256
+#define LANES 8
+#define LOAD quant_load_256
+#define STORE quant_store_256
+#define SPLAT quant_splat_256
+#define LOADF _mm256_loadu_ps
+#define FLOAT _mm256_cvtepi32_ps
+#define INT _mm256_cvtps_epi32
+#define ADDF _mm256_add_ps
+#define MULF _mm256_mul_ps
+#define MINF _mm256_min_ps
+#define MAXF _mm256_max_ps
+#define SETF _mm256_set1_ps
+#define SETI _mm256_set1_epi32
+#define ADD _mm256_add_epi32
+#define PUT quant_put_256
+#define PUT4 quant_put4_256
+#define PUT_ROW quant_put_row_256
+#define GET quant_get_256
+#define LO8 _mm256_unpacklo_epi8
+#define HI8 _mm256_unpackhi_epi8
+#define LO16 _mm256_unpacklo_epi16
+#define HI16 _mm256_unpackhi_epi16
+
+#define NAME(x) quant_vnni_##x
+#define TARGET TARGET_AVXVNNI
+#define MR 6
+#define MP 1
+#define DEPTH 2
+#define DP _mm256_dpbusd_avx_epi32
+#include "cpu/quad/bytes_tile.h"
+
+#define NAME(x) quant_wide_##x
+#define TARGET TARGET_AVX2
+#define MR 4
+#define MP 1
+#define DEPTH 1
+#define DP quant_widened
+#include "cpu/quad/bytes_tile.h"
+
+#define NAME(x) quant_small_##x
+#define TARGET TARGET_AVX2
+#define MR 4
+#define MP 1
+#define DEPTH 2
+#define DP quant_pairs
+#define PAIR quant_pairs_twice
+#define SUMS_ONLY
+#include "cpu/quad/bytes_tile.h"
+
+/* ---- AVX2: activations of seven bits, and of eight ------------------------------------------- */
+
+/* Whether n bytes, which are whole quads, are all at most 127. */
+static inline __attribute__((always_inline)) TARGET_AVX2 bool quant_are_small(const uint8_t *p,
+                                                                              int64_t n) {
+    __m256i all = _mm256_setzero_si256(), lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (; n >= 32; n -= 32, p += 32) all = _mm256_or_si256(all, quant_load_256(p));
+    __m256i there = _mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)n / QUAD_BYTES), lane);
+    all = _mm256_or_si256(all, _mm256_maskload_epi32((const int *)(const void *)p, there));
+    return !_mm256_movemask_epi8(all);
+}
+
+static TARGET_AVX2 bool quant_avx2_small(const uint8_t *p, int64_t n) {
+    if (!quant_are_small(p, n / QUAD_BYTES * QUAD_BYTES)) return false;
+    for (int64_t i = n / QUAD_BYTES * QUAD_BYTES; i < n; i++)
+        if (p[i] > INT8_MAX) return false;
+    return true;
+}
+
+static TARGET_AVX2 bool quant_tile_is_small(int rows, const quad_tile *t) {
+    for (int64_t s = 0; s < t->segments; s++)
+        for (int r = 0; r < rows; r++)
+            if (!quant_are_small(t->a + r * t->lda + t->segment[s], t->quads * QUAD_BYTES))
+                return false;
+    return true;
+}
+
+/* Looking at the activations once for several panels. */
+static void quant_avx2_tile(int rows, int panels, const quad_tile *t) {
+    bool small = t->small || quant_tile_is_small(rows, t);
+    quad_tile one = *t;
+    for (int p = 0; p < panels; p++) {
+        if (small) quant_small_tile(rows, 1, &one);
+        else quant_wide_tile(rows, 1, &one);
+        one.b += t->panel;
+        one.narrow += t->segments * quad_pairs(t->quads);
+        one.start = (const int32_t *)one.start + QUAD_COLUMNS;
+        one.sums = (int32_t *)one.sums + QUAD_COLUMNS;
+    }
+}
+
+static TARGET_AVX2 void quant_avx2_depthwise(const quant_depthwise *d) {
+    if (d->small || quant_are_small(d->spread, d->size)) quant_small_depthwise(d);
+    else quant_wide_depthwise(d);
+}
+
+const quad_kernels quad_bytes_avxvnni = {.isa = ISA_AVXVNNI,
+                                         .rows = 6,
+                                         .panels = 1,
+                                         .lanes = 8,
+                                         .tile = quant_vnni_tile,
+                                         .store = quant_vnni_store,
+                                         .spread = quant_vnni_spread,
+                                         .depthwise = quant_vnni_depthwise};
+const quad_kernels quad_bytes_avx2 = {.isa = ISA_AVX2,
+                                      .rows = 4,
+                                      .panels = 2,
+                                      .lanes = 8,
+                                      .tile = quant_avx2_tile,
+                                      .store = quant_wide_store,
+                                      .spread = quant_wide_spread,
+                                      .depthwise = quant_avx2_depthwise,
+                                      .small = quant_avx2_small};
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quad.h - products whose factors are smaller than their sums: four bytes, or two bfloat16, to a
+ * lane of 32 bits; as records of functions.
+ *
+ * A quad is the four bytes of k that one lane multiplies and adds (elsewhere a k-group, or VNNI
+ * layout). A panel is QUAD_COLUMNS columns of the weights, quad after quad: [quad][column][4
+ * bytes]. A tile is some rows times one or two panels; quad_tile.h is its text.
+ *
+ * Bytes: activations are unsigned, weights signed, sums int32 that wrap. Processors without
+ * vpdpbusd multiply in 16 bits and get the same sums: no kernel saturates on the way.
+ *
+ * A convolution of bytes with one channel per group has its rows of the kernel, four at a time, as
+ * quads: `spread` puts the bytes of four input rows side by side, once for all taps along a row.
+ * Its channels come in blocks of 4 * lanes, in the order that interleaving leaves behind: channel
+ * quant_place_channel(lanes, p) at place p.
+ *
+ * bfloat16: sums are float32, rounded as the instruction rounds them.
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c
+ */
+#ifndef CTSC_CPU_QUAD_QUAD_H
+#define CTSC_CPU_QUAD_QUAD_H
+
+#include "cpu/convert/half.h"
+#include "cpu/isa.h"
+
+enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 14, QUAD_MAX_PANELS = 2 };
+enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
+
+/* Rows of activations lda bytes apart, each read in segments of quads; what a segment reads
+ * behind its last element meets weights of zero. */
+typedef struct quad_tile {
+    const uint8_t *a;
+    int64_t lda;
+    const int64_t *segment; /* where each begins, from a row's begin; bytes */
+    int64_t segments, quads;
+    const int8_t *b;
+    int64_t panel;     /* bytes from one panel to the next */
+    const void *start; /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
+    void *sums;        /* 32 bits each, */
+    int64_t ld;        /* so many from one row to the next */
+    /* per segment, for each two quads: whether their products may be added before they are
+     * widened; NULL: none (read where quad_tile.h has PAIR) */
+    const uint8_t *narrow;
+    bool small; /* bytes known to be at most 127, by whoever has looked */
+} quad_tile;
+
+/* What a segment has of quad_tile.narrow: one for each two quads, and a 0 behind them. */
+static inline int64_t quad_pairs(int64_t quads) { return quads / 2 + 1; }
+
+/* What becomes of sums: round((sum + steps) * scale), at least lo and at most hi, plus zero. lo and
+ * hi are whole, so that clamping before rounding is the same as after it. */
+typedef struct quant_bytes {
+    const float *scale, *steps; /* per column */
+    float lo, hi;
+    int32_t zero;
+} quant_bytes;
+
+/* Results from o to o + count of one row of a convolution with one channel per group; in and out
+ * count bytes from one to the next. */
+typedef struct quant_depthwise {
+    const void *spread; /* what `spread` made of the columns of the input, */
+    int64_t size;       /* so many bytes, */
+    bool small;         /* known to be at most 127, by whoever has looked */
+    int64_t step;       /* bytes of it from one result to the next */
+    const int64_t *tap; /* bytes of it from the first */
+    const int8_t *b;    /* per tap a block's bytes */
+    int64_t taps, count;
+    const int32_t *start; /* a block's */
+    quant_bytes to;       /* a block's */
+    uint8_t *out;
+    int64_t out_step, channels; /* channels: of the block, that are there */
+} quant_depthwise;
+
+typedef struct quad_kernels {
+    isa isa;
+    int rows, panels; /* of a tile, at most */
+    int lanes;
+    void (*tile)(int rows, int panels, const quad_tile *t);
+
+    /* ---- of bytes ---------------------------------------------------------------------------- */
+    /* rows x cols sums become bytes, rows of them ldc apart */
+    void (*store)(const int32_t *sums, int rows, int cols, const quant_bytes *to, uint8_t *out,
+                  int64_t ldc);
+    /* `channels` bytes of each of four rows, for `count` places step[i] bytes apart in row i,
+     * side by side: `next` bytes from one place's block to the next's */
+    void (*spread)(const uint8_t *const row[4], const int64_t step[4], int64_t count,
+                   int64_t channels, uint8_t *to, int64_t next);
+    void (*depthwise)(const quant_depthwise *d);
+    /* Are n bytes all at most 127? NULL: nothing is faster for these (quad_tile.small) */
+    bool (*small)(const uint8_t *p, int64_t n);
+
+    /* ---- of bfloat16 ------------------------------------------------------------------------- */
+    /* n elements, rounded to nearest even */
+    void (*round)(const float *x, int64_t n, bfloat16 *out);
+} quad_kernels;
+
+static inline int64_t quant_place_channel(int lanes, int64_t place) {
+    int64_t vector = place / lanes, lane = place % lanes;
+    return lane / 4 * 16 + vector * 4 + lane % 4;
+}
+
+#endif

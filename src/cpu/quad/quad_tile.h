@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quad_tile.h - tiles of products of quads (quad.h) as text, for one set of vectors and one kind of
+ * factors.
+ *
+ * Included with these defined, which stay:
+ *     V, A, LANES             vectors of quads and of sums, lanes of one
+ *     NAME(x), TARGET         names of what is defined here, and the attribute for the instructions
+ *     MR, MP                  rows of a tile of MP panels; panels of a tile, at most
+ *     VECTORS                 vectors of a panel
+ *     LOAD(p)                 a vector of weights
+ *     LOADA(p) STOREA(p, v)   a vector of sums
+ *     SPLAT(p)                the quad at p in each lane
+ *     DP(acc, x, w)           acc and the products of x and w
+ *     PAIR(acc, x, w, y, v)   if defined: acc and the products of x and w and of y and v, for
+ *                             quads that the tile says are narrow
+ * Defines NAME(tile)(rows, panels, tile).
+ */
+
+/* One quad of each row, a: every third of these. */
+static inline __attribute__((always_inline)) TARGET void NAME(quad)(A (*acc)[MP * VECTORS],
+                                                                    const uint8_t **a, int64_t lda,
+                                                                    const int8_t *b, int64_t panel,
+                                                                    const int rows,
+                                                                    const int width) {
+    V w[MP * VECTORS];
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++) w[c] = LOAD(b + c / VECTORS * panel + c % VECTORS * 4 * LANES);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        V x = SPLAT(a[r / 3] + r % 3 * lda);
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++) acc[r][c] = DP(acc[r][c], x, w[c]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r += 3) a[r / 3] += QUAD_BYTES;
+}
+
+#ifdef PAIR
+/* Two quads that are narrow. */
+static inline __attribute__((always_inline)) TARGET void NAME(pair)(A (*acc)[MP * VECTORS],
+                                                                    const uint8_t **a, int64_t lda,
+                                                                    const int8_t *b, int64_t panel,
+                                                                    const int rows,
+                                                                    const int width) {
+    V w[MP * VECTORS], v[MP * VECTORS];
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++) {
+        const int8_t *at = b + c / VECTORS * panel + c % VECTORS * 4 * LANES;
+        w[c] = LOAD(at);
+        v[c] = LOAD(at + QUAD_PANEL);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) {
+        const uint8_t *at = a[r / 3] + r % 3 * lda;
+        V x = SPLAT(at), y = SPLAT(at + QUAD_BYTES);
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++) acc[r][c] = PAIR(acc[r][c], x, w[c], y, v[c]);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r += 3) a[r / 3] += 2 * QUAD_BYTES;
+}
+#endif
+
+static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_tile *t,
+                                                                    const int rows,
+                                                                    const int panels) {
+    A acc[MR][MP * VECTORS];
+    const int width = panels * VECTORS;
+    const int8_t *b = t->b;
+    int64_t lda = t->lda, panel = t->panel;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++) acc[r][c] = LOADA((const int32_t *)t->start + c * LANES);
+    for (int64_t s = 0; s < t->segments; s++) {
+        const uint8_t *a[(MR + 2) / 3];
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r += 3) a[r / 3] = t->a + t->segment[s] + r * lda;
+        int64_t left = t->quads;
+#ifdef PAIR
+        for (const uint8_t *narrow = t->narrow + s * quad_pairs(left); left > 0; narrow++) {
+            for (; *narrow; narrow++, left -= 2, b += 2 * QUAD_PANEL)
+                NAME(pair)(acc, a, lda, b, panel, rows, width);
+            for (int i = 0; i < 2 && left > 0; i++, left--, b += QUAD_PANEL)
+                NAME(quad)(acc, a, lda, b, panel, rows, width);
+        }
+#else
+        for (; left > 0; left--, b += QUAD_PANEL) NAME(quad)(acc, a, lda, b, panel, rows, width);
+#endif
+    }
+    int32_t *sums = t->sums;
+    int64_t ld = t->ld;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++)
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++) STOREA(sums + r * ld + c * LANES, acc[r][c]);
+}
+
+/* One function per height, so that the registers are each one's own. */
+#define HEIGHT(rows)                                                                               \
+    static __attribute__((noinline)) TARGET void NAME(tile_##rows)(const quad_tile *t) {           \
+        NAME(body)(t, rows, MP);                                                                   \
+    }
+HEIGHT(1)
+HEIGHT(2)
+HEIGHT(3)
+HEIGHT(4)
+#if MR > 4
+HEIGHT(5)
+HEIGHT(6)
+#endif
+#if MR > 6
+HEIGHT(7)
+HEIGHT(8)
+HEIGHT(9)
+HEIGHT(10)
+HEIGHT(11)
+HEIGHT(12)
+HEIGHT(13)
+HEIGHT(14)
+#endif
+#undef HEIGHT
+
+#if MP > 1
+#define HEIGHT(rows)                                                                               \
+    static __attribute__((noinline)) TARGET void NAME(half_##rows)(const quad_tile *t) {           \
+        NAME(body)(t, rows, 1);                                                                    \
+    }
+HEIGHT(1)
+HEIGHT(2)
+HEIGHT(4)
+HEIGHT(8)
+HEIGHT(14)
+#undef HEIGHT
+
+/* The last panel of an odd number: few heights, and what is over in several steps. */
+static TARGET void NAME(half)(int rows, const quad_tile *t) {
+    static void (*const of[])(const quad_tile *) = {NAME(half_14), NAME(half_8), NAME(half_4),
+                                                    NAME(half_2), NAME(half_1)};
+    static const int height[] = {14, 8, 4, 2, 1};
+    quad_tile part = *t;
+    for (int i = 0; rows > 0; i++)
+        for (; rows >= height[i]; rows -= height[i]) {
+            of[i](&part);
+            part.a += height[i] * part.lda;
+            part.sums = (int32_t *)part.sums + height[i] * part.ld;
+        }
+}
+#endif
+
+static TARGET void NAME(tile)(int rows, int panels, const quad_tile *t) {
+    static void (*const of[])(const quad_tile *) = {
+        NAME(tile_1),  NAME(tile_2),  NAME(tile_3),  NAME(tile_4),
+#if MR > 4
+        NAME(tile_5),  NAME(tile_6),
+#endif
+#if MR > 6
+        NAME(tile_7),  NAME(tile_8),  NAME(tile_9),  NAME(tile_10),
+        NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14),
+#endif
+    };
+#if MP > 1
+    if (panels == 1) {
+        NAME(half)(rows, t);
+        return;
+    }
+#endif
+    (void)panels;
+    of[rows - 1](t);
+}

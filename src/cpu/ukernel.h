@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ukernel.h - the table of micro-kernels, and which one of a family this processor runs best.
+ *
+ * ukernel.def is the only list: callers choose by it, tests go through it, `ctsc doctor` and
+ * docs/precision.md print it. A record is a const object; whoever packs weights for one keeps it
+ * with them. What isa_limit forbids is passed over.
+ * Tests: tests/unit/test_isa.c
+ */
+#ifndef CTSC_CPU_UKERNEL_H
+#define CTSC_CPU_UKERNEL_H
+
+#include "cpu/conv/depthwise.h"
+#include "cpu/conv/winograd.h"
+#include "cpu/gemm/gemm_micro.h"
+#include "cpu/gemm/int8w.h"
+#include "cpu/quad/quad.h"
+#include "cpu/rows/activation.h"
+
+/* UKERNEL_FAMILY(id, name, struct): name as people read it. */
+#define UKERNEL_FAMILY_TABLE(UKERNEL_FAMILY)                                                       \
+    UKERNEL_FAMILY(GEMM, "gemm", gemm_micro)               /* products of panels */                \
+    UKERNEL_FAMILY(INT8W, "int8w", int8w_micro)            /* weights of a byte, few rows */       \
+    UKERNEL_FAMILY(QUAD, "quad", quad_kernels)             /* bytes and bfloat16 */                \
+    UKERNEL_FAMILY(WINOGRAD, "winograd", winograd_kernels) /* transforms */                        \
+    UKERNEL_FAMILY(DEPTHWISE, "depthwise", depthwise_kernels)                                      \
+    UKERNEL_FAMILY(ACTIVATION, "activation", activation_kernels)
+
+typedef enum ukernel_family {
+#define UKERNEL_FAMILY(id, name, type) UKERNEL_##id,
+    UKERNEL_FAMILY_TABLE(UKERNEL_FAMILY)
+#undef UKERNEL_FAMILY
+    UKERNEL_FAMILIES
+} ukernel_family;
+
+typedef enum ukernel_type {
+    UKERNEL_F64,
+    UKERNEL_F32,
+    UKERNEL_BF16,
+    UKERNEL_BYTES,
+    UKERNEL_TYPES
+} ukernel_type;
+
+typedef struct ukernel {
+    ukernel_family family;
+    ukernel_type type;
+    isa isa;
+    const char *name; /* the record's, in C */
+    const void *record;
+} ukernel;
+
+extern const char *const ukernel_family_names[UKERNEL_FAMILIES];
+extern const char *const ukernel_type_names[UKERNEL_TYPES];
+
+/* The first row of these; NULL: none. */
+const ukernel *ukernel_first(ukernel_family family, ukernel_type type);
+/* The next one of u's family and type; NULL: none. */
+const ukernel *ukernel_next(const ukernel *u);
+/* The i-th row of all; NULL behind the last. */
+const ukernel *ukernel_at(int i);
+/* The record of the fastest that may run; NULL: none. Thread-safe. */
+const void *ukernel_best(ukernel_family family, ukernel_type type);
+
+/* NULL: none for this processor. type: F32 or F64. */
+static inline const gemm_micro *ukernel_gemm(ukernel_type type) {
+    return ukernel_best(UKERNEL_GEMM, type);
+}
+static inline const int8w_micro *ukernel_int8w(void) {
+    return ukernel_best(UKERNEL_INT8W, UKERNEL_F32);
+}
+/* type: BF16 (NULL: none) or BYTES. */
+static inline const quad_kernels *ukernel_quad(ukernel_type type) {
+    return ukernel_best(UKERNEL_QUAD, type);
+}
+/* NULL: none. */
+static inline const winograd_kernels *ukernel_winograd(void) {
+    return ukernel_best(UKERNEL_WINOGRAD, UKERNEL_F32);
+}
+static inline const activation_kernels *ukernel_activation(void) {
+    return ukernel_best(UKERNEL_ACTIVATION, UKERNEL_F32);
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quad_matrix.c - weights in panels of quads, strips of rows, and what becomes of sums
+ * (quad_matrix.h).
+ *
+ * Method, of bytes. Activations are multiplied as the unsigned bytes they are; their zero point,
+ * times the sum of a column's weights, is what the sums begin with. What is beside the input of a
+ * convolution is therefore the zero point, not 0. Weights less their zero point are bytes where
+ * that is 0, as it is in PyTorch's archives; of others the rest goes to a second set, and a third.
+ * Invariant: sums are exact modulo 2^32, and wrap as PyTorch's do.
+ *
+ * Sums of bfloat16 begin with the bias; full tiles are stored where they belong.
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c,
+ * tests/unit/test_precision.c
+ */
+#include "runtime/kernels/matmul/quad_matrix.h"
+
+#include "base/memory/mem.h"
+#include "cpu/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUAD_WIDE_PART = 2, QUAD_ALIGN = 64 };
+
+static inline int64_t quad_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t quad_max(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- packing bfloat16 ------------------------------------------------------------------------ */
+
+bool quad_matrix_bf16(quad_matrix *m, size_t *bytes) {
+    int64_t all;
+    m->kernels = ukernel_quad(UKERNEL_BF16);
+    m->quads = m->k / QUAD_PAIR;
+    m->sets = 1;
+    m->panels = (m->n + QUAD_COLUMNS - 1) / QUAD_COLUMNS;
+    if (!m->kernels || __builtin_mul_overflow(m->segments, m->quads * QUAD_PANEL, &all) ||
+        __builtin_mul_overflow(all, m->groups * m->panels, &all))
+        return false;
+    *bytes = (size_t)all;
+    return true;
+}
+
+void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float *column) {
+    int64_t panel = m->segments * m->quads * QUAD_PANEL;
+    bfloat16 *to = (bfloat16 *)(void *)(m->data + (group * m->panels + j / QUAD_COLUMNS) * panel) +
+                   j % QUAD_COLUMNS * QUAD_PAIR;
+    for (int64_t i = 0; i < m->segments * m->k; i += QUAD_PAIR, to += QUAD_COLUMNS * QUAD_PAIR)
+        for (int e = 0; e < QUAD_PAIR; e++) to[e] = bfloat16_from_float(column[i + e]);
+}
+
+/* ---- packing bytes --------------------------------------------------------------------------- */
+
+/* Room for data and sums, aligned and zeroed. */
+static bool quad_room(int64_t columns, int64_t bytes_each, void **block, int8_t **data,
+                      int32_t **sums) {
+    int64_t bytes, head = columns * (int64_t)sizeof **sums;
+    if (__builtin_mul_overflow(columns, bytes_each, &bytes) ||
+        bytes > INT64_MAX / 2 - head - QUAD_ALIGN)
+        return false;
+    *block = mem_zalloc((size_t)(bytes + head) + QUAD_ALIGN);
+    if (!*block) return false;
+    *data = (int8_t *)(((uintptr_t)*block + QUAD_ALIGN - 1) & ~(uintptr_t)(QUAD_ALIGN - 1));
+    *sums = (int32_t *)(void *)(*data + bytes);
+    return true;
+}
+
+/* How many bytes the largest of n elements takes. */
+static int64_t quad_sets(const int16_t *v, int64_t n, int64_t sets) {
+    for (int64_t i = 0; i < n; i++)
+        while (v[i] > sets * INT8_MAX || v[i] < sets * INT8_MIN) sets++;
+    return sets;
+}
+
+/* Takes from v what fits into a byte. */
+static int8_t quad_part(int16_t *v) {
+    int8_t part = (int8_t)quad_max(INT8_MIN, quad_min(INT8_MAX, *v));
+    *v = (int16_t)(*v - part);
+    return part;
+}
+
+static int32_t quad_sum(const int16_t *v, int64_t n) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (uint32_t)v[i];
+    return (int32_t)sum;
+}
+
+static void quad_matrix_put_bytes(quad_matrix *m, int64_t group, int64_t j, int16_t *v) {
+    int64_t panel = group * m->panels + j / QUAD_COLUMNS, c = j % QUAD_COLUMNS,
+            set_bytes = m->segments * m->quads * QUAD_PANEL;
+    m->sums[panel * QUAD_COLUMNS + c] = quad_sum(v, m->segments * m->k);
+    for (int64_t set = 0; set < m->sets; set++) {
+        int8_t *to = m->data + (panel * m->sets + set) * set_bytes + c * QUAD_BYTES;
+        for (int64_t s = 0; s < m->segments; s++, to += m->quads * QUAD_PANEL)
+            for (int64_t i = 0; i < m->k; i++)
+                to[i / QUAD_BYTES * QUAD_PANEL + i % QUAD_BYTES] = quad_part(&v[s * m->k + i]);
+    }
+}
+
+/* Can the sums of two products at a time, of these two quads of a panel with bytes of at most 127,
+ * be added in 16 bits? */
+static bool quad_is_narrow(const int8_t *quads) {
+    for (int i = 0; i < QUAD_PANEL; i += 2) {
+        const int8_t *a = quads + i, *b = a + QUAD_PANEL;
+        if ((abs(a[0]) + abs(a[1]) + abs(b[0]) + abs(b[1])) * 127 > INT16_MAX) return false;
+    }
+    return true;
+}
+
+/* Of a panel of which many pairs are not narrow none is: a branch that is hard to predict costs
+ * more than it saves. */
+static void quad_panel_narrow(const int8_t *data, int64_t segments, int64_t quads, uint8_t *to) {
+    int64_t pairs = quad_pairs(quads), wide = 0;
+    for (int64_t s = 0; s < segments; s++)
+        for (int64_t q = 0; q + 1 < quads; q += 2) {
+            bool narrow = quad_is_narrow(data + (s * quads + q) * QUAD_PANEL);
+            to[s * pairs + q / 2] = narrow;
+            wide += !narrow;
+        }
+    if (wide > segments * (quads / 2) / QUAD_WIDE_PART) memset(to, 0, (size_t)(segments * pairs));
+}
+
+static bool quad_matrix_narrow(quad_matrix *m) {
+    int64_t segments = m->sets * m->segments, each = segments * quad_pairs(m->quads),
+            panels = m->groups * m->panels;
+    m->narrow = mem_zalloc((size_t)(panels * each) + 1);
+    for (int64_t p = 0; m->narrow && p < panels; p++)
+        quad_panel_narrow(m->data + p * segments * m->quads * QUAD_PANEL, segments, m->quads,
+                          m->narrow + p * each);
+    return m->narrow != NULL;
+}
+
+bool quad_matrix_make(quad_matrix *m, int64_t groups, int64_t n, int64_t segments, int64_t k,
+                      void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
+                      const void *ctx) {
+    *m = (quad_matrix){.kernels = ukernel_quad(UKERNEL_BYTES),
+                       .n = n,
+                       .groups = groups,
+                       .segments = segments,
+                       .k = k,
+                       .quads = (k + QUAD_BYTES - 1) / QUAD_BYTES,
+                       .sets = 1,
+                       .panels = (n + QUAD_COLUMNS - 1) / QUAD_COLUMNS};
+    int64_t columns, each;
+    int16_t *v = mem_alloc((size_t)(segments * k) * sizeof *v + 1);
+    bool made = v != NULL;
+    for (int64_t j = 0; made && j < groups * n; j++) {
+        column(ctx, j / n, j % n, v);
+        m->sets = quad_sets(v, segments * k, m->sets);
+    }
+    made = made && !__builtin_mul_overflow(groups, m->panels * QUAD_COLUMNS, &columns) &&
+           !__builtin_mul_overflow(segments, m->quads * m->sets * QUAD_BYTES, &each) &&
+           quad_room(columns, each, &m->block, &m->data, &m->sums);
+    for (int64_t j = 0; made && j < groups * n; j++) {
+        column(ctx, j / n, j % n, v);
+        quad_matrix_put_bytes(m, j / n, j % n, v);
+    }
+    mem_free(v);
+    return made && quad_matrix_narrow(m);
+}
+
+void quad_matrix_free(quad_matrix *m) {
+    mem_free(m->narrow);
+    mem_free(m->block);
+    *m = (quad_matrix){0};
+}
+
+static void quad_taps_put(quad_taps *t, int64_t c, int16_t *v) {
+    int lanes = t->kernels->lanes;
+    int64_t size = 4 * lanes, block = c / size, place = 0;
+    while (quant_place_channel(lanes, place) != c % size) place++;
+    t->sums[block * size + place] = quad_sum(v, t->rows * t->width);
+    for (int64_t set = 0; set < t->sets; set++)
+        for (int64_t r = 0; r < t->rows; r++) {
+            int64_t quad = (block * t->sets + set) * t->quads + r / QUAD_BYTES;
+            for (int64_t x = 0; x < t->width; x++)
+                t->data[((quad * t->width + x) * size + place) * QUAD_BYTES + r % QUAD_BYTES] =
+                    quad_part(&v[r * t->width + x]);
+        }
+}
+
+bool quad_taps_make(quad_taps *t, int64_t channels, int64_t rows, int64_t width,
+                    void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
+                    const void *ctx) {
+    *t = (quad_taps){.kernels = ukernel_quad(UKERNEL_BYTES),
+                     .channels = channels,
+                     .rows = rows,
+                     .width = width,
+                     .quads = (rows + QUAD_BYTES - 1) / QUAD_BYTES,
+                     .sets = 1};
+    int64_t size = 4 * t->kernels->lanes, each;
+    t->blocks = (channels + size - 1) / size;
+    int16_t *v = mem_alloc((size_t)(rows * width) * sizeof *v + 1);
+    bool made = v != NULL;
+    for (int64_t c = 0; made && c < channels; c++) {
+        channel(ctx, c, 0, v);
+        t->sets = quad_sets(v, rows * width, t->sets);
+    }
+    made = made && !__builtin_mul_overflow(width, t->quads * t->sets * QUAD_BYTES, &each) &&
+           quad_room(t->blocks * size, each, &t->block, &t->data, &t->sums);
+    for (int64_t c = 0; made && c < channels; c++) {
+        channel(ctx, c, 0, v);
+        quad_taps_put(t, c, v);
+    }
+    mem_free(v);
+    return made;
+}
+
+void quad_taps_free(quad_taps *t) {
+    mem_free(t->block);
+    *t = (quad_taps){0};
+}
+
+/* ---- sums that stay numbers ------------------------------------------------------------------ */
+
+static VECTOR_FUSED_CLONES void quant_floats_fused(const int32_t *sums, const float *scale,
+                                                   const float *bias, bool relu, int64_t n,
+                                                   float *out) {
+    for (int64_t i = 0; i < n; i++) {
+        float v = fmaf((float)sums[i], scale[i], bias[i]);
+        out[i] = relu && v < 0 ? 0 : v;
+    }
+}
+
+static VECTOR_CLONES void quant_floats_plain(const int32_t *sums, const float *scale,
+                                             const float *bias, bool relu, int64_t n, float *out) {
+    for (int64_t i = 0; i < n; i++) {
+        float product = (float)sums[i] * scale[i];
+        float v = bias ? product + bias[i] : product;
+        out[i] = relu && v < 0 ? 0 : v;
+    }
+}
+
+void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
+                        float *out) {
+    const float *bias = to->bias ? to->bias + column : NULL;
+    if (to->fused && bias) quant_floats_fused(sums, to->scale + column, bias, to->relu, n, out);
+    else quant_floats_plain(sums, to->scale + column, bias, to->relu, n, out);
+}
+
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
+
+/* Sums of a tile, QUAD_TILE_COLUMNS from row to row, of which cols are there. */
+static void quad_strip_store(const quad_strip *s, const quad_kernels *u, const int32_t *sums,
+                             int64_t row, int rows, int64_t column, int cols) {
+    if (s->bytes) {
+        quant_bytes to = *s->bytes;
+        to.scale += column;
+        to.steps += column;
+        u->store(sums, rows, cols, &to, (uint8_t *)s->out + row * s->ldc + column, s->ldc);
+        return;
+    }
+    float *out = (float *)s->out + row * s->ldc + column;
+    for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, out += s->ldc) {
+        if (s->floats) quant_store_floats(s->floats, sums, s->column + column, cols, out);
+        else memcpy(out, sums, (size_t)cols * sizeof *out);
+    }
+}
+
+/* What the sums of some panels begin with. */
+static const void *quad_strip_start(const quad_strip *s, int64_t column, int panels, int cols,
+                                    int32_t *room) {
+    const int32_t *start = s->start ? (const int32_t *)s->start + column : NULL;
+    if (start && (s->bytes || s->floats || cols == panels * QUAD_COLUMNS)) return start;
+    memset(room, 0, QUAD_TILE_COLUMNS * sizeof *room);
+    if (start) memcpy(room, start, (size_t)cols * sizeof *room);
+    return room;
+}
+
+void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
+                    const quad_strip *s) {
+    _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
+    int32_t start[QUAD_TILE_COLUMNS];
+    const quad_kernels *u = m->kernels;
+    int64_t segments = m->sets * m->segments, panel = segments * m->quads * QUAD_PANEL,
+            tiles = (s->rows + u->rows - 1) / u->rows;
+    quad_tile t = {.lda = s->lda,
+                   .segment = s->segment,
+                   .segments = segments,
+                   .quads = m->quads,
+                   .small = s->small,
+                   .panel = panel};
+    for (int64_t p = first; p < last; p += u->panels) {
+        int panels = (int)quad_min(u->panels, last - p);
+        int64_t column = (p - first) * QUAD_COLUMNS;
+        int cols = (int)quad_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
+        bool direct = !s->bytes && !s->floats && cols == panels * QUAD_COLUMNS;
+        t.b = m->data + (group * m->panels + p) * panel;
+        if (m->narrow)
+            t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
+        t.start = quad_strip_start(s, column, panels, cols, start);
+        t.ld = direct ? s->ldc : QUAD_TILE_COLUMNS;
+        for (int64_t i = 0, row = 0; i < tiles; i++) {
+            int rows = (int)((s->rows - row) / (tiles - i));
+            t.a = (const uint8_t *)s->a + row * s->lda;
+            t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
+            u->tile(rows, panels, &t);
+            if (!direct) quad_strip_store(s, u, sums, row, rows, column, cols);
+            row += rows;
+        }
+    }
+}

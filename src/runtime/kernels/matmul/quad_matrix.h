@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quad_matrix.h - matrices of weights packed into panels of quads (cpu/quad/quad.h), of bytes or
+ * bfloat16, and their products with strips of rows.
+ *
+ * One road for all narrow weights: linear layers, convolutions and recurrent layers cut their work
+ * into strips; a strip runs tile by tile on the micro-kernel that its matrix was packed for.
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c
+ */
+#ifndef CTSC_RUNTIME_KERNELS_MATMUL_QUAD_MATRIX_H
+#define CTSC_RUNTIME_KERNELS_MATMUL_QUAD_MATRIX_H
+
+#include "cpu/ukernel.h"
+
+enum { QUAD_PAIR = 2 }; /* bfloat16 of a quad */
+
+/* A column is `segments` segments of k elements, each filled up to whole quads with zeros. Bytes:
+ * elements are integers less their zero point, of up to nine bits; what a byte does not hold is in
+ * further sets, which meet the same activations again. */
+typedef struct quad_matrix {
+    const quad_kernels *kernels;
+    int64_t n, groups; /* columns of a group */
+    int64_t segments, k;
+    int64_t quads, sets; /* sets: 1 of bfloat16 */
+    int64_t panels;      /* of a group */
+    int8_t *data;        /* [group][panel][set][segment][quad][column][4 bytes] */
+    int32_t *sums;       /* of bytes: of a column's elements: [group][panel][column] */
+    uint8_t *narrow;     /* of bytes: quad_tile.narrow: [group][panel][set][segment][pair] */
+    void *block;         /* of bytes: what data and sums are in */
+} quad_matrix;
+
+/* ---- bfloat16 -------------------------------------------------------------------------------- */
+
+/* Sets the kernels and sizes of a matrix whose n, groups, segments and k are set; *bytes: of its
+ * data, which the caller provides, zeroed and aligned to 64 bytes. False: too many, or no kernels
+ * for this processor. */
+bool quad_matrix_bf16(quad_matrix *m, size_t *bytes);
+/* Puts column j of a group, its segments one after the other, rounded. k is even. */
+void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float *column);
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* column(ctx, group, j, to) writes the segments * k elements of column j. False: no memory. */
+bool quad_matrix_make(quad_matrix *m, int64_t groups, int64_t n, int64_t segments, int64_t k,
+                      void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
+                      const void *ctx);
+void quad_matrix_free(quad_matrix *m);
+
+/* Weights of a convolution with one channel per group, for quad_kernels.depthwise. */
+typedef struct quad_taps {
+    const quad_kernels *kernels;
+    int64_t channels, rows, width; /* rows: of all but the last dim of the kernel */
+    int64_t quads, sets;
+    int64_t blocks; /* of 4 * lanes channels */
+    int8_t *data;   /* [block][set][quad][width][place][4] */
+    int32_t *sums;  /* [block][place] */
+    void *block;
+} quad_taps;
+
+/* channel(ctx, c, 0, to) writes the rows * width elements of channel c. False: no memory. */
+bool quad_taps_make(quad_taps *t, int64_t channels, int64_t rows, int64_t width,
+                    void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
+                    const void *ctx);
+void quad_taps_free(quad_taps *t);
+
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+/* What becomes of sums of bytes that stay numbers: sum * scale + bias. */
+typedef struct quant_floats {
+    const float *scale, *bias; /* per column; bias may be NULL */
+    bool fused, relu;          /* fused: product and bias are rounded once */
+} quant_floats;
+/* One row of n sums, for columns from `column` on. */
+void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
+                        float *out);
+
+/* Some rows of activations with panels [first, last) of a group; out: the first row's first element
+ * of these. Of bytes, one of `bytes` and `floats` says what becomes of the sums, for the panels'
+ * first column and for columns from `column` on; sums of bfloat16 are the result. */
+typedef struct quad_strip {
+    const void *a;
+    int64_t rows, lda;      /* lda: bytes */
+    const int64_t *segment; /* where each begins in a row, bytes: sets * segments */
+    bool small;             /* quad_tile.small */
+    /* of panel `first` on, 32 bits a column; bytes: of whole panels, bfloat16: of the columns that
+     * are there, NULL: zeros */
+    const void *start;
+    const quant_bytes *bytes;
+    const quant_floats *floats;
+    void *out;
+    int64_t ldc, column;
+} quad_strip;
+void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
+                    const quad_strip *s);
+
+#endif
