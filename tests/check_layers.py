@@ -176,15 +176,19 @@ def check_sorted(problems):
             problems.append("%s: %s is not where it is looked for: rows are sorted" % (name, wrong[0] if wrong else "nothing"))
 
 
-def check_documents(problems):
-    """Files that documents name are there."""
+def check_documents(root, known, problems):
+    """Files that documents name are there: by their whole path, or, between backticks, by its end. code/ is of archives."""
+    end = re.compile(r"`(?!code/)((?:[\w.-]+/)+[\w.]+\.(?:c|h|def|cuh?|py))`")
     path = re.compile(r"(?<![\w/])((?:src/)?(?:%s)/(?:[\w.]+/)*[\w.]+\.(?:c|h|def|cuh?|py))\b" % "|".join(MAY_INCLUDE))
-    for folder in (ROOT, os.path.join(ROOT, "docs")):
+    for folder in (root, os.path.join(root, "docs")):
         for name in sorted(f for f in os.listdir(folder) if f.endswith(".md")):
             with open(os.path.join(folder, name), encoding="utf-8") as f:
-                for found in sorted(set(path.findall(f.read()))):
-                    if not os.path.exists(os.path.join(ROOT, found if found.startswith("src/") else "src/" + found)):
-                        problems.append("%s names %s, which is not there" % (name, found))
+                text = f.read()
+            whole = {p if p.startswith("src/") else "src/" + p for p in path.findall(text)}
+            gone = {p for p in whole if not os.path.exists(os.path.join(root, p))}
+            gone |= {p for p in end.findall(text) if not any(q == p or q.endswith("/" + p) for q in known.get(os.path.basename(p), []))
+                     and "src/" + p not in gone}
+            problems += ["%s names %s, which is not there" % (name, p) for p in sorted(gone)]
 
 
 def check_folders(problems):
@@ -369,7 +373,7 @@ def main():
     parser.add_argument("--report", action="store_true")
     args = parser.parse_args()
     problems, paths, known = [], [], collections.defaultdict(list)
-    for top in ("src", "tests", "bench", "examples", "include", "packaging", "python"):
+    for top in ("src", "tests", "bench", "examples", "include", "packaging", "python", "scripts"):
         for folder, _, files in os.walk(os.path.join(ROOT, top)):
             for f in files:
                 known[f].append(os.path.relpath(os.path.join(folder, f), ROOT))
@@ -377,7 +381,7 @@ def main():
     for path in sorted(paths):
         check(path, known, problems)
     sizes = check_folders(problems)
-    check_documents(problems)
+    check_documents(ROOT, known, problems)
     check_sorted(problems)
     check_tracked(ROOT, problems)
     layers_python.check_extension(ROOT, known, MENTION, problems)

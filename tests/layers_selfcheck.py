@@ -75,6 +75,17 @@ class Mentions(unittest.TestCase):
         self.assertEqual(self.problems("serve/serve.h", "base/log.c"), [])
 
 
+class Documents(unittest.TestCase):
+    def test_paths(self):
+        found, known = [], {"log.c": ["src/base/log.c"], "quad.h": ["src/runtime/kernels/engine/quad.h"]}
+        with tempfile.TemporaryDirectory() as root:
+            write(root, {"src/base/log.c": "", "README.md": "`base/log.c`, src/base/log.c, `engine/quad.h`, `code/__torch__.py`\n",
+                         "docs/a.md": "`kernels/quad.h`, base/gone.c, `src/passes/gone.c`\n"})
+            check_layers.check_documents(root, known, found)
+        self.assertEqual(found, ["a.md names kernels/quad.h, which is not there", "a.md names src/base/gone.c, which is not there",
+                                 "a.md names src/passes/gone.c, which is not there"])
+
+
 class Package(unittest.TestCase):
     def problems(self, files):
         found = []

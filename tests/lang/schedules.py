@@ -1,4 +1,4 @@
-# A group for each schedule of src/codegen/lower/group.h. Whole numbers: sums are the same in every order, at every level.
+# A group for each schedule of src/codegen/lower/plan/group_plan.h. Whole numbers: sums are the same in every order, at every level.
 # args: --input float32[40,30]:ones --input float32[3,70000]:ones --input float32[300,400]:ones --input float32[70000,3]:ones
 import torch
 
