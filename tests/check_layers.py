@@ -36,16 +36,15 @@ MAY_INCLUDE = {
     "serve": ["view"],
     "view": [],
 }
-# The rooms of a folder from the bottom to the top, "" being what is in none: one includes those in earlier lines and in its own line.
+# The rooms of a folder from the bottom to the top, "" being what is in none: one needs only those before it. runtime/kernels is one here.
 ROOMS = {
-    "base": [["memory"], ["text"], [""], ["threads"]],
-    "cpu": [["isa", "vector", "cpu_tuning"], ["gemm", "quad", "conv", "rows", "convert"], ["ukernel"]],
-    "ir": [[""], ["op", "ops"], ["graph"], ["scalar"]],
-    "frontend": [["syntax"], ["export"], ["onnx"], ["codeprint"], ["codeload"], ["pyeval/core"], ["pyeval/lib"], ["irgen"], ["trace"], ["pyeval/torch"], ["program"], ["prelude"]],
-    "passes": [["pass"], ["peephole", "weights"], ["fusion", "layout"], [""]],
-    "codegen": [["nest"], ["cuda"], ["lower/lazy", "lower/plan"], ["lower/loops"], ["lower"], ["llvm"], ["cache"]],
-    "runtime": [["archive", "context"], ["kernels"], ["code"], ["interp"], ["cuda"], ["exec"], ["observe", "autograd"],
-                ["program", "save", "train", "safetensors"], ["ops"], ["api"]],
+    "base": ["memory", "text", "", "threads"],
+    "cpu": ["isa", "vector", "cpu_tuning", "convert", "gemm", "quad", "conv", "rows", "ukernel"],
+    "ir": ["", "ops", "op", "graph", "scalar"],
+    "frontend": ["syntax", "export", "onnx", "codeprint", "codeload", "pyeval/core", "pyeval/lib", "irgen", "trace", "pyeval/torch", "program", "prelude"],
+    "passes": ["pass", "peephole", "weights", "fusion", "layout", ""],
+    "codegen": ["nest", "cuda", "lower/lazy", "lower/plan", "lower/loops", "lower", "llvm", "cache"],
+    "runtime": ["archive", "context", "kernels", "code", "interp", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ops", "api"],
 }
 APART = {"cpu"}  # what is below its rooms, and the list of what is in them
 PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
@@ -79,21 +78,21 @@ def room_name(path):
 
 
 def room_of(path):
-    """("runtime", 3) of "runtime/ops/registry.c": the folder, and the line of ROOMS."""
+    """("runtime", 13) of "runtime/ops/registry.c": the folder, and the place of its room among ROOMS."""
     folder, _, rest = room_name(path).partition("/")
-    for line, rooms in enumerate(ROOMS.get(folder, [])):
-        if any(rest == r or rest.startswith(r + "/") for r in rooms):
-            return folder, line
+    for place, room in enumerate(ROOMS.get(folder, [])):
+        if rest == room or (room and rest.startswith(room + "/")):
+            return folder, place
     return folder, None
 
 
 def may_need(a, b):
     """May the file src/a need src/b?"""
-    folder, line = room_of(a)
+    folder, place = room_of(a)
     other, below = room_of(b)
     if folder != other:
         return other in MAY_INCLUDE[folder]
-    return line is None or below is None or below <= line
+    return place is None or below is None or below <= place
 
 
 def check(path, known, problems):

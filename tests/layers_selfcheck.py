@@ -53,6 +53,18 @@ class Rooms(unittest.TestCase):
         self.assertEqual(found, [r"STILL allows circles of a/\w+ (known); there are none: take the line out"])
 
 
+class Order(unittest.TestCase):
+    def test_rooms(self):
+        for a, b, may in (("runtime/interp/x.c", "runtime/code/y.h", True), ("runtime/code/x.c", "runtime/interp/y.h", False),
+                          ("passes/x.c", "passes/pass/y.h", True), ("passes/fusion/x.c", "passes/y.h", False), ("codegen/lower/loops/x.c", "codegen/lower/y.h", False),
+                          ("ir/graph/x.c", "ir/y.h", True), ("base/memory/x.c", "base/y.h", False), ("runtime/kernels/nn/x.c", "runtime/kernels/conv/y.h", True)):
+            self.assertEqual(check_layers.may_need(a, b), may, (a, b))
+
+    def test_folders(self):
+        self.assertTrue(check_layers.may_need("runtime/code/x.c", "passes/forks.h"))
+        self.assertFalse(check_layers.may_need("passes/x.c", "codegen/nest/nest.h"))
+
+
 class Mentions(unittest.TestCase):
     KNOWN = {"log.c": ["src/base/log.c"], "move.h": ["src/runtime/kernels/engine/move.h"], "fuse.c": ["src/passes/fusion/fuse.c"]}
 
