@@ -329,6 +329,37 @@ CTSC_API char *ctsc_value_print(const ctsc_value *v);
 CTSC_API bool ctsc_value_close(const ctsc_value *got, const ctsc_value *want, double rtol,
                                double atol, char **why);
 
+/* ---- formats of files ------------------------------------------------------------------------ */
+
+/* What files of a format hold. */
+enum {
+    CTSC_FORMAT_PROGRAM = 1, /* what ctsc_module_load reads */
+    CTSC_FORMAT_WEIGHTS = 2, /* what ctsc_state_load reads */
+    CTSC_FORMAT_SOURCE = 4   /* what ctsc_module_compile reads */
+};
+
+/* Later versions add fields at the end. */
+typedef struct ctsc_format {
+    const char *name;         /* "torchscript", "safetensors", ... */
+    const char *endings;      /* ".torchscript .ts .ptl": of files' names, the usual one first */
+    const char *model_ending; /* of models in folders that ctsc serve takes: ".pt2"; NULL: none */
+    const char *text;         /* for a person: "archive of torch.jit.save" */
+    unsigned holds;           /* CTSC_FORMAT_..., any of them */
+} ctsc_format;
+
+/* What these return is the library's, never changes and is never freed: any thread may read it. */
+/* Number i, counted from 0; NULL at the end. */
+CTSC_API const ctsc_format *ctsc_format_at(size_t i);
+/* By name; NULL: none, or name is NULL. */
+CTSC_API const ctsc_format *ctsc_format_find(const char *name);
+/* What the ending of a file's name promises, the longest one that fits: "pt" for .pt, which may be
+ * a program or weights. *len (may be NULL): how long the ending is. NULL: no format's. */
+CTSC_API const ctsc_format *ctsc_format_by_ending(const char *path, size_t *len);
+/* What a file is by its content, whatever it is called. *out is NULL for source, and for what is
+ * no format that the library knows. The file may still be damaged further on. Errors: CTSC_BAD_FILE
+ * and CTSC_LIMIT where it cannot be read, or begins as an archive that cannot be opened. */
+CTSC_API ctsc_status ctsc_file_format(const char *path, const ctsc_format **out, ctsc_error *e);
+
 /* ---- safetensors ----------------------------------------------------------------------------- */
 
 /* An open .safetensors file: tensors by name, numbered in the order of their data, and texts beside

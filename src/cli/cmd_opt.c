@@ -82,14 +82,11 @@ static char *opt_read(const char *path, size_t *len) {
     return NULL;
 }
 
-/* An archive begins like every zip file. */
+/* A file that looks like a program is one, however damaged; text is a graph. */
 static bool opt_is_model(const char *path) {
-    char magic[4] = {0};
-    FILE *f = cli_is_source(path) || !strcmp(path, "-") ? NULL : fopen(path, "rb");
-    bool zip = f && fread(magic, 1, sizeof magic, f) == sizeof magic &&
-               !memcmp(magic, "PK\3\4", sizeof magic);
-    if (f) fclose(f);
-    return zip || cli_is_source(path);
+    const ctsc_format *f = NULL;
+    if (!strcmp(path, "-") || cli_is_source(path)) return cli_is_source(path);
+    return ctsc_file_format(path, &f, NULL) != CTSC_OK || (f && (f->holds & CTSC_FORMAT_PROGRAM));
 }
 
 static int opt_text(const opt_args *a, char **out, ctsc_error *e) {

@@ -135,8 +135,8 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
 const struct argp cli_model_argp = {model_options, model_parse, NULL, NULL, NULL, NULL, NULL};
 
 bool cli_is_source(const char *path) {
-    size_t n = strlen(path);
-    return n > 3 && !strcmp(path + n - 3, ".py");
+    const ctsc_format *f = ctsc_format_by_ending(path, NULL);
+    return f && f->holds == CTSC_FORMAT_SOURCE;
 }
 
 void cli_warn(void *ctx, const char *text) {

@@ -3,7 +3,8 @@
  * hint.c - what a file that was given as MODEL but is no archive seems to be, and
  * what to do with it.
  *
- * Method. Formats are told by their first bytes, where they have such, else by the name's ending.
+ * Method. Formats that ctsc lacks are told by their first bytes, where they have such, else by the
+ * name's ending.
  * torch.save'd files are read, since what is in them decides: weights, with or without what
  * training stores beside them, or a whole pickled module, whose code nobody but Python has.
  * Tests: tests/cli/hint.test
@@ -27,7 +28,6 @@ static const struct hint_format {
      "git lfs pull fetches it"},
     {"<!DOCTYPE", 9, 0, NULL, "a web page", "the address of the file itself is needed"},
     {"<html", 5, 0, NULL, "a web page", "the address of the file itself is needed"},
-    {"{\"", 2, 8, NULL, "a safetensors file, weights without code", HINT_WEIGHTS},
     {"\x93NUMPY", 6, 0, NULL, "an array of NumPy's", "it can be an input: --input @FILE"},
     {"\x89PNG", 4, 0, NULL, "an image", "it can be an input: --input @FILE"},
     {"\xff\xd8\xff", 3, 0, NULL, "an image", "it can be an input: --input @FILE"},
@@ -113,10 +113,16 @@ void cli_hint(const char *path, ctsc_status status) {
                   stderr);
         return;
     }
+    const ctsc_format *format = NULL;
     FILE *f = fopen(path, "rb");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) fclose(f);
     if (!n) return;
+    if (ctsc_file_format(path, &format, NULL) == CTSC_OK && format &&
+        !strcmp(format->name, "safetensors")) {
+        hint_say(path, "a safetensors file, weights without code", HINT_WEIGHTS);
+        return;
+    }
     for (size_t i = 0; i < sizeof hint_formats / sizeof *hint_formats; i++) {
         const struct hint_format *h = &hint_formats[i];
         bool is = h->bytes ? n >= h->at + h->len && !memcmp(head + h->at, h->bytes, h->len)

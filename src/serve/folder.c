@@ -161,26 +161,33 @@ static int64_t folder_version(const char *text) {
     return strtoll(text, NULL, 10);
 }
 
-/* Of one model, the first that is there counts. */
-static const char *const folder_endings[] = {".pt", ".pt2", ".onnx"};
-enum { FOLDER_ENDINGS = sizeof folder_endings / sizeof *folder_endings };
+/* The i-th ending that models have; of one model, the first that is there counts.
+ * NULL at the end. */
+static const char *folder_ending(size_t i) {
+    const ctsc_format *f;
+    for (size_t k = 0; (f = ctsc_format_at(k)) != NULL; k++)
+        if (f->model_ending && !i--) return f->model_ending;
+    return NULL;
+}
 
 /* DIR/NAME.pt, or another ending where only that is there. NULL: no memory. */
 static char *folder_archive(const char *dir, const char *name) {
-    for (int i = 0; i < FOLDER_ENDINGS; i++) {
-        char *path = folder_join(dir, name, folder_endings[i]);
+    const char *ending;
+    for (size_t i = 0; (ending = folder_ending(i)) != NULL; i++) {
+        char *path = folder_join(dir, name, ending);
         if (!path || !access(path, F_OK)) return path;
         free(path);
     }
-    return folder_join(dir, name, folder_endings[0]);
+    return folder_join(dir, name, folder_ending(0));
 }
 
 /* Takes the ending of a model's file off; false: it has none of these. */
 static bool folder_cut_ending(char *name) {
     size_t n = strlen(name);
-    for (int i = 0; i < FOLDER_ENDINGS; i++) {
-        size_t k = strlen(folder_endings[i]);
-        if (n > k && !strcmp(name + n - k, folder_endings[i])) return name[n - k] = '\0', true;
+    const char *ending;
+    for (size_t i = 0; (ending = folder_ending(i)) != NULL; i++) {
+        size_t k = strlen(ending);
+        if (n > k && !strcmp(name + n - k, ending)) return name[n - k] = '\0', true;
     }
     return false;
 }

@@ -105,9 +105,11 @@ static char *convert_help(int key, const char *text, void *input) {
     char *all = malloc(size);
     if (!all) return NULL;
     n += (size_t)snprintf(all, size, "%s\n\nFormats:\n\n", text ? text : "");
-    for (const convert_format *f = convert_formats; f->name && n < size; f++)
-        n += (size_t)snprintf(all + n, size - n, "  %-12s %s%s (%s)\n", f->name, f->text,
-                              f->write ? "" : "; read only", f->endings);
+    for (const convert_format *f = convert_formats; f->name && n < size; f++) {
+        const ctsc_format *about = ctsc_format_find(f->name);
+        n += (size_t)snprintf(all + n, size - n, "  %-12s %s%s (%s)\n", f->name, about->text,
+                              f->write ? "" : "; read only", about->endings);
+    }
     return all;
 }
 
@@ -126,9 +128,10 @@ const struct argp cmd_convert_argp = {
 
 /* IN's name with the ending of the format that is written. NULL: no memory. */
 static char *convert_output(const convert_args *a) {
-    const char *in = a->model.path, *ending = a->to->endings;
-    const convert_format *from = convert_by_ending(in);
-    size_t stem = strlen(in) - (from ? convert_ending(from, in) : 0), len = strcspn(ending, " ");
+    const char *in = a->model.path, *ending = ctsc_format_find(a->to->name)->endings;
+    size_t cut = 0, len = strcspn(ending, " ");
+    ctsc_format_by_ending(in, &cut);
+    size_t stem = strlen(in) - cut;
     char *out = malloc(stem + len + 1);
     if (out) sprintf(out, "%.*s%.*s", (int)stem, in, (int)len, ending);
     return out;

@@ -2,8 +2,8 @@
 /*
  * convert.h - what files of models hold, and the formats that `ctsc convert` reads and writes.
  *
- * A format is a row of convert_formats (convert_formats.c): its name, the endings of its files, how
- * such a file is read and how it is written. A new format is a row and its two functions.
+ * A format is a row of convert_formats (convert_formats.c): its name in ctsc_format, how such a
+ * file is read and how it is written. A new format is a row and its two functions.
  */
 #ifndef CTSC_CLI_CONVERT_H
 #define CTSC_CLI_CONVERT_H
@@ -24,9 +24,7 @@ typedef struct convert_how {
 } convert_how;
 
 typedef struct convert_format {
-    const char *name;    /* of --from and --to */
-    const char *endings; /* ".pt .ts": of the files that are meant where nothing else is said */
-    const char *text;    /* for --help */
+    const char *name; /* of --from and --to, and of a ctsc_format, which has endings and text */
     /* Both report their failures and return the exit code, 0 on success. NULL: cannot be done. The
      * content of `read` belongs to the caller, who frees it with convert_free. A file is written
      * whole or not at all. */
@@ -39,8 +37,6 @@ extern const convert_format convert_formats[]; /* ends with a row without a name
 /* The format of that name, or for a file of that name (the longest ending counts); NULL: none. */
 const convert_format *convert_by_name(const char *name);
 const convert_format *convert_by_ending(const char *path);
-/* How long the ending is that path has of f's; 0: none of them. */
-size_t convert_ending(const convert_format *f, const char *path);
 void convert_free(convert_content *c);
 /* The state_dict of what was read: a new handle. Reports a failure. */
 int convert_state(const convert_content *c, ctsc_value **out, ctsc_error *e);

@@ -3,7 +3,7 @@
  * convert_formats.c - the formats of `ctsc convert`: one row each, with how it is read and written.
  *
  * What a file is called decides what is written. For reading, files of PyTorch's are told apart by
- * their content, since .pt may be any of them.
+ * their content (ctsc_file_format), since .pt may be any of them.
  * Tests: tests/cli/convert.test
  */
 #include "cli/convert/convert.h"
@@ -21,17 +21,17 @@ static int read_state(const cli_model *m, convert_content *out, ctsc_error *e) {
     return ctsc_state_load(m->path, &out->state, e) == CTSC_OK ? 0 : cli_report(e);
 }
 
-/* What torch.jit.save or torch.save wrote. The first failure is told where it is neither. */
+/* Whatever it is. What is no format that is known is refused as weights, unless the program's
+ * loader knows more of it. */
 static int read_archive(const cli_model *m, convert_content *out, ctsc_error *e) {
-    ctsc_error *first = ctsc_error_new();
-    int code = 0;
-    if (!first || !e) code = cli_complain(CTSC_LIMIT, "out of memory");
-    else if (ctsc_module_load(m->path, &out->program, first) == CTSC_OK)
-        code = m->compile.weights ? cli_load_weights(out->program, m->compile.weights, e) : 0;
-    else if (ctsc_state_load(m->path, &out->state, e) != CTSC_OK)
-        code = cli_report(ctsc_error_status(first) == CTSC_BAD_FILE ? e : first);
-    ctsc_error_free(first);
-    return code;
+    const ctsc_format *f = NULL;
+    if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
+    if (ctsc_file_format(m->path, &f, e) != CTSC_OK) return cli_report(e);
+    if (f && !(f->holds & CTSC_FORMAT_PROGRAM)) return read_state(m, out, e);
+    ctsc_status s = ctsc_module_load(m->path, &out->program, e);
+    if (s == CTSC_BAD_FILE && !f) return read_state(m, out, e);
+    if (s != CTSC_OK) return cli_report(e);
+    return m->compile.weights ? cli_load_weights(out->program, m->compile.weights, e) : 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -87,14 +87,15 @@ static int write_onnx(const convert_content *c, convert_how *how, const char *pa
 
 /* clang-format off */
 const convert_format convert_formats[] = {
-    /* name          endings                                         text                                       read          write */
-    {"torchscript", ".torchscript .ts .ptl",                        "archive of torch.jit.save",               read_archive, write_program},
-    {"pt",          ".pt",                                          "the same, or a state_dict where there is no program", read_archive, write_archive},
-    {"state_dict",  ".pth .bin .ckpt",                              "weights, as torch.save writes them",      read_archive, write_state},
-    {"safetensors", ".safetensors .safetensors.index.json",         "weights",                                 read_state,   write_safetensors},
-    {"pt2",         ".pt2",                                         "program of torch.export",                 read_program, NULL},
-    {"onnx",        ".onnx",                                        "model of ONNX",                           read_program, write_onnx},
-    {"python",      ".py",                                          "source",                                  read_program, NULL},
+    /* name          read          write */
+    {"torchscript", read_archive, write_program},
+    {"pt",          read_archive, write_archive},
+    {"state_dict",  read_archive, write_state},
+    {"safetensors", read_state,   write_safetensors},
+    {"index",       read_state,   NULL},
+    {"pt2",         read_program, NULL},
+    {"onnx",        read_program, write_onnx},
+    {"python",      read_program, NULL},
     {0},
 };
 /* clang-format on */
@@ -105,24 +106,9 @@ const convert_format *convert_by_name(const char *name) {
     return NULL;
 }
 
-size_t convert_ending(const convert_format *f, const char *path) {
-    size_t n = strlen(path), best = 0;
-    for (const char *p = f->endings; *p;) {
-        size_t len = strcspn(p, " ");
-        if (n > len && len > best && !strncmp(path + n - len, p, len)) best = len;
-        p += len + (p[len] == ' ');
-    }
-    return best;
-}
-
 const convert_format *convert_by_ending(const char *path) {
-    const convert_format *found = NULL;
-    size_t best = 0;
-    for (const convert_format *f = convert_formats; f->name; f++) {
-        size_t n = convert_ending(f, path);
-        if (n > best) best = n, found = f;
-    }
-    return found;
+    const ctsc_format *f = ctsc_format_by_ending(path, NULL);
+    return f ? convert_by_name(f->name) : NULL;
 }
 
 void convert_free(convert_content *c) {

@@ -40,10 +40,6 @@ typedef struct onnx_host {
     ctsc_status (*external)(void *ctx, diag *d, const char *location, storage **out);
 } onnx_host;
 
-/* Does it look like a model? (Protocol buffers have no magic number: the first field of a model is
- * the version of its format.) */
-bool onnx_is(const void *data, size_t len);
-
 /* Makes a module of the model in `data`, in unit u. record: what messages call it. *root: a
  * reference to its object. */
 ctsc_status onnx_import(diag *d, unit *u, const char *record, const void *data, size_t len,

@@ -322,11 +322,6 @@ static bool model_import(onnx_program *p) {
     return ok && !onnx_failed(p);
 }
 
-bool onnx_is(const void *data, size_t len) {
-    const uint8_t *bytes = data;
-    return len > 2 && bytes[0] == 0x08 && bytes[1] >= 3 && bytes[1] < 32;
-}
-
 ctsc_status onnx_import(diag *d, unit *u, const char *record, const void *data, size_t len,
                         const onnx_host *host, value *root) {
     onnx_program p = {.d = d, .unit = u, .record = record, .host = host};

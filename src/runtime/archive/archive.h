@@ -75,6 +75,8 @@ typedef struct unpickle_host {
 ctsc_status unpickle(diag *d, const char *record, const void *data, size_t len, size_t *pos,
                      const unpickle_host *host, value *out);
 
+/* Does a file begin as torch.save's older plain format does? */
+bool torchfile_begins(const uint8_t *head, size_t len);
 /* A file written by torch.save (zip, or the older plain format), as a value: OrderedDict and dict
  * are dicts, Parameters are tensors. */
 ctsc_status load_pickled_file(diag *d, reader r, value *out);

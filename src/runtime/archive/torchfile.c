@@ -55,6 +55,10 @@ static ctsc_status torchfile_zip(diag *d, reader r, bool opaque, value *out) {
 static const uint8_t torchfile_magic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
                                           0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e};
 
+bool torchfile_begins(const uint8_t *head, size_t len) {
+    return len >= sizeof torchfile_magic && !memcmp(head, torchfile_magic, sizeof torchfile_magic);
+}
+
 typedef struct old_storage {
     char *key;
     storage *s;
@@ -193,7 +197,7 @@ static ctsc_status torchfile_load(diag *d, reader r, bool opaque, value *out) {
         s = diag_fail(d, CTSC_BAD_FILE, "not a file from torch.save(): only %llu bytes",
                       (unsigned long long)size);
     if (s == CTSC_OK) s = r.read(r.ctx, d, 0, head, sizeof head);
-    if (s == CTSC_OK && !memcmp(head, torchfile_magic, sizeof head))
+    if (s == CTSC_OK && torchfile_begins(head, sizeof head))
         return torchfile_old(d, r, opaque, out);
     if (s == CTSC_OK && !memcmp(head, "PK\3\4", 4)) return torchfile_zip(d, r, opaque, out);
     uint8_t tar[5] = {0};

@@ -290,7 +290,7 @@ ctsc_status exported_load(diag *d, archive *a, module **out) {
     module *m = NULL;
     ctsc_status s = exported_open(d, a, &x, &record);
     if (s == CTSC_OK) s = archive_read(a, d, sb_str(&record), &st);
-    if (s == CTSC_OK && !(m = module_new_imported())) s = diag_no_memory(d);
+    if (s == CTSC_OK && !(m = module_new_empty())) s = diag_no_memory(d);
     if (s == CTSC_OK)
         s = ep_import(d, m->unit, sb_str(&record), st->data, st->nbytes, &host, &m->root);
     storage_unref(st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * module.h - a loaded TorchScript archive: its unit (code) and its object (attributes).
+ * module.h - a program that was loaded or compiled: its unit (code) and its object (attributes).
  */
 #ifndef CTSC_RUNTIME_PROGRAM_MODULE_H
 #define CTSC_RUNTIME_PROGRAM_MODULE_H
@@ -29,9 +29,11 @@ enum {
     MODULE_EXPORTED_VERSION = 10 /* as it would be saved */
 };
 
+/* Of a file that holds a program, in any format that is known (formats.c). Takes r over, also on
+ * failure. */
 ctsc_status module_load(diag *d, reader r, module **out);
-/* One that has nothing yet, for a program of another format; NULL: no memory. */
-module *module_new_imported(void);
+/* One that has nothing yet; NULL: no memory. */
+module *module_new_empty(void);
 void module_free(module *m);
 struct function *module_method(const module *m, const char *name); /* NULL: none */
 /* m's parameters, and with `buffers` its buffers too: a list of them, or, `named`, a dict by dotted

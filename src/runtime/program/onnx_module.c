@@ -102,20 +102,13 @@ static void files_close(onnx_files *x) {
     vec_free(&x->files);
 }
 
-bool onnx_module_is(diag *d, const reader *r) {
-    uint8_t head[4];
-    uint64_t size;
-    return r->size(r->ctx, d, &size) == CTSC_OK && size > sizeof head &&
-           r->read(r->ctx, d, 0, head, sizeof head) == CTSC_OK && onnx_is(head, sizeof head);
-}
-
 ctsc_status onnx_module_load(diag *d, reader r, module **out) {
     onnx_files files = {.path = r.path};
     onnx_host host = {&files, files_external};
     storage *st = NULL;
     module *m = NULL;
     ctsc_status s = reader_contents(d, r, &st);
-    if (s == CTSC_OK && !(m = module_new_imported())) s = diag_no_memory(d);
+    if (s == CTSC_OK && !(m = module_new_empty())) s = diag_no_memory(d);
     if (s == CTSC_OK)
         s = onnx_import(d, m->unit, "the ONNX model", st->data, st->nbytes, &host, &m->root);
     storage_unref(st);
@@ -126,14 +119,6 @@ ctsc_status onnx_module_load(diag *d, reader r, module **out) {
 }
 
 #else
-
-bool onnx_module_is(diag *d, const reader *r) {
-    uint8_t head[3];
-    uint64_t size;
-    return r->size(r->ctx, d, &size) == CTSC_OK && size > sizeof head &&
-           r->read(r->ctx, d, 0, head, sizeof head) == CTSC_OK && head[0] == 0x08 && head[1] >= 3 &&
-           head[1] < 32;
-}
 
 ctsc_status onnx_module_load(diag *d, reader r, module **out) {
     (void)out;

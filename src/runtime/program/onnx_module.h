@@ -7,8 +7,6 @@
 
 #include "runtime/program/module.h"
 
-/* Do these bytes look like one? Looks at the first few. */
-bool onnx_module_is(diag *d, const reader *r);
 /* Takes r over (also on failure). Files with weights are looked for in the folder of r.path. */
 ctsc_status onnx_module_load(diag *d, reader r, module **out);
 

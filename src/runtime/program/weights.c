@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weights.c - files that hold tensors by name, told apart by what is in them.
+ * weights.c - files that hold tensors by name, of any format that formats.def has.
  *
  * Tests: tests/cli/weights.test, tests/cli/convert.test
  */
 #include "runtime/program/weights.h"
 
 #include "runtime/archive/archive_internal.h"
-#include "runtime/program/exported.h"
-#include "runtime/safetensors/safetensors.h"
+#include "runtime/program/formats.h"
 
 #include <jansson.h>
 
 enum { WEIGHTS_MAX_INDEX = 32 << 20, WEIGHTS_DEPTH = 2 };
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-/* A '{' at the beginning of a file, or behind a length. */
-static bool weights_is_json(reader r, uint64_t at) {
-    diag quiet = {0};
-    char c = 0;
-    uint64_t size = 0;
-    bool is = r.size(r.ctx, &quiet, &size) == CTSC_OK && size > at + 1 &&
-              r.read(r.ctx, &quiet, at, &c, 1) == CTSC_OK && c == '{';
-    diag_clear(&quiet);
-    return is;
-}
-
-static ctsc_status weights_file(diag *d, reader r, value *out) {
-    return weights_is_json(r, 8) ? load_safetensors(d, r, out) : load_checkpoint(d, r, out);
-}
 
 /* ---- weights in several files ---------------------------------------------------------------- *
  *
@@ -44,6 +26,16 @@ typedef struct weights_index {
     dict *into;
 } weights_index;
 
+/* What is no file that is known is taken for one of torch.save, to say what it lacks; so is an
+ * index that an index names. */
+static ctsc_status weights_file(diag *d, reader r, bool index, value *out) {
+    const format *f = NULL;
+    ctsc_status s = format_of_reader(d, &r, CTSC_FORMAT_WEIGHTS, &f);
+    if (s != CTSC_OK) return reader_close(&r), s;
+    bool fits = f && (index || f->weights != weights_of_index);
+    return fits ? f->weights(d, r, out) : load_checkpoint(d, r, out);
+}
+
 /* The dict of a file: the index's own folder, nothing elsewhere. */
 static ctsc_status weights_shard(weights_index *x, const char *file, const dict **out) {
     reader r;
@@ -56,7 +48,7 @@ static ctsc_status weights_shard(weights_index *x, const char *file, const dict 
     sb_printf(&path, "%s%s", x->folder, file);
     ctsc_status s = path.failed ? diag_no_memory(x->d) : reader_open_file(x->d, sb_str(&path), &r);
     sb_free(&path);
-    if (s == CTSC_OK) s = weights_file(x->d, r, &v);
+    if (s == CTSC_OK) s = weights_file(x->d, r, false, &v);
     if (s == CTSC_OK && v.tag != V_DICT)
         s = diag_fail(x->d, CTSC_BAD_FILE, "%s does not hold a dict of tensors", file);
     if (s == CTSC_OK && !strmap_put(&x->shards, file, v.u.dict)) s = diag_no_memory(x->d);
@@ -104,9 +96,8 @@ static ctsc_status weights_parse(diag *d, reader r, json_t **out) {
                      *out || large ? "" : error.text);
 }
 
-/* takes r over */
-static ctsc_status weights_sharded(diag *d, const char *path, reader r, value *out) {
-    const char *slash = strrchr(path, '/');
+ctsc_status weights_of_index(diag *d, reader r, value *out) {
+    const char *path = r.path ? r.path : "", *slash = strrchr(path, '/');
     json_t *json = NULL;
     char *folder = mem_strdup(path);
     if (folder) folder[slash ? slash + 1 - path : 0] = '\0';
@@ -127,35 +118,41 @@ static ctsc_status weights_sharded(diag *d, const char *path, reader r, value *o
 ctsc_status weights_values(diag *d, const char *path, value *out) {
     reader r;
     TRY(reader_open_file(d, path, &r));
-    return weights_is_json(r, 0) ? weights_sharded(d, path, r, out) : weights_file(d, r, out);
+    r.path = path;
+    return weights_file(d, r, true, out);
+}
+
+/* A zip that holds a program; NULL: the file is none. */
+static archive *weights_archive(const char *path) {
+    diag quiet = {0};
+    reader r;
+    archive *a = NULL;
+    const format *f = NULL;
+    if (reader_open_file(&quiet, path, &r) == CTSC_OK && archive_open(&quiet, r, &a) == CTSC_OK)
+        f = format_of_archive(a);
+    diag_clear(&quiet);
+    if (f && f->archive) return a;
+    archive_unref(a);
+    return NULL;
 }
 
 /* The parameters and buffers of an archive, named as in a state_dict. */
-static ctsc_status weights_of_archive(diag *d, const char *path, value *out) {
-    reader r;
+static ctsc_status weights_of_archive(diag *d, archive *a, value *out) {
     module *m = NULL;
-    TRY(reader_open_file(d, path, &r));
-    ctsc_status s = module_load(d, r, &m);
+    ctsc_status s = format_of_archive(a)->archive(d, a, &m);
     if (s == CTSC_OK) s = module_tensors(m, d, true, true, out);
     module_free(m);
     return s;
 }
 
-static bool weights_is_archive(const char *path) {
-    diag quiet = {0};
-    reader r;
-    archive *a = NULL;
-    bool is = reader_open_file(&quiet, path, &r) == CTSC_OK &&
-              archive_open(&quiet, r, &a) == CTSC_OK &&
-              (archive_has(a, "constants.pkl") || exported_is(a));
-    archive_unref(a);
-    diag_clear(&quiet);
-    return is;
-}
-
 ctsc_status weights_dict(diag *d, const char *path, value *out) {
     value v = value_none();
-    if (weights_is_archive(path)) return weights_of_archive(d, path, out);
+    archive *a = weights_archive(path);
+    if (a) {
+        ctsc_status s = weights_of_archive(d, a, out);
+        archive_unref(a);
+        return s;
+    }
     TRY(weights_values(d, path, &v));
     if (v.tag == V_DICT) return *out = v, CTSC_OK;
     ctsc_status s =

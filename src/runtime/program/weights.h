@@ -12,8 +12,10 @@
  * classes are capsules (capsule_opaque); of a .safetensors file, or of the index of several, a
  * dict of tensors. */
 ctsc_status weights_values(diag *d, const char *path, value *out);
-/* The same for --weights, which takes archives as well: a dict, which may hold the state_dict
- * somewhere inside. */
+/* Of the index of weights in several files, which are beside it (r.path). Takes r over. */
+ctsc_status weights_of_index(diag *d, reader r, value *out);
+/* The same as weights_values for --weights, which takes archives as well: a dict, which may hold
+ * the state_dict somewhere inside. */
 ctsc_status weights_dict(diag *d, const char *path, value *out);
 /* The state_dict itself: a dict of tensors by name. Of a checkpoint the one dict of
  * tensors that lies in it. */
