@@ -21,8 +21,8 @@ enum {
 enum { DEVICE = 1, UNPACKED = 2, PACKED = 4, REDUCED = 8, ANYWHERE = 15 };
 #define CHOSEN NULL
 
-static const struct { uint8_t stages; const char *pass; uint8_t level, where; } pipeline_steps[] = {
-#define STEP(stages, pass, level, where) {stages, pass, level, where},
+static const struct { const char *pass; uint8_t stages, level, where; } pipeline_steps[] = {
+#define STEP(stages, pass, level, where) {pass, stages, level, where},
 #include "passes/pipeline.def"
 #undef STEP
 };
