@@ -14,8 +14,7 @@ static ctsc_error *e;
 
 static const char *content_of(const char *path) {
     const ctsc_format *f = NULL;
-    if (ctsc_file_format(path, &f, e) != CTSC_OK)
-        fail_msg("%s: %s", path, ctsc_error_message(e));
+    if (ctsc_file_format(path, &f, e) != CTSC_OK) fail_msg("%s: %s", path, ctsc_error_message(e));
     return f ? f->name : "none";
 }
 

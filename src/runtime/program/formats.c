@@ -37,11 +37,7 @@ static bool format_is_saved(const archive *a) { return archive_has(a, "data.pkl"
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum {
-    PROGRAM = CTSC_FORMAT_PROGRAM,
-    WEIGHTS = CTSC_FORMAT_WEIGHTS,
-    SOURCE = CTSC_FORMAT_SOURCE
-};
+enum { PROGRAM = CTSC_FORMAT_PROGRAM, WEIGHTS = CTSC_FORMAT_WEIGHTS, SOURCE = CTSC_FORMAT_SOURCE };
 
 static const format formats[] = {
 #define FORMAT(name, endings, model, holds, text, begins, records, archive, file, weights)         \
