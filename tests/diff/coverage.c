@@ -55,7 +55,7 @@ static void coverage_add_label(const char *function, const char *kind) {
     if (coverage_count_of_labels == COVERAGE_LABELS) abort(); /* a larger table is needed */
     int n = 0;
     for (int i = 0; i < coverage_row_count; i++) {
-        if (strcmp(coverage_rows[i]->lowered, function)) continue;
+        if (strcmp(op_lowered_text(coverage_rows[i]), function)) continue;
         if (n == COVERAGE_KEYS) abort();
         coverage_names[coverage_count_of_labels].keys[n++] = coverage_rows[i]->key;
     }
@@ -89,7 +89,7 @@ static coverage *coverage_map(const char *file) {
 coverage *coverage_new(const char *file) {
     coverage_find_rows();
     for (int i = 0; i < coverage_row_count; i++)
-        coverage_add_label(coverage_rows[i]->lowered, NULL);
+        coverage_add_label(op_lowered_text(coverage_rows[i]), NULL);
     for (int i = 0; i < COVERAGE_KINDS; i++)
         coverage_add_label(coverage_kinds[i].function, coverage_kinds[i].kind);
     coverage *c = coverage_map(file);
@@ -116,7 +116,7 @@ const char *coverage_operator(int label, int i) { return coverage_names[label].k
 
 bool coverage_reduces(int label) {
     for (int k = 0; k < coverage_row_count; k++)
-        if (!strcmp(coverage_rows[k]->lowered, coverage_names[label].function))
+        if (!strcmp(op_lowered_text(coverage_rows[k]), coverage_names[label].function))
             return op_fusible(coverage_rows[k]) == FUSIBLE_REDUCE ||
                    op_fusible(coverage_rows[k]) == FUSIBLE_ROWS;
     return false;
@@ -194,7 +194,7 @@ static int coverage_plain_label(const op *o) {
     static struct { const op *o; int label; } kept[KEPT];
     size_t at = ((uintptr_t)o >> 4) % KEPT;
     if (kept[at].o != o) {
-        kept[at].label = coverage_find(o->lowered, NULL);
+        kept[at].label = coverage_find(op_lowered_text(o), NULL);
         kept[at].o = o;
     }
     return kept[at].label;
@@ -203,7 +203,7 @@ static int coverage_plain_label(const op *o) {
 int coverage_of(const node *n, evaluation *e, int *labels) {
     int count = 0;
     if (n->kind != N_OP || !op_fusible(n->op)) return 0;
-    const char *name = n->op->lowered;
+    const char *name = op_lowered_text(n->op);
     labels[count++] = coverage_plain_label(n->op);
     value from = n->inputs.len ? evaluation_get(e, n->inputs.data[0]) : value_none();
     coverage_view v = {n, e, from.tag == V_TENSOR ? from.u.tensor : NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests for ir/op/op_traits.h: what the rows of ir/ops say of operators agrees with itself and with
  * the schemas. */
-#include "ir/op/op.h"
+#include "ir/graph/fusible.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,8 +88,78 @@ static void test_words(void **state) {
     assert_int_equal(traits_of("aten::tanh").call_operands, 1);
 }
 
+/* ---- autocast -------------------------------------------------------------------------------- */
+
+static void check_autocast(void *ctx, const op *o) {
+    if (o->traits.autocast == AUTOCAST_NONE) return;
+    if (o->schema->has_alias_write) fail_msg("autocast would convert what %s writes", o->key);
+    ++((int *)ctx)[o->traits.autocast];
+}
+
+/* PyTorch's lists for CPUs (aten/src/ATen/autocast_mode.cpp). What is made of operators in them
+ * there, and is one operator here, is as they are: einsum, nll_loss_nd. */
+static void test_autocast(void **state) {
+    (void)state;
+    static const struct { const char *key; autocast_class class; } cases[] = {
+        {"aten::mm", AUTOCAST_LOWER},          {"aten::conv2d.padding", AUTOCAST_LOWER},
+        {"aten::prelu", AUTOCAST_LOWER},       {"aten::_addmm_activation", AUTOCAST_LOWER},
+        {"aten::einsum", AUTOCAST_LOWER},      {"aten::linalg_matmul", AUTOCAST_LOWER},
+        {"aten::nll_loss_nd", AUTOCAST_FULL},  {"aten::grid_sampler_2d", AUTOCAST_FULL},
+        {"aten::prod.dim_int", AUTOCAST_FULL}, {"aten::inverse", AUTOCAST_FULL},
+        {"aten::stack", AUTOCAST_WIDEST},      {"aten::index_copy", AUTOCAST_WIDEST},
+        {"aten::convolution", AUTOCAST_NONE},  {"aten::_convolution", AUTOCAST_NONE},
+        {"aten::mm.out", AUTOCAST_NONE},       {"aten::prelu_backward", AUTOCAST_NONE},
+        {"aten::softmax.int", AUTOCAST_NONE},  {"aten::add.Tensor", AUTOCAST_NONE},
+    };
+    int counts[4] = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (traits_of(cases[i].key).autocast != cases[i].class)
+            fail_msg("%s is of another class", cases[i].key);
+    op_visit(check_autocast, counts);
+    assert_true(counts[AUTOCAST_LOWER] > 20 && counts[AUTOCAST_FULL] > 90);
+    assert_true(counts[AUTOCAST_WIDEST] >= 3);
+}
+
+/* ---- lowering -------------------------------------------------------------------------------- */
+
+static void check_lowered(void *ctx, const op *o) {
+    bool *used = ctx;
+    fusible_kind kind = op_fusible(o);
+    if (!kind || o->scalar) return;
+    lowered_op first = kind == FUSIBLE_POINTWISE ? LOWER_NONE + 1
+                       : kind == FUSIBLE_VIEW    ? LOWERED_VIEWS
+                                                 : LOWERED_REDUCTIONS,
+               end = kind == FUSIBLE_POINTWISE ? LOWERED_VIEWS
+                     : kind == FUSIBLE_VIEW    ? LOWERED_REDUCTIONS
+                                               : LOWERED_COUNT;
+    if (o->traits.call) {
+        if (kind != FUSIBLE_POINTWISE) fail_msg("%s CALLS, but is not pointwise", o->key);
+        if (!o->called || o->lowered) fail_msg("%s CALLS, and needs no rule", o->key);
+    } else if (o->lowered < first || o->lowered >= end) {
+        fail_msg("%s has FUSE, but no rule in lowered.def", o->key);
+    }
+    used[o->lowered] = true;
+}
+
+/* What the passes take in, the lowering knows; and each rule is somebody's. */
+static void test_lowered(void **state) {
+    (void)state;
+    bool used[LOWERED_COUNT] = {false};
+    op_visit(check_lowered, used);
+    for (int i = LOWER_NONE + 1; i < LOWERED_COUNT; i++)
+        if (!used[i]) fail_msg("no operator has the rule %s", lowered_text((lowered_op)i));
+    assert_int_equal(op_find("aten::mul.Tensor")->lowered, LOWER_mul);
+    assert_int_equal(op_find("aten::max.dim")->lowered, LOWER_max_dim);
+    assert_int_equal(op_find("aten::multiply.Tensor")->lowered, LOWER_mul);
+    assert_string_equal(op_lowered_text(op_find("aten::max.dim")), "max_dim");
+    assert_string_equal(op_lowered_text(op_find("aten::special_modified_bessel_i0")), "i0");
+    assert_string_equal(op_lowered_text(op_find("aten::tanh")), "tanh");
+    assert_string_equal(op_lowered_text(op_find("aten::mm")), "");
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_draws), cmocka_unit_test(test_writes),
-                                       cmocka_unit_test(test_words)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_draws), cmocka_unit_test(test_writes), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_autocast), cmocka_unit_test(test_lowered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,17 +252,17 @@ lazy_tensor *reduced_sum_as(group_state *s, const reduced_over *o, dtype dt) {
     return reduced_cast(s, reduced_of(s, o, reduced_cast(s, x, reduced_wide(dt)), NEST_ACC_SUM),
                         dt);
 }
-static lazy_tensor *reduced_sum(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_sum(group_state *s, lowered_op rule, const node *n,
                                 const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     dtype dt;
     if (!reduced_dtype(s, n, args, dtype_is_integral(o->x->dt) ? DT_INT64 : o->x->dt, &dt))
         return NULL;
     return dt == DT_BOOL ? NULL : reduced_sum_as(s, o, dt);
 }
-static lazy_tensor *reduced_mean(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_mean(group_state *s, lowered_op rule, const node *n,
                                  const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     dtype dt;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
     dtype wide = reduced_wide(dt);
@@ -270,9 +270,9 @@ static lazy_tensor *reduced_mean(group_state *s, const char *name, const node *n
     return reduced_cast(
         s, reduced_div(s, reduced_of(s, o, x, NEST_ACC_SUM), reduced_count(s, o, wide)), dt);
 }
-static lazy_tensor *reduced_prod(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_prod(group_state *s, lowered_op rule, const node *n,
                                  const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     dtype dt;
     if (!reduced_dtype(s, n, args, dtype_is_integral(o->x->dt) ? DT_INT64 : o->x->dt, &dt) ||
         dt == DT_BOOL)
@@ -283,46 +283,46 @@ static lazy_tensor *reduced_prod(group_state *s, const char *name, const node *n
         reduced_of(s, o, reduced_cast(s, x, dtype_is_float(dt) ? DT_FLOAT64 : dt), NEST_ACC_PROD),
         dt);
 }
-lazy_tensor *reduced_minmax(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_minmax(group_state *s, lowered_op rule, const node *n, const lazy_arg *args,
                             reduced_over *o) {
     (void)n;
     (void)args;
     if (!lazy_is_positive(&s->l, o->count)) return NULL; /* of nothing there is none */
-    bool max = !strcmp(name, "amax") || !strcmp(name, "max");
+    bool max = rule == LOWER_amax || rule == LOWER_max;
     const lazy_tensor *x = reduced_cast(s, o->x, reduced_wide(o->x->dt));
     return reduced_cast(s, reduced_of(s, o, x, max ? NEST_ACC_MAX : NEST_ACC_MIN), o->x->dt);
 }
-static lazy_tensor *reduced_any(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_any(group_state *s, lowered_op rule, const node *n,
                                 const lazy_arg *args, reduced_over *o) {
     (void)n;
     (void)args;
     lazy_tensor *r = reduced_of(s, o, reduced_cast(s, o->x, DT_BOOL),
-                                strcmp(name, "any") ? NEST_ACC_MIN : NEST_ACC_MAX);
+                                rule == LOWER_any ? NEST_ACC_MAX : NEST_ACC_MIN);
     return o->x->dt == DT_UINT8 ? reduced_cast(s, r, DT_UINT8) : r;
 }
 
-static lazy_tensor *reduced_aminmax(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_aminmax(group_state *s, lowered_op rule, const node *n,
                                     const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     /* with keepdim PyTorch's results have a dim that the argument has not */
     if (!o->x->ndim) return NULL;
-    o->second = reduced_minmax(s, "amax", n, args, o);
-    return reduced_minmax(s, "amin", n, args, o);
+    o->second = reduced_minmax(s, LOWER_amax, n, args, o);
+    return reduced_minmax(s, LOWER_amin, n, args, o);
 }
-static lazy_tensor *reduced_count_nonzero(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_count_nonzero(group_state *s, lowered_op rule, const node *n,
                                           const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     (void)n;
     (void)args;
     return reduced_of(s, o, reduced_cast(s, reduced_cast(s, o->x, DT_BOOL), DT_INT64),
                       NEST_ACC_SUM);
 }
 /* NaN counts as 0. */
-static lazy_tensor *reduced_nansum(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_nansum(group_state *s, lowered_op rule, const node *n,
                                    const lazy_arg *args, reduced_over *o) {
     dtype dt;
     if (!dtype_is_float(o->x->dt))
-        return dtype_is_integral(o->x->dt) ? reduced_sum(s, name, n, args, o) : NULL;
+        return dtype_is_integral(o->x->dt) ? reduced_sum(s, rule, n, args, o) : NULL;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt)) return NULL;
     lazy_tensor *x = group_keep(s, reduced_cast(s, reduced_cast(s, o->x, dt), reduced_wide(dt)));
     lazy_tensor *term = x ? reduced_where(s, reduced_compare(s, NEST_NE, x, x),
@@ -337,7 +337,7 @@ lazy_tensor *reduced_center(group_state *s, const reduced_over *o, const lazy_te
     return reduced_div(s, reduced_beside(s, o, x, NEST_ACC_SUM), reduced_count(s, o, x->dt));
 }
 
-static lazy_tensor *reduced_var(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_var(group_state *s, lowered_op rule, const node *n,
                                 const lazy_arg *args, reduced_over *o) {
     const lazy_arg *unbiased = reduced_named(n, args, "unbiased"),
                    *correction = reduced_named(n, args, "correction");
@@ -360,7 +360,7 @@ static lazy_tensor *reduced_var(group_state *s, const char *name, const node *n,
                               lazy_zero(&s->l));
     lazy_tensor *var = reduced_div(
         s, sum, lazy_scalar(&s->l, sums, lazy_convert(&s->l, by, DT_INT64, sums)));
-    return reduced_cast(s, strcmp(name, "std") ? var : reduced_call(s, "sqrt", var), o->x->dt);
+    return reduced_cast(s, rule == LOWER_std ? reduced_call(s, "sqrt", var) : var, o->x->dt);
 }
 
 /* An infinite maximum is not subtracted. */
@@ -372,9 +372,9 @@ static lazy_tensor *reduced_finite(group_state *s, lazy_tensor *m) {
     return reduced_where(s, lazy_pointwise(&s->l, &test, m->dt, DT_BOOL, 1, &in, NULL, NULL), zero,
                          m);
 }
-static lazy_tensor *reduced_logsumexp(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_logsumexp(group_state *s, lowered_op rule, const node *n,
                                       const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     (void)n;
     (void)args;
     dtype dt = dtype_is_integral(o->x->dt) ? DT_FLOAT32 : o->x->dt;
@@ -388,10 +388,10 @@ static lazy_tensor *reduced_logsumexp(group_state *s, const char *name, const no
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static lazy_tensor *reduced_softmax(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_softmax(group_state *s, lowered_op rule, const node *n,
                                     const lazy_arg *args, reduced_over *o) {
     dtype dt;
-    bool widen = false, log = !strcmp(name, "log_softmax");
+    bool widen = false, log = rule == LOWER_log_softmax;
     const lazy_arg *half = reduced_named(n, args, "half_to_float");
     if (half && (!lazy_arg_bool(&s->l, half, &widen) || widen)) return NULL;
     if (o->x->ndim == 0 || !reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt))
@@ -419,9 +419,9 @@ static bool reduced_layer_param(group_state *s, const lazy_arg *a, const lazy_te
     *out = t;
     return true;
 }
-static lazy_tensor *reduced_layer_norm(group_state *s, const char *name, const node *n,
+static lazy_tensor *reduced_layer_norm(group_state *s, lowered_op rule, const node *n,
                                        const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     (void)n;
     nest_expr *shape[LAZY_MAX_DIMS];
     const lazy_tensor *weight, *bias;
@@ -454,55 +454,49 @@ static lazy_tensor *reduced_layer_norm(group_state *s, const char *name, const n
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    reduced_maker *make;
-} reduced_rows[] = {
-    {"sum", reduced_sum},
-    {"mean", reduced_mean},
-    {"prod", reduced_prod},
-    {"amax", reduced_minmax},
-    {"amin", reduced_minmax},
-    {"max", reduced_minmax},
-    {"min", reduced_minmax},
-    {"any", reduced_any},
-    {"all", reduced_any},
-    {"var", reduced_var},
-    {"std", reduced_var},
-    {"norm", reduced_norm},
-    {"frobenius_norm", reduced_norm},
-    {"logsumexp", reduced_logsumexp},
-    {"softmax", reduced_softmax},
-    {"log_softmax", reduced_softmax},
-    {"layer_norm", reduced_layer_norm},
-    {"aminmax", reduced_aminmax},
-    {"count_nonzero", reduced_count_nonzero},
-    {"nansum", reduced_nansum},
-    {"pairwise_distance", reduced_pairwise},
-    {"cosine_similarity", reduced_cosine},
-    {"instance_norm", reduced_instance_norm},
-    {"group_norm", reduced_group_norm},
-    {"mse_loss", reduced_loss},
-    {"l1_loss", reduced_loss},
-    {"smooth_l1_loss", reduced_loss},
-    {"huber_loss", reduced_loss},
-    {"kl_div", reduced_loss},
-    {"binary_cross_entropy_with_logits", reduced_loss},
-    {"argmax", reduced_place},
-    {"argmin", reduced_place},
-    {"max_dim", reduced_minmax_and_place},
-    {"min_dim", reduced_minmax_and_place},
+#define REDUCTION(name) [LOWER_##name - LOWERED_REDUCTIONS]
+static reduced_maker *const reduced_rules[LOWERED_COUNT - LOWERED_REDUCTIONS] = {
+    REDUCTION(sum) = reduced_sum,
+    REDUCTION(mean) = reduced_mean,
+    REDUCTION(prod) = reduced_prod,
+    REDUCTION(amax) = reduced_minmax,
+    REDUCTION(amin) = reduced_minmax,
+    REDUCTION(max) = reduced_minmax,
+    REDUCTION(min) = reduced_minmax,
+    REDUCTION(any) = reduced_any,
+    REDUCTION(all) = reduced_any,
+    REDUCTION(var) = reduced_var,
+    REDUCTION(std) = reduced_var,
+    REDUCTION(norm) = reduced_norm,
+    REDUCTION(frobenius_norm) = reduced_norm,
+    REDUCTION(logsumexp) = reduced_logsumexp,
+    REDUCTION(softmax) = reduced_softmax,
+    REDUCTION(log_softmax) = reduced_softmax,
+    REDUCTION(layer_norm) = reduced_layer_norm,
+    REDUCTION(aminmax) = reduced_aminmax,
+    REDUCTION(count_nonzero) = reduced_count_nonzero,
+    REDUCTION(nansum) = reduced_nansum,
+    REDUCTION(pairwise_distance) = reduced_pairwise,
+    REDUCTION(cosine_similarity) = reduced_cosine,
+    REDUCTION(instance_norm) = reduced_instance_norm,
+    REDUCTION(group_norm) = reduced_group_norm,
+    REDUCTION(mse_loss) = reduced_loss,
+    REDUCTION(l1_loss) = reduced_loss,
+    REDUCTION(smooth_l1_loss) = reduced_loss,
+    REDUCTION(huber_loss) = reduced_loss,
+    REDUCTION(kl_div) = reduced_loss,
+    REDUCTION(binary_cross_entropy_with_logits) = reduced_loss,
+    REDUCTION(argmax) = reduced_place,
+    REDUCTION(argmin) = reduced_place,
+    REDUCTION(max_dim) = reduced_minmax_and_place,
+    REDUCTION(min_dim) = reduced_minmax_and_place,
 };
 
 bool group_apply_reduce(group_state *s, const node *n, const lazy_arg *args, lazy_tensor **out) {
-    const char *name = n->op->lowered;
+    lowered_op rule = n->op->lowered;
     reduced_over o = {.x = NULL};
-    if (!reduced_dims(s, n, args, &o)) return false;
-    for (size_t i = 0; i < sizeof reduced_rows / sizeof *reduced_rows; i++) {
-        if (strcmp(reduced_rows[i].name, name)) continue;
-        out[0] = reduced_rows[i].make(s, name, n, args, &o);
-        out[1] = o.second;
-        return out[0] && (n->outputs.len == 1 || out[1]);
-    }
-    return false;
+    if (rule < LOWERED_REDUCTIONS || !reduced_dims(s, n, args, &o)) return false;
+    out[0] = reduced_rules[rule - LOWERED_REDUCTIONS](s, rule, n, args, &o);
+    out[1] = o.second;
+    return out[0] && (n->outputs.len == 1 || out[1]);
 }

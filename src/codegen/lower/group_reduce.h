@@ -22,8 +22,8 @@ typedef struct reduced_over {
     lazy_tensor *second; /* the operator's second result, if it has two */
 } reduced_over;
 
-/* What an operator makes of its arguments; name: op.lowered. */
-typedef lazy_tensor *reduced_maker(group_state *s, const char *name, const node *n,
+/* What an operator makes of its arguments; rule: op.lowered. */
+typedef lazy_tensor *reduced_maker(group_state *s, lowered_op rule, const node *n,
                                    const lazy_arg *args, reduced_over *o);
 
 /* ---- arithmetic on whole tensors ------------------------------------------------------------- */

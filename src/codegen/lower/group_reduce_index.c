@@ -66,21 +66,21 @@ static lazy_tensor *index_minmax(group_state *s, const reduced_over *o, bool max
     return reduced_beside(s, o, *x, max ? NEST_ACC_MAX : NEST_ACC_MIN);
 }
 
-lazy_tensor *reduced_place(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_place(group_state *s, lowered_op rule, const node *n, const lazy_arg *args,
                            reduced_over *o) {
     (void)n;
     (void)args;
     lazy_tensor *x = NULL;
     if (o->x->dt == DT_BOOL) return NULL; /* refused */
-    lazy_tensor *minmax = index_minmax(s, o, !strcmp(name, "argmax"), &x);
+    lazy_tensor *minmax = index_minmax(s, o, rule == LOWER_argmax, &x);
     return minmax ? index_of_minmax(s, o, x, minmax) : NULL;
 }
 
-lazy_tensor *reduced_minmax_and_place(group_state *s, const char *name, const node *n,
+lazy_tensor *reduced_minmax_and_place(group_state *s, lowered_op rule, const node *n,
                                       const lazy_arg *args, reduced_over *o) {
     (void)n;
     (void)args;
-    lazy_tensor *x = NULL, *minmax = index_minmax(s, o, !strcmp(name, "max_dim"), &x);
+    lazy_tensor *x = NULL, *minmax = index_minmax(s, o, rule == LOWER_max_dim, &x);
     if (!minmax) return NULL;
     o->second = index_of_minmax(s, o, x, minmax);
     return reduced_drop(s, o, reduced_cast(s, minmax, o->x->dt));

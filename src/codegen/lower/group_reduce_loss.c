@@ -90,19 +90,19 @@ static lazy_tensor *loss_logits(const loss_terms *t) {
 }
 
 static const struct {
-    const char *name;
+    lowered_op rule;
     loss_formula *formula;
     const char *number; /* the argument that is the loss's own */
     bool self_dtype;    /* the result has that of self, whatever the operands meet in */
     /* computed in place in a copy of the target, whose shape and dtype have to do */
     bool in_target;
 } loss_rows[] = {
-    {"mse_loss", loss_mse, NULL, false, false},
-    {"l1_loss", loss_distance, NULL, false, false},
-    {"smooth_l1_loss", loss_smooth_l1, "beta", false, false},
-    {"huber_loss", loss_huber, "delta", true, false},
-    {"kl_div", loss_kl_div, NULL, false, false},
-    {"binary_cross_entropy_with_logits", loss_logits, NULL, false, true},
+    {LOWER_mse_loss, loss_mse, NULL, false, false},
+    {LOWER_l1_loss, loss_distance, NULL, false, false},
+    {LOWER_smooth_l1_loss, loss_smooth_l1, "beta", false, false},
+    {LOWER_huber_loss, loss_huber, "delta", true, false},
+    {LOWER_kl_div, loss_kl_div, NULL, false, false},
+    {LOWER_binary_cross_entropy_with_logits, loss_logits, NULL, false, true},
 };
 
 /* An optional operand, in the computing type. False: it is no tensor that can be had. */
@@ -132,14 +132,14 @@ static lazy_tensor *loss_reduce(group_state *s, lazy_tensor *e, int64_t reductio
     return reduced_cast(s, sum, dt);
 }
 
-lazy_tensor *reduced_loss(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_loss(group_state *s, lowered_op rule, const node *n, const lazy_arg *args,
                           reduced_over *o) {
     const lazy_tensor *pair[2] = {o->x, lazy_arg_tensor(&s->l, &args[1])};
     const lazy_arg *flag = reduced_named(n, args, "log_target");
     loss_terms t = {.s = s};
     int64_t reduction;
     size_t i = 0;
-    while (strcmp(loss_rows[i].name, name)) i++;
+    while (loss_rows[i].rule != rule) i++;
     if (!pair[1] || pair[1]->is_number ||
         !lazy_arg_int(&s->l, reduced_named(n, args, "reduction"), &reduction))
         return NULL;

@@ -51,11 +51,11 @@ lazy_tensor *reduced_norm_of(group_state *s, const reduced_over *o, double p, dt
     return reduced_cast(s, norm_root(s, reduced_of(s, o, norm_term(s, x, p), NEST_ACC_SUM), p), dt);
 }
 
-lazy_tensor *reduced_norm(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_norm(group_state *s, lowered_op rule, const node *n, const lazy_arg *args,
                           reduced_over *o) {
     double p = 2;
     dtype dt;
-    bool order = strcmp(name, "frobenius_norm") != 0;
+    bool order = rule != LOWER_frobenius_norm;
     if (order && !lazy_arg_is_none(&args[1]) && !lazy_arg_float(&args[1], &p)) return NULL;
     if (!reduced_dtype(s, n, args, o->x->dt, &dt) || !dtype_is_float(dt) ||
         !dtype_is_float(o->x->dt))
@@ -66,9 +66,9 @@ lazy_tensor *reduced_norm(group_state *s, const char *name, const node *n, const
 }
 
 /* The norm of x1 - x2 + eps over the last dim. */
-lazy_tensor *reduced_pairwise(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_pairwise(group_state *s, lowered_op rule, const node *n, const lazy_arg *args,
                               reduced_over *o) {
-    (void)name;
+    (void)rule;
     const lazy_tensor *other = lazy_arg_tensor(&s->l, &args[1]);
     double p, eps;
     if (!other || other->is_number || !lazy_arg_float(reduced_named(n, args, "p"), &p)) return NULL;
@@ -93,9 +93,9 @@ static lazy_tensor *norm_at_least(group_state *s, lazy_tensor *x, double low) {
 }
 
 /* x y / (max(|x|, eps) max(|y|, eps)) */
-lazy_tensor *reduced_cosine(group_state *s, const char *name, const node *n, const lazy_arg *args,
+lazy_tensor *reduced_cosine(group_state *s, lowered_op rule, const node *n, const lazy_arg *args,
                             reduced_over *o) {
-    (void)name;
+    (void)rule;
     const lazy_tensor *pair[2] = {o->x, lazy_arg_tensor(&s->l, &args[1])};
     double eps;
     if (!pair[1] || pair[1]->is_number || o->x->ndim == 0 || pair[1]->ndim != o->x->ndim)
@@ -159,9 +159,9 @@ static lazy_tensor *norm_normalised(group_state *s, const reduced_over *o, const
 }
 
 /* With the statistics of the input, none kept. */
-lazy_tensor *reduced_instance_norm(group_state *s, const char *name, const node *n,
+lazy_tensor *reduced_instance_norm(group_state *s, lowered_op rule, const node *n,
                                    const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     bool own;
     if (!lazy_arg_is_none(&args[3]) || !lazy_arg_is_none(&args[4])) return NULL;
     if (!lazy_arg_bool(&s->l, &args[5], &own) || !own || o->x->ndim < 3 ||
@@ -175,9 +175,9 @@ lazy_tensor *reduced_instance_norm(group_state *s, const char *name, const node 
 
 /* One group, or as many as channels: groups of some channels would be dims that the
  * tensor does not have. */
-lazy_tensor *reduced_group_norm(group_state *s, const char *name, const node *n,
+lazy_tensor *reduced_group_norm(group_state *s, lowered_op rule, const node *n,
                                 const lazy_arg *args, reduced_over *o) {
-    (void)name;
+    (void)rule;
     int64_t groups;
     if (!lazy_arg_int(&s->l, &args[1], &groups) || groups < 1 || o->x->ndim < 2 ||
         !dtype_is_float(o->x->dt))

@@ -251,123 +251,6 @@ static node *call_make(ep_node *n, const op *o, size_t nactuals, const ep_actual
 
 /* ---- autocast -------------------------------------------------------------------------------- */
 
-/* What autocast runs in the lower precision, and what in float32 (the lists of the CPU, which those
- * of CUDA agree with but for what has no function); sorted. */
-static const char *const autocast_lower[] = {
-    "_convolution",
-    "_native_multi_head_attention",
-    "addbmm",
-    "addmm",
-    "baddbmm",
-    "bmm",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "convolution",
-    "einsum",
-    "linalg_vecdot",
-    "linear",
-    "matmul",
-    "mkldnn_rnn_layer",
-    "mm",
-    "prelu",
-    "scaled_dot_product_attention",
-};
-static const char *const autocast_higher[] = {
-    "_lu_with_info",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool3d",
-    "avg_pool3d",
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "cdist",
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
-    "cosine_embedding_loss",
-    "cross_entropy_loss",
-    "ctc_loss",
-    "fake_quantize_per_tensor_affine",
-    "fft_fft",
-    "fft_fft2",
-    "fft_fftn",
-    "fft_hfft",
-    "fft_ifft",
-    "fft_ifft2",
-    "fft_ifftn",
-    "fft_ihfft",
-    "fft_irfft",
-    "fft_irfft2",
-    "fft_irfftn",
-    "fft_rfft",
-    "fft_rfft2",
-    "fft_rfftn",
-    "fractional_max_pool2d",
-    "fractional_max_pool3d",
-    "geqrf",
-    "grid_sampler",
-    "hinge_embedding_loss",
-    "huber_loss",
-    "inverse",
-    "kl_div",
-    "l1_loss",
-    "linalg_cholesky",
-    "linalg_cholesky_ex",
-    "linalg_cond",
-    "linalg_eig",
-    "linalg_eigh",
-    "linalg_eigvals",
-    "linalg_eigvalsh",
-    "linalg_householder_product",
-    "linalg_inv",
-    "linalg_inv_ex",
-    "linalg_lstsq",
-    "linalg_matrix_rank",
-    "linalg_qr",
-    "linalg_solve",
-    "linalg_svd",
-    "linalg_svdvals",
-    "linalg_tensorinv",
-    "linalg_tensorsolve",
-    "lu_solve",
-    "margin_ranking_loss",
-    "max_pool3d",
-    "max_unpool2d",
-    "max_unpool3d",
-    "mse_loss",
-    "multi_margin_loss",
-    "multilabel_margin_loss",
-    "multilabel_margin_loss_forward",
-    "nanquantile",
-    "nll_loss",
-    "nll_loss2d",
-    "orgqr",
-    "ormqr",
-    "pinverse",
-    "poisson_nll_loss",
-    "polar",
-    "prod",
-    "qr",
-    "quantile",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "replication_pad1d",
-    "replication_pad2d",
-    "replication_pad3d",
-    "smooth_l1_loss",
-    "soft_margin_loss",
-    "stft",
-    "svd",
-    "trace",
-    "triangular_solve",
-    "triplet_margin_loss",
-    "view_as_complex",
-};
-
 /* Each tensor of a list, as in einsum. */
 static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
     ep_program *p = n->sc->p;
@@ -386,18 +269,13 @@ static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
 static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v) {
     ep_program *p = n->sc->p;
     bool list = v->type->kind == T_LIST && type_elem(v->type)->kind == T_TENSOR;
+    autocast_class to = o->traits.autocast;
     if (!n->sc->cast.on || (v->type->kind != T_TENSOR && !list) ||
-        strncmp(o->schema->name, "aten::", 6))
-        return v;
-    const char *name = o->schema->name + 6;
-    bool lower = sorted_find(autocast_lower, sizeof autocast_lower, sizeof *autocast_lower, name) >=
-                 0;
-    if (!lower &&
-        sorted_find(autocast_higher, sizeof autocast_higher, sizeof *autocast_higher, name) < 0)
+        (to != AUTOCAST_LOWER && to != AUTOCAST_FULL))
         return v;
     if (list) return autocast_list(n, o, v);
-    ir_value *in[] = {
-        v, graph_constant_int(p->g, lower ? (int64_t)n->sc->cast.dt : (int64_t)DT_FLOAT32)};
+    ir_value *in[] = {v, graph_constant_int(p->g, to == AUTOCAST_LOWER ? (int64_t)n->sc->cast.dt
+                                                                       : (int64_t)DT_FLOAT32)};
     return ep_emit_key(p, "ctsc::autocast", 2, in);
 }
 

@@ -34,7 +34,7 @@ static bool alias_spread_world(alias_db *db) {
     for (size_t i = 0; i < n; i++) {
         if (db->writes.data[i].location != ALIAS_WORLD) continue;
         alias_write w = db->writes.data[i];
-        for (int f = 0; f < FAMILY_COUNT; f++) {
+        for (int f = 0; f < ALIAS_COUNT; f++) {
             w.location = db->world[f];
             if (f == 0) db->writes.data[i].location = w.location;
             else if (w.location != db->world[f - 1] && !vec_push(&db->writes, w)) return false;
@@ -47,7 +47,7 @@ static bool alias_finish(alias_db *db) {
     if (db->failed) return false;
     for (size_t i = 0; i < db->locations.len; i++)
         db->locations.data[i].parent = alias_find(db, (int)i);
-    for (int f = 0; f < FAMILY_COUNT; f++) db->world[f] = alias_find(db, db->world[f]);
+    for (int f = 0; f < ALIAS_COUNT; f++) db->world[f] = alias_find(db, db->world[f]);
     if (!alias_spread_world(db)) return false;
     for (size_t i = 0; i < db->writes.len; i++)
         db->writes.data[i].location = alias_find(db, db->writes.data[i].location);
@@ -110,7 +110,7 @@ static void alias_set_value(const alias_db *db, alias_set *s, const ir_value *v,
     }
     alias_set_add(&reached, alias_at(db, v));
     for (int i = 0; i < reached.n && !reached.all; i++)
-        for (int f = 0; f < FAMILY_COUNT; f++) {
+        for (int f = 0; f < ALIAS_COUNT; f++) {
             int h = db->locations.data[reached.at[i]].held[f];
             if (h >= 0) alias_set_add(&reached, db->locations.data[h].parent);
         }
@@ -283,7 +283,7 @@ static void alias_set_written(const alias_db *db, const node *n, size_t i, alias
 }
 
 static bool alias_is_world(const alias_db *db, int l) {
-    for (int f = 0; f < FAMILY_COUNT; f++)
+    for (int f = 0; f < ALIAS_COUNT; f++)
         if (l == db->world[f]) return true;
     return false;
 }

@@ -20,33 +20,33 @@
 /* ---- families -------------------------------------------------------------------------------- */
 
 static const uint8_t alias_families[T_KIND_COUNT] = {
-    [T_TENSOR] = FAMILY_TENSOR,   [T_LIST] = FAMILY_LIST,        [T_ANY_LIST] = FAMILY_LIST,
-    [T_DICT] = FAMILY_DICT,       [T_TUPLE] = FAMILY_TUPLE,      [T_ANY_TUPLE] = FAMILY_TUPLE,
-    [T_CLASS] = FAMILY_OBJECT,    [T_INTERFACE] = FAMILY_OBJECT, [T_ANY_CLASS] = FAMILY_OBJECT,
-    [T_ANY] = FAMILY_MIXED,       [T_VAR] = FAMILY_MIXED,        [T_STORAGE] = FAMILY_OTHER,
-    [T_GENERATOR] = FAMILY_OTHER, [T_STREAM] = FAMILY_OTHER,     [T_CAPSULE] = FAMILY_OTHER,
-    [T_FUTURE] = FAMILY_OTHER,    [T_RREF] = FAMILY_OTHER,       [T_INT] = FAMILY_NONE,
-    [T_FLOAT] = FAMILY_NONE,      [T_BOOL] = FAMILY_NONE,        [T_STR] = FAMILY_NONE,
-    [T_COMPLEX] = FAMILY_NONE,    [T_NONE] = FAMILY_NONE,        [T_NUMBER] = FAMILY_NONE,
-    [T_DEVICE] = FAMILY_NONE,     [T_QSCHEME] = FAMILY_NONE,     [T_FUNCTION] = FAMILY_NONE,
-    [T_ANY_ENUM] = FAMILY_NONE,   [T_ENUM] = FAMILY_NONE,
+    [T_TENSOR] = ALIAS_TENSOR,   [T_LIST] = ALIAS_LIST,        [T_ANY_LIST] = ALIAS_LIST,
+    [T_DICT] = ALIAS_DICT,       [T_TUPLE] = ALIAS_TUPLE,      [T_ANY_TUPLE] = ALIAS_TUPLE,
+    [T_CLASS] = ALIAS_OBJECT,    [T_INTERFACE] = ALIAS_OBJECT, [T_ANY_CLASS] = ALIAS_OBJECT,
+    [T_ANY] = ALIAS_MIXED,       [T_VAR] = ALIAS_MIXED,        [T_STORAGE] = ALIAS_OTHER,
+    [T_GENERATOR] = ALIAS_OTHER, [T_STREAM] = ALIAS_OTHER,     [T_CAPSULE] = ALIAS_OTHER,
+    [T_FUTURE] = ALIAS_OTHER,    [T_RREF] = ALIAS_OTHER,       [T_INT] = ALIAS_NONE,
+    [T_FLOAT] = ALIAS_NONE,      [T_BOOL] = ALIAS_NONE,        [T_STR] = ALIAS_NONE,
+    [T_COMPLEX] = ALIAS_NONE,    [T_NONE] = ALIAS_NONE,        [T_NUMBER] = ALIAS_NONE,
+    [T_DEVICE] = ALIAS_NONE,     [T_QSCHEME] = ALIAS_NONE,     [T_FUNCTION] = ALIAS_NONE,
+    [T_ANY_ENUM] = ALIAS_NONE,   [T_ENUM] = ALIAS_NONE,
 };
 
 alias_family alias_family_of(const type *t) {
     bool several = t->kind == T_OPTIONAL || t->kind == T_UNION;
     if (!several && t->kind != T_TUPLE) return (alias_family)alias_families[t->kind];
-    alias_family f = FAMILY_NONE;
+    alias_family f = ALIAS_NONE;
     for (int i = 0; i < t->nelems; i++) {
         alias_family e = alias_family_of(t->elems[i]);
-        if (e == FAMILY_NONE || e == f) continue;
-        if (!several) return FAMILY_TUPLE; /* a tuple of mutable things */
-        if (f != FAMILY_NONE) return FAMILY_MIXED;
+        if (e == ALIAS_NONE || e == f) continue;
+        if (!several) return ALIAS_TUPLE; /* a tuple of mutable things */
+        if (f != ALIAS_NONE) return ALIAS_MIXED;
         f = e;
     }
     return f;
 }
 
-bool alias_type_mutable(const type *t) { return alias_family_of(t) != FAMILY_NONE; }
+bool alias_type_mutable(const type *t) { return alias_family_of(t) != ALIAS_NONE; }
 
 /* ---- union-find ------------------------------------------------------------------------------ */
 
@@ -77,11 +77,11 @@ static void build_later(alias_db *db, int a, int b) {
 static void build_mix(alias_db *db, int l) {
     alias_location *x = &db->locations.data[l];
     int one = -1;
-    for (int f = 0; f < FAMILY_COUNT; f++) {
+    for (int f = 0; f < ALIAS_COUNT; f++) {
         if (one < 0) one = x->held[f];
         build_later(db, one, x->held[f]);
     }
-    for (int f = 0; f < FAMILY_COUNT; f++) x->held[f] = one;
+    for (int f = 0; f < ALIAS_COUNT; f++) x->held[f] = one;
     x->mixed = true;
 }
 
@@ -89,7 +89,7 @@ static void build_join_roots(alias_db *db, int a, int b) {
     alias_location *x = &db->locations.data[a], *y = &db->locations.data[b];
     bool mixed = x->mixed || y->mixed;
     y->parent = a;
-    for (int f = 0; f < FAMILY_COUNT; f++) {
+    for (int f = 0; f < ALIAS_COUNT; f++) {
         build_later(db, x->held[f], y->held[f]);
         if (x->held[f] < 0) x->held[f] = y->held[f];
     }
@@ -108,7 +108,7 @@ static void build_join(alias_db *db, int a, int b) {
 /* What l holds of family f; made when first asked for. */
 static int build_held(alias_db *db, int l, alias_family f) {
     l = build_find(db, l);
-    if (f >= FAMILY_MIXED) {
+    if (f >= ALIAS_MIXED) {
         if (!db->locations.data[l].mixed) build_mix(db, l);
         build_join(db, 0, 0);
         l = build_find(db, l);
@@ -118,7 +118,7 @@ static int build_held(alias_db *db, int l, alias_family f) {
         int fresh = build_new(db);
         alias_location *x = &db->locations.data[l];
         if (x->mixed)
-            for (int i = 0; i < FAMILY_COUNT; i++) x->held[i] = fresh;
+            for (int i = 0; i < ALIAS_COUNT; i++) x->held[i] = fresh;
         x->held[f] = fresh;
     }
     return db->locations.data[l].held[f];
@@ -128,7 +128,7 @@ static int build_held(alias_db *db, int l, alias_family f) {
 
 /* -1: immutable */
 static int build_value(alias_db *db, const ir_value *v) {
-    if (alias_family_of(v->type) == FAMILY_NONE) return -1;
+    if (alias_family_of(v->type) == ALIAS_NONE) return -1;
     intptr_t l = (intptr_t)ptrmap_get(&db->values, v);
     if (!l) {
         l = build_new(db) + 1;
@@ -150,9 +150,9 @@ static void build_hold(alias_db *db, const ir_value *holder, const ir_value *v) 
 
 static void build_outside_location(alias_db *db, int l, alias_family f) {
     if (l < 0) return;
-    if (f >= FAMILY_MIXED)
-        for (int i = 1; i < FAMILY_COUNT; i++) build_join(db, db->world[0], db->world[i]);
-    build_join(db, l, db->world[f >= FAMILY_MIXED ? 0 : f]);
+    if (f >= ALIAS_MIXED)
+        for (int i = 1; i < ALIAS_COUNT; i++) build_join(db, db->world[0], db->world[i]);
+    build_join(db, l, db->world[f >= ALIAS_MIXED ? 0 : f]);
 }
 
 static void build_outside(alias_db *db, const ir_value *v) {
@@ -201,8 +201,8 @@ static void build_annotation(build_call *c, const alias_info *a, int l, const ty
     build_sets(c, a->before, l, alias_family_of(t), has_var);
     if (a->write && (a->before || !a->elem)) build_write(c->db, c->n, l);
     const type *e = build_element(t);
-    alias_family f = e ? alias_family_of(e) : FAMILY_MIXED;
-    if (a->elem && f != FAMILY_NONE)
+    alias_family f = e ? alias_family_of(e) : ALIAS_MIXED;
+    if (a->elem && f != ALIAS_NONE)
         build_annotation(c, a->elem, build_held(c->db, l, f), e ? e : t, has_var);
 }
 
@@ -220,7 +220,7 @@ static void build_variables(build_call *c, const type *declared, const type *act
     for (int i = 0; i < declared->nelems; i++) {
         const type *e = match ? actual->elems[i] : optional ? actual : TYPE_ANY;
         alias_family f = alias_family_of(e);
-        if (f != FAMILY_NONE)
+        if (f != ALIAS_NONE)
             build_variables(c, declared->elems[i], e, optional ? l : build_held(c->db, l, f));
     }
 }
@@ -230,13 +230,13 @@ static void build_related(alias_db *db, const ir_value *out, const ir_value *in)
     int o = build_value(db, out), l = build_value(db, in);
     if (o < 0 || l < 0) return;
     alias_family of = alias_family_of(out->type), f = alias_family_of(in->type);
-    if (of == FAMILY_TENSOR && f == FAMILY_LIST) {
-        build_join(db, o, build_held(db, l, FAMILY_TENSOR));
-    } else if (f == FAMILY_TENSOR && (of == FAMILY_LIST || of == FAMILY_TUPLE)) {
-        build_join(db, build_held(db, o, FAMILY_TENSOR), l);
+    if (of == ALIAS_TENSOR && f == ALIAS_LIST) {
+        build_join(db, o, build_held(db, l, ALIAS_TENSOR));
+    } else if (f == ALIAS_TENSOR && (of == ALIAS_LIST || of == ALIAS_TUPLE)) {
+        build_join(db, build_held(db, o, ALIAS_TENSOR), l);
     } else {
         build_join(db, o, l);
-        if (of != f) build_join(db, build_held(db, l, FAMILY_MIXED), o);
+        if (of != f) build_join(db, build_held(db, l, ALIAS_MIXED), o);
     }
 }
 
@@ -407,7 +407,7 @@ static void build_escape(alias_db *db, int l) {
         alias_location *x = &db->locations.data[build_find(db, vec_pop(&stack))];
         if (x->escapes) continue;
         x->escapes = true;
-        for (int f = 0; f < FAMILY_COUNT; f++)
+        for (int f = 0; f < ALIAS_COUNT; f++)
             if (x->held[f] >= 0 && !vec_push(&stack, x->held[f])) db->failed = true;
     }
     vec_free(&stack);
@@ -417,14 +417,14 @@ void alias_build(alias_db *db) {
     const graph *g = db->g;
     alias_place none = {0};
     if (!vec_push(&db->places, none)) db->failed = true; /* numbers begin at 1 */
-    for (int f = 0; f < FAMILY_COUNT; f++) db->world[f] = build_new(db);
-    for (int f = 0; f < FAMILY_COUNT && !db->failed; f++)
-        for (int h = 0; h < FAMILY_COUNT; h++)
+    for (int f = 0; f < ALIAS_COUNT; f++) db->world[f] = build_new(db);
+    for (int f = 0; f < ALIAS_COUNT && !db->failed; f++)
+        for (int h = 0; h < ALIAS_COUNT; h++)
             db->locations.data[db->world[f]].held[h] = db->world[h];
     for (size_t i = 0; i < g->root->params.len && !db->failed; i++)
         build_outside(db, g->root->params.data[i]);
     if (!db->failed) build_block(db, g->root);
-    for (int f = 0; f < FAMILY_COUNT && !db->failed; f++) build_escape(db, db->world[f]);
+    for (int f = 0; f < ALIAS_COUNT && !db->failed; f++) build_escape(db, db->world[f]);
     for (size_t i = 0; i < g->root->returns.len && !db->failed; i++) {
         int l = build_value(db, g->root->returns.data[i]);
         if (l >= 0) build_escape(db, l);

@@ -8,21 +8,21 @@
 /* Families of types: what a location holds is kept apart by family. A type that may be several
  * (Any, unions) is MIXED and makes a location hold one thing for all of them. */
 typedef enum alias_family {
-    FAMILY_TENSOR,
-    FAMILY_LIST,
-    FAMILY_DICT,
-    FAMILY_OBJECT,
-    FAMILY_TUPLE,
-    FAMILY_OTHER,
-    FAMILY_COUNT,
-    FAMILY_MIXED = FAMILY_COUNT,
-    FAMILY_NONE, /* immutable: no location */
+    ALIAS_TENSOR,
+    ALIAS_LIST,
+    ALIAS_DICT,
+    ALIAS_OBJECT,
+    ALIAS_TUPLE,
+    ALIAS_OTHER,
+    ALIAS_COUNT,
+    ALIAS_MIXED = ALIAS_COUNT,
+    ALIAS_NONE, /* immutable: no location */
 } alias_family;
 
 typedef struct alias_location {
-    int parent;             /* union-find; itself: a root */
-    int held[FAMILY_COUNT]; /* locations held, -1: none so far */
-    bool mixed;             /* all of held are one */
+    int parent;            /* union-find; itself: a root */
+    int held[ALIAS_COUNT]; /* locations held, -1: none so far */
+    bool mixed;            /* all of held are one */
     bool escapes;
 } alias_location;
 
@@ -47,7 +47,7 @@ struct alias_db {
     ptrmap orders;           /* node -> order */
     VEC(alias_place) places; /* by order */
     VEC(alias_write) writes; /* sorted by order; in alias.c by location, then order */
-    int world[FAMILY_COUNT];
+    int world[ALIAS_COUNT];
     int *first_write; /* per location: where its writes begin; one more at the end */
     bool failed;
 };

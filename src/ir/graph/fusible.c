@@ -79,7 +79,7 @@ static bool fusible_order_fits(const ir_value *v) {
 /* Training keeps statistics and draws random numbers. */
 static bool fusible_mode_fits(const node *n) {
     if (n->op->symbol == SYM_BATCH_NORM) return fusible_input_is(n, "training", false);
-    if (!strcmp(n->op->lowered, "norm")) return fusible_order_fits(n->inputs.data[1]);
+    if (n->op->lowered == LOWER_norm) return fusible_order_fits(n->inputs.data[1]);
     return fusible_input_is(n, "train", false);
 }
 

@@ -43,8 +43,9 @@ typedef struct op_group {
 
 /* Built once, then only read: its groups' sets change, its keys do not. */
 typedef struct op_index {
-    strmap groups, bindings, quantised, lowered;
-    VEC(op_group *) order; /* as in the file */
+    strmap groups, bindings, quantised;
+    strmap lowered, called; /* rules by name; names of functions by key */
+    VEC(op_group *) order;  /* as in the file */
     arena arena;
 } op_index;
 
@@ -100,6 +101,7 @@ static void op_index_free(op_index *x) {
     strmap_free(&x->bindings);
     strmap_free(&x->quantised);
     strmap_free(&x->lowered);
+    strmap_free(&x->called);
     vec_free(&x->order);
     arena_free(&x->arena);
     mem_free(x);
@@ -109,7 +111,7 @@ static void op_index_free(op_index *x) {
 static bool op_index_bindings(strmap *map, const op_bindings *table) {
     uintptr_t row = 0;
     for (const char *key = table->keys; *key; key = op_next_key(key))
-        if (!strmap_putn(map, key, strcspn(key, LOWERED("")), (void *)++row)) return false;
+        if (!strmap_putn(map, key, strcspn(key, CALLED("")), (void *)++row)) return false;
     return true;
 }
 
@@ -126,10 +128,16 @@ static bool op_index_text(op_index *x, embedded *from, bool recent) {
     return ok;
 }
 
-/* The names that rows have behind their keys. */
-static bool op_index_lowered(strmap *map, const op_bindings *table) {
+static bool op_index_lowered(strmap *map) {
+    for (uintptr_t i = LOWER_NONE + 1; i < LOWERED_COUNT; i++)
+        if (!strmap_put(map, lowered_text((lowered_op)i), (void *)i)) return false;
+    return true;
+}
+
+/* The names that rows have after their keys. */
+static bool op_index_called(strmap *map, const op_bindings *table) {
     for (const char *key = table->keys; *key; key = op_next_key(key)) {
-        const char *name = strstr(key, LOWERED(""));
+        const char *name = strstr(key, CALLED(""));
         if (name && !strmap_putn(map, key, (size_t)(name - key), (void *)(name + 1))) return false;
     }
     return true;
@@ -142,7 +150,7 @@ static op_index *op_index_new(void) {
               op_index_text(x, &op_schemas_2, true);
     ok = ok && op_index_bindings(&x->bindings, &op_host_installed->builtin) &&
          op_index_bindings(&x->quantised, &op_host_installed->quantised) &&
-         op_index_lowered(&x->lowered, &op_host_installed->builtin);
+         op_index_called(&x->called, &op_host_installed->builtin) && op_index_lowered(&x->lowered);
     if (ok) return x;
     op_index_free(x);
     return NULL;
@@ -238,10 +246,14 @@ static void op_bind_base(op *o, arena *a, const op_text *base) {
     if (!o->fn_ctx) o->fn = NULL;
 }
 
-/* What the row says, or the operator's name: "mul" of "aten::mul.Tensor". NULL without memory. */
-static const char *op_lowered_name(arena *a, const op_index *x, const char *key) {
-    const char *given = strmap_get(&x->lowered, key), *name = strstr(key, "::");
-    return given ? given : name ? arena_strndup(a, name + 2, strcspn(name + 2, ".")) : NULL;
+/* How a fusible operator is lowered: as the row says, or by the operator's name, "mul" of
+ * "aten::mul.Tensor". */
+static void op_bind_lowered(op *o, arena *a, const op_index *x, const char *key) {
+    const char *given = strmap_get(&x->called, key), *name = strstr(key, "::") + 2;
+    size_t n = strcspn(name, ".");
+    o->lowered = o->traits.lowered;
+    if (o->traits.call) o->called = given ? given : arena_strndup(a, name, n);
+    else if (!o->lowered) o->lowered = (lowered_op)(uintptr_t)strmap_getn(&x->lowered, name, n);
 }
 
 /* Gives o, whose schema is t, the function of its row, or else of the overload it follows from. */
@@ -255,7 +267,7 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     if (row) {
         o->fn = op_host_installed->builtin.functions[row - 1];
         o->traits = op_host_installed->builtin.traits[row - 1];
-        if (o->traits.fusible) o->lowered = op_lowered_name(a, x, key);
+        if (o->traits.fusible) op_bind_lowered(o, a, x, key);
         o->quantised = quantised;
         return;
     }
@@ -352,7 +364,7 @@ const op *op_of(op_symbol key) { return op_find(op_symbol_text(key)); }
 
 const op *op_of_row(const char *key) {
     char plain[OP_KEY_LENGTH];
-    size_t n = strcspn(key, LOWERED(""));
+    size_t n = strcspn(key, CALLED(""));
     if (n >= sizeof plain) return NULL;
     memcpy(plain, key, n);
     plain[n] = 0;
@@ -470,7 +482,6 @@ ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void 
         o->fn_ctx = fn_ctx;
         o->traits = traits;
         o->scalar = scalar;
-        if (traits.fusible) o->lowered = "custom";
         op_group *g = op_group_make(o->schema->name);
         if (!g || !op_group_add(g, o)) s = diag_no_memory(d);
     }
@@ -701,7 +712,9 @@ ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, v
         return diag_no_memory(cx->diag);
     for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
     ctsc_status s = op_fill(cx->diag, o, nargs, args, full);
-    if (s == CTSC_OK) {
+    if (s == CTSC_OK && cx->call) {
+        s = cx->call(cx, key, room, full, results);
+    } else if (s == CTSC_OK) {
         op_ctx inner = *cx;
         inner.op = o;
         inner.nargs = nargs;

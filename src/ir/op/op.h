@@ -41,6 +41,10 @@ typedef struct op_ctx {
     struct interp *interp;
     int nargs;              /* of a vararg operator: arguments given */
     type *const *out_types; /* static types of the results, where the node knows them; else NULL */
+    /* how operators that the function calls are called (op_call), given all of their arguments;
+     * NULL: as they are */
+    ctsc_status (*call)(struct op_ctx *cx, const char *key, int nargs, const value *args,
+                        value *results);
 } op_ctx;
 
 /* args: one value per schema argument (defaults filled in), borrowed. results: one slot per return,
@@ -65,8 +69,10 @@ typedef struct op {
      * nobody asked yet */
     _Atomic(const struct device_route *) route;
     op_traits traits;
-    const char *lowered; /* what the lowering of kernels calls it; NULL unless it is fusible */
-    bool recent;         /* PyTorch 1.13 has no such overload */
+    lowered_op lowered; /* the rule by which it becomes a part of kernels */
+    /* the scalar function that computes an element, of a fusible one without a rule (CALLS) */
+    const char *called;
+    bool recent; /* PyTorch 1.13 has no such overload */
     /* what it does to one element, if that is known (ir/scalar/scalar_text.h); else NULL */
     const struct scalar_text *scalar;
 } op;
@@ -82,7 +88,7 @@ void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
 const op *op_of(op_symbol key);
-/* The overload of a row of op_bindings: its key may be followed by LOWERED's name. */
+/* The overload of a row of op_bindings: its key may be followed by CALLED's name. */
 const op *op_of_row(const char *key);
 /* Adds or replaces an overload. */
 ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx, op_traits traits);
@@ -90,14 +96,14 @@ ctsc_status op_register(diag *d, const char *schema_text, op_fn fn, void *fn_ctx
 ctsc_status op_register_scalar(diag *d, const char *schema_text, op_fn fn, void *fn_ctx,
                                op_traits traits, const struct scalar_text *scalar);
 /* Functions and traits of overloads, by key. The keys are one text, each ends in a NUL and an empty
- * one ends them all: pointers to two thousand keys would weigh as much as the keys. Behind a key
- * there may be LOWERED's name. */
+ * one ends them all: pointers to two thousand keys would weigh as much as the keys. After a key
+ * there may be CALLED's name. */
 typedef struct op_bindings {
     const char *keys;
     const op_fn *functions;
     const op_traits *traits; /* NULL: rows have none */
 } op_bindings;
-/* The next one, behind what LOWERED adds. */
+/* The next one, after what CALLED adds. */
 static inline const char *op_next_key(const char *key) { return key + strlen(key) + 1; }
 /* What a layer above provides, once, before an operator is looked up (runtime/ops/registry.c).
  * Without it every operator is known and none implemented. */
@@ -143,6 +149,10 @@ enum { OP_KEY_LENGTH = 160 };
 /* The overload that computes what o does (op_derive.h), whether or not o has a row of its own:
  * mul.Tensor for mul_.Tensor, mul.out and multiply.Tensor. */
 bool op_twin_of(const op *o, char key[OP_KEY_LENGTH]);
+/* What the lowering of kernels calls a fusible operator: "max_dim", "i0". */
+static inline const char *op_lowered_text(const op *o) {
+    return o->called ? o->called : lowered_text(o->lowered);
+}
 /* Implemented and free of effects: may be folded, merged, removed. */
 bool op_is_pure(const op *o);
 

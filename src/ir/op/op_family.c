@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op_family.c - finds an operator's family by the rules of op_family.def.
+ * op_family.c - finds an operator's family: in its row, by the file of its row, or in families.txt.
  *
  * Method. Where the tables of src/ir/ops put an operator is known from its row's number. Asked for
- * documents only, so rules are tried one after the other.
+ * documents only, so rows and names are looked at one after the other.
  * Tests: tests/unit/test_ops.c, tests/cli/ops.test
  */
 #include "ir/op/op_family.h"
 
-#include <fnmatch.h>
+#include "base/text/embed.h"
+
 #include <string.h>
 
-/* Of the rows of op_host.builtin, one after the other: each file's enumerator comes behind those of
+EMBED(op_families, "src/ir/op/families.txt")
+
+/* Of the rows of op_host.builtin, one after the other: each file's enumerator comes after those of
  * all rows and files before. */
 #define FAMILY_JOIN(a, b) a##b
 #define FAMILY_ROW(n) FAMILY_JOIN(FAMILY_ROW_, n),
 enum {
-#define OP_FILE(name) FAMILY_BEGIN_##name,
+#define OP_FILE(name, family) FAMILY_BEGIN_##name,
 #define OP(key, fn, ...) FAMILY_ROW(__COUNTER__)
 #define COMPOSITE(key, ...) FAMILY_ROW(__COUNTER__)
 #define OP_SPECIAL_ROW(key, ...) FAMILY_ROW(__COUNTER__)
@@ -25,8 +28,8 @@ enum {
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 };
-static const struct { const char *name; int begin; } family_files[] = {
-#define OP_FILE(name) {#name ".def", FAMILY_BEGIN_##name},
+static const struct { const char *name; int begin; operator_family family; } family_files[] = {
+#define OP_FILE(name, family) {#name ".def", FAMILY_BEGIN_##name, FAMILY_##family},
 #define OP(key, fn, ...)
 #define COMPOSITE(key, ...)
 #define OP_SPECIAL_ROW(key, ...)
@@ -35,107 +38,77 @@ static const struct { const char *name; int begin; } family_files[] = {
 #undef COMPOSITE
 #undef OP_SPECIAL_ROW
 };
-enum { FAMILY_FILES = sizeof family_files / sizeof *family_files };
+enum { FAMILY_FILES = sizeof family_files / sizeof *family_files, FAMILY_DEPTH = 4 };
 
-enum { FAMILY_DEPTH = 4, FAMILY_PATTERN = 64 };
-
-typedef enum family_where { FAMILY_SCHEMA, FAMILY_NAME, FAMILY_FILE } family_where;
-
-static const struct { family_where where; const char *patterns, *family; } family_rules[] = {
-#define FAMILY(family)
-#define RULE(where, patterns, family) {FAMILY_##where, patterns, family},
+static const char *const family_names[FAMILY_COUNT] = {
+#define FAMILY_NAME(id, text) [FAMILY_##id] = text,
 #include "ir/op/op_family.def"
-#undef FAMILY
-#undef RULE
+#undef FAMILY_NAME
 };
-enum { FAMILY_RULES = sizeof family_rules / sizeof *family_rules };
 
-static const char *const family_names[] = {
-#define FAMILY(family) family,
-#define RULE(where, patterns, family)
-#include "ir/op/op_family.def"
-#undef FAMILY
-#undef RULE
-};
-enum { FAMILY_COUNT = sizeof family_names / sizeof *family_names };
+const char *op_family_name(int i) {
+    return i >= 0 && i + 1 < FAMILY_COUNT ? family_names[i + 1] : NULL;
+}
 
-const char *op_family_name(int i) { return i >= 0 && i < FAMILY_COUNT ? family_names[i] : NULL; }
-
-const char *op_row_file(const char *key) {
+/* Which of family_files has the overload's row; -1: none. */
+static int family_file(const char *key) {
     int row = 0, file = 0;
     size_t n = strlen(key);
     const char *k = op_host_installed->builtin.keys;
     for (; *k; k = op_next_key(k), row++)
         if (!strncmp(k, key, n) && strchr("\1", k[n])) break;
-    if (!*k) return NULL;
+    if (!*k) return -1;
     while (file + 1 < FAMILY_FILES && family_files[file + 1].begin - (file + 1) <= row) file++;
-    return family_files[file].name;
-}
-
-/* ---- what the rules look at ------------------------------------------------------------------ */
-
-/* "pointwise.def", by the row of the overload or of the one it is derived from. */
-static const char *family_own_file(const op *o) {
-    char key[OP_KEY_LENGTH];
-    for (int depth = 0; o && depth < FAMILY_DEPTH; depth++) {
-        const char *file = op_row_file(o->key);
-        if (file) return file;
-        if (!op_derived_from(o, key)) return NULL;
-        o = op_find(key);
-    }
-    return NULL;
-}
-
-static const char *family_file(const op *o) {
-    const char *file = family_own_file(o);
-    int n;
-    const op *const *all = op_overloads(o->schema->name, &n);
-    for (int i = 0; i < n && !file; i++) file = family_own_file(all[i]);
     return file;
 }
 
-/* "max_pool2d" of "aten::_max_pool2d_"; what is too long stays as it is. */
-static void family_bare_name(const char *name, char *out, size_t room) {
-    if (!strncmp(name, "aten::", 6)) name += 6;
-    while (*name == '_') name++;
-    size_t n = strlen(name);
-    while (n && name[n - 1] == '_') n--;
-    if (n >= room) n = room - 1;
-    memcpy(out, name, n);
-    out[n] = 0;
+const char *op_row_file(const char *key) {
+    int file = family_file(key);
+    return file < 0 ? NULL : family_files[file].name;
 }
 
-static bool family_matches(const char *patterns, const char *text) {
-    char one[FAMILY_PATTERN];
-    while (*patterns) {
-        size_t n = strcspn(patterns, " ");
-        if (n && n < sizeof one) {
-            memcpy(one, patterns, n);
-            one[n] = 0;
-            if (!fnmatch(one, text, 0)) return true;
-        }
-        patterns += n + (patterns[n] == ' ');
+/* Is the word among those from p to end? */
+static bool family_lists(const char *p, const char *end, const char *word) {
+    size_t n = strlen(word);
+    while (p < end) {
+        size_t length = strcspn(p, " \n");
+        if (length == n && !strncmp(p, word, n)) return true;
+        p += length + 1;
     }
     return false;
 }
 
-const char *op_family(const op *o) {
-    char name[OP_KEY_LENGTH], file[FAMILY_PATTERN] = "";
-    family_bare_name(o->schema->name, name, sizeof name);
-    const char *found = family_file(o);
-    if (found) family_bare_name(found, file, sizeof file);
-    file[strcspn(file, ".")] = 0;
-    strbuf text = {0};
-    schema_print(o->schema, &text);
-    const char *family = "other";
-    for (int i = 0; i < FAMILY_RULES; i++) {
-        const char *seen = family_rules[i].where == FAMILY_FILE   ? file
-                           : family_rules[i].where == FAMILY_NAME ? name
-                                                                  : sb_str(&text);
-        if (!family_matches(family_rules[i].patterns, seen)) continue;
-        family = family_rules[i].family;
+/* families.txt has a line per family, "sparse: aten::hspmm aten::values", of names and keys;
+ * FAMILY_OF_FILE: it has not this one. */
+static operator_family family_listed(const char *name) {
+    size_t len;
+    const char *text = embedded_text(&op_families, &len);
+    for (const char *line = text; line && *line;) {
+        const char *end = line + strcspn(line, "\n"), *names = strstr(line, ": ");
+        if (!names || !family_lists(names + 2, end, name)) {
+            line = end + (*end == '\n');
+            continue;
+        }
+        for (int i = 1; i < FAMILY_COUNT; i++)
+            if (strlen(family_names[i]) == (size_t)(names - line) &&
+                !strncmp(family_names[i], line, (size_t)(names - line)))
+                return (operator_family)i;
         break;
     }
-    sb_free(&text);
-    return family;
+    return FAMILY_OF_FILE;
+}
+
+/* By the row of the overload, or of the one it is derived from. */
+const char *op_family(const op *o) {
+    char key[OP_KEY_LENGTH];
+    int file = family_file(o->key);
+    for (int depth = 0; file < 0 && depth < FAMILY_DEPTH && op_derived_from(o, key); depth++) {
+        const op *base = op_find(key);
+        if (!base) break;
+        o = base;
+        file = family_file(o->key);
+    }
+    operator_family family = file >= 0 ? o->traits.family : family_listed(o->key);
+    if (!family) family = file >= 0 ? family_files[file].family : family_listed(o->schema->name);
+    return family_names[family ? family : FAMILY_OTHER];
 }

@@ -10,7 +10,7 @@
 
 #include "ir/op/op.h"
 
-/* "normalisation", by the rules of op_family.def; also of operators that ctsc lacks. */
+/* "pooling"; also of operators that ctsc lacks. */
 const char *op_family(const op *o);
 /* The families in the order of documents; NULL after the last. */
 const char *op_family_name(int i);

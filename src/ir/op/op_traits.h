@@ -13,15 +13,17 @@
  * of its own. Aliases (ops/aliases.def) have the traits of what they stand for; in-place and out=
  * overloads (op_derive.h) only what holds for them as well (op_traits_of_writes).
  *
- * After its key a row can say what the lowering of kernels calls the operator, where that is not
- * its name: OP("aten::max.dim" LOWERED("max_dim"), ...).
+ * After its key a row with CALLS can say which scalar function that is, where it has not the
+ * operator's name: OP("aten::special_xlog1py" CALLED("xlog1py"), ...).
  */
 #ifndef CTSC_IR_OP_OP_TRAITS_H
 #define CTSC_IR_OP_OP_TRAITS_H
 
+#include "ir/op/lowered.h"
+
 #include <stdbool.h>
 
-#define LOWERED(name) "\1" name
+#define CALLED(name) "\1" name
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
@@ -38,7 +40,7 @@ typedef enum fusible_kind {
 enum { OP_COST_MAX = 255 };
 
 /* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name
- * (LOWERED's) on so many tensors and, after them, numbers. */
+ * (CALLED's) on so many tensors and, after them, numbers. */
 typedef enum call_kind {
     CALL_NOT,    /* the lowering has a rule for it (codegen/lower/lazy/lazy_ops.c) */
     CALL_FLOATS, /* of floating tensors only */
@@ -114,6 +116,33 @@ typedef enum unmarked_writes {
     WRITES_COUNT
 } unmarked_writes;
 
+/* AUTOCAST(class): what autocast of the CPU makes of the arguments that are tensors. */
+typedef enum autocast_class {
+    AUTOCAST_NONE,
+    AUTOCAST_LOWER,  /* converted to autocast's dtype */
+    AUTOCAST_FULL,   /* to float32 */
+    AUTOCAST_WIDEST, /* to the widest dtype among them */
+} autocast_class;
+
+/* FAMILY(id): under what documents list the operator, and the page of graphs draws it. */
+typedef enum operator_family {
+    FAMILY_OF_FILE, /* that of the row's file (ops.def) */
+#define FAMILY_NAME(id, text) FAMILY_##id,
+#include "ir/op/op_family.def"
+#undef FAMILY_NAME
+    FAMILY_COUNT
+} operator_family;
+
+/* DEVICE_CHECK(as): what PyTorch calls the function that finds tensors on different devices. */
+typedef enum device_check {
+    CHECK_NAME,       /* by the overload's name */
+    CHECK_STRUCTURED, /* by the operator's name alone */
+    /* that of another operator, which runs in its place (runtime/cuda/dispatch.c) */
+    CHECK_ADDMM,
+    CHECK_MM,
+    CHECK_INDEX_SELECT,
+} device_check;
+
 /* ---- the record ------------------------------------------------------------------------------ */
 
 typedef struct op_traits {
@@ -143,6 +172,7 @@ typedef struct op_traits {
     call_kind call : 2;
     unsigned call_operands : 2;
     unsigned cost : 8;
+    lowered_op lowered : 8; /* the rule for it, where that has not the operator's name */
 
     /* ---- the result's dims and dtype --------------------------------------------------------- */
 
@@ -172,11 +202,17 @@ typedef struct op_traits {
     bool device_blind : 1;
     /* made of other operators, where no kernel computes it: frontend/prelude/operators/device.py */
     bool device_body : 1;
+    device_check device_check : 3;
+
+    autocast_class autocast : 2;
+    operator_family family : 6;
 
     /* ---- gradients (runtime/autograd) -------------------------------------------------------- */
 
     bool no_gradient : 1; /* its results are constants as far as gradients go, whatever it takes */
     bool asks_gradient : 1; /* a program that has it records what it does */
+    /* computes nothing but by operators that it calls (op_call): these are what is recorded */
+    bool calls_others : 1;
     /* the sizes of its results depend on elements: a call is no model of the next */
     bool sized_by_data : 1;
 
@@ -204,7 +240,9 @@ typedef struct op_traits {
 /* Two thousand rows have one. */
 _Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
 _Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
-                   TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && WRITES_COUNT <= 8,
+                   TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && AUTOCAST_WIDEST < 4 &&
+                   LOWERED_COUNT <= 256 && FAMILY_COUNT <= 64 && CHECK_INDEX_SELECT < 8 &&
+                   WRITES_COUNT <= 8,
                "each kind fits into its field");
 
 /* Two calls may differ: not to be merged, folded or run early. */
@@ -250,6 +288,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define OP_COMPOSITE        .composite = true
 #define OP_OURS             .ours = true
 #define FUSE(kind, n)       .fusible = FUSIBLE_##kind, .cost = (n)
+#define LOWERED(name)       .lowered = LOWER_##name
 #define CALLS(kind, n)      .call = CALL_##kind, .call_operands = (n)
 #define WORK(kind, a)       .work = WORK_##kind, .work_arg = (a)
 #define RANK(rule)          .rank = RANK_##rule
@@ -259,14 +298,18 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define FLOATS_MADE         .floats_made = true
 #define TOTAL               .total = true
 #define TOTAL_ON_FLOATS     .total_on_floats = true
+#define AUTOCAST(class)     .autocast = AUTOCAST_##class
 #define TWIN(need)          .twin = TWIN_##need
 #define ASKS_STRIDES        .asks_strides = true
 #define ON_DEVICE           .on_device = true
 #define DEVICE_BLIND        .device_blind = true
 #define DEVICE_BODY         .device_body = true
+#define DEVICE_CHECK(as)    .device_check = CHECK_##as
 #define NO_GRADIENT         .no_gradient = true
 #define ASKS_GRADIENT       .asks_gradient = true
+#define CALLS_OTHERS        .calls_others = true
 #define SIZED_BY_DATA       .sized_by_data = true
+#define FAMILY(id)          .family = FAMILY_##id
 #define NEVER_FAILS(kind)   .never_fails = NEVER_FAILS_##kind
 #define ASKS_GEOMETRY       .asks_geometry = true
 #define MAKES_VIEW          .makes_view = true

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHECK_NAME = 32 };
+enum { TRACE_NAME = 32 };
 
 typedef struct tracer {
     ctsc_trace_fn fn;
@@ -36,7 +36,7 @@ static ctsc_status tracer_run(const tracer *t, ctsc_scope *s, ctsc_value *const 
     ctsc_value **own = mem_alloc((t->n + 1) * sizeof *own);
     if (!own) return diag_no_memory(t->d);
     for (size_t i = 0; i < t->n; i++) {
-        char name[CHECK_NAME];
+        char name[TRACE_NAME];
         snprintf(name, sizeof name, t->n == 1 ? "input" : "input_%zu", i + 1);
         own[i] = ctsc_input(s, t->o->input_names ? t->o->input_names[i] : name, inputs[i]);
     }

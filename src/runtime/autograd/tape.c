@@ -16,7 +16,6 @@
 #include "runtime/autograd/autograd.h"
 #include "runtime/autograd/grad_capture.h"
 #include "runtime/interp/interp_internal.h"
-#include "runtime/kernels/matmul/gemm.h"
 
 #include <string.h>
 
@@ -444,14 +443,12 @@ static ctsc_status tape_refuse_out(const tape *t) {
                      name ? name + 2 : t->o->schema->name);
 }
 
-/* The form of einsum that takes any number of arguments: as the other one. */
-static ctsc_status tape_einsum(op_ctx *cx, int nargs, const value *args, value *results) {
-    value call[3];
-    TRY(einsum_of_sublists(cx, nargs, args, call));
-    ctsc_status s = tape_call_key(cx, "aten::einsum", 3, call, results);
-    value_unref(call[0]);
-    value_unref(call[1]);
-    return s;
+/* What calls others: with what records their calls. */
+static ctsc_status tape_others(op_ctx *cx, const op *o, int nargs, const value *args,
+                               value *results) {
+    op_ctx inner = *cx;
+    inner.call = tape_call_key;
+    return op_function(o, nargs, args)(&inner, args, results);
 }
 
 /* ---- the ways in ----------------------------------------------------------------------------- */
@@ -468,7 +465,7 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     cx->op = o;
     cx->nargs = nargs;
     if (o->traits.asks_gradient) return op_function(o, nargs, args)(cx, args, results);
-    if (o->symbol == SYM_EINSUM_SUBLIST) return tape_einsum(cx, nargs, args, results);
+    if (o->traits.calls_others) return tape_others(cx, o, nargs, args, results);
     if (o->schema->vararg || o->schema->varret) return tape_compute(&t);
     TRY(grad_rule_of(o, cx->diag, &t.rule));
     t.needed = t.enabled && tape_is_needed(&t);
@@ -484,6 +481,7 @@ ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *a
         return diag_fail(cx->diag, CTSC_INTERNAL, "operator %s is needed for gradients", key);
     op_ctx inner = *cx;
     inner.out_types = NULL;
+    inner.call = NULL;
     for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
     return tape_call(&inner, o, nargs, args, o->schema->nreturns, results);
 }

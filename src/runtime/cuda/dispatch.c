@@ -70,25 +70,35 @@ static tensor *dispatch_next(dispatch_walk *w, const value *args) {
     return NULL;
 }
 
-/* "wrapper_mm": PyTorch 1.13's name of the function that compares the devices; with the overload's
- * name but for operators that it calls structured. */
-static void dispatch_method(const op *o, char *out, size_t size) {
-    static const char *const structured[] = {"mm",    "addmm", "bmm",       "baddbmm",
-                                             "addmv", "cat",   "gather",    "scatter_add",
-                                             "topk",  "sort",  "index_add", NULL};
-    const char *name = strstr(o->schema->name, "::") + 2;
-    bool plain = false;
-    for (int i = 0; structured[i]; i++) plain |= !strcmp(structured[i], name);
-    snprintf(out, size, plain ? "wrapper_%.0s%s" : "wrapper_%s_%s", o->schema->overload, name);
+/* What runs under another name as well: the other one. */
+static const op *dispatch_base(const op *o) {
+    char key[OP_KEY_LENGTH];
+    const op *base = !o->schema->has_alias_write && op_derived_from(o, key) ? op_find(key) : NULL;
+    return base && base->fn == o->fn ? base : NULL;
 }
 
-/* What PyTorch runs in the operator's place, and compares the devices for. */
-static const struct { op_symbol key; const char *method, *names[3]; } dispatch_stand_ins[] = {
-    {SYM_LINEAR, "wrapper_addmm", {"mat1", "mat2", "self"}},
-    {SYM_MATMUL, "wrapper_mm", {"self", "mat2"}},
-    {SYM_EMBEDDING, "wrapper__index_select", {"self", "index"}},
-    {SYM_LAYER_NORM, "wrapper__native_layer_norm", {"input", NULL, "weight"}},
+/* What PyTorch runs in an operator's place, and compares the devices for. */
+static const struct { const char *method, *names[3]; } dispatch_checks[] = {
+    [CHECK_ADDMM] = {"wrapper_addmm", {"mat1", "mat2", "self"}},
+    [CHECK_MM] = {"wrapper_mm", {"self", "mat2"}},
+    [CHECK_INDEX_SELECT] = {"wrapper__index_select", {"self", "index"}},
 };
+
+/* "wrapper_mm": PyTorch 1.13's name of the function that compares the devices; *name: what it calls
+ * the argument. */
+static void dispatch_method(const op *o, int argument, char *out, size_t size, const char **name) {
+    const op *base = dispatch_base(o);
+    const schema *s = base ? base->schema : o->schema;
+    device_check check = o->traits.device_check;
+    if (check > CHECK_STRUCTURED) {
+        snprintf(out, size, "%s", dispatch_checks[check].method);
+        if (argument < 3 && dispatch_checks[check].names[argument])
+            *name = dispatch_checks[check].names[argument];
+        return;
+    }
+    snprintf(out, size, check == CHECK_STRUCTURED ? "wrapper_%.0s%s" : "wrapper_%s_%s", s->overload,
+             strstr(s->name, "::") + 2);
+}
 
 static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a, const tensor *b,
                                    int argument) {
@@ -101,13 +111,7 @@ static ctsc_status dispatch_differ(op_ctx *cx, device_rule rule, const tensor *a
                          "Expected all tensors to be on the same device, but found at least two "
                          "devices, %s and %s!",
                          one, other);
-    dispatch_method(cx->op, method, sizeof method);
-    for (size_t i = 0; i < sizeof dispatch_stand_ins / sizeof *dispatch_stand_ins; i++) {
-        if (dispatch_stand_ins[i].key != cx->op->symbol) continue;
-        snprintf(method, sizeof method, "%s", dispatch_stand_ins[i].method);
-        if (argument < 3 && dispatch_stand_ins[i].names[argument])
-            name = dispatch_stand_ins[i].names[argument];
-    }
+    dispatch_method(cx->op, argument, method, sizeof method, &name);
     return diag_fail(cx->diag, CTSC_FAILED,
                      "Expected all tensors to be on the same device, but found at least two "
                      "devices, %s and %s! (when checking "
@@ -232,13 +236,6 @@ static const device_route *dispatch_new_row(const op *o) {
         *r = (device_route){o->fn, dispatch_indexes(o) ? RULE_INDICES : RULE_ALL,
                             dispatch_is_composed(o)};
     return r;
-}
-
-/* What runs under another name as well: the other one. */
-static const op *dispatch_base(const op *o) {
-    char key[OP_KEY_LENGTH];
-    const op *base = !o->schema->has_alias_write && op_derived_from(o, key) ? op_find(key) : NULL;
-    return base && base->fn == o->fn ? base : NULL;
 }
 
 static const device_route *dispatch_find_route(const op *o) {

@@ -103,7 +103,7 @@ dtype lazy_promote(int n, const lazy_tensor *const *operands);
 
 /* The lowering of a fusible operator (op.lowered). NULL: it cannot be done for these arguments. */
 lazy_tensor *lazy_apply_pointwise(lazy *l, const op *o, const lazy_arg *args);
-lazy_tensor *lazy_apply_view(lazy *l, const char *name, const lazy_arg *args);
+lazy_tensor *lazy_apply_view(lazy *l, lowered_op rule, const lazy_arg *args);
 /* Of an operator with a scalar definition. */
 lazy_tensor *lazy_apply_custom(lazy *l, const struct scalar_text *t, const lazy_arg *args);
 

@@ -3,8 +3,8 @@
  * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with
  * which arithmetic.
  *
- * Operators whose row says CALLS are calls of their scalar function. Others have a rule here, by
- * name (op.lowered). Most rules are: so many operands that are promoted together, so many numbers,
+ * Operators whose row says CALLS are calls of their scalar function. Others have a rule here, which
+ * op.lowered indexes. Most rules are: so many operands that are promoted together, so many numbers,
  * a dtype class, an emitter. The others have a maker of their own, which mirrors the operator in
  * runtime/kernels/pointwise_*.c.
  * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
@@ -202,10 +202,9 @@ static lazy_tensor *ops_sum(lazy *l, nest_op op, const lazy_tensor *x, const laz
                   : NULL;
 }
 static lazy_tensor *ops_add(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
-    (void)o;
     const lazy_tensor *x[2];
     if (!ops_operands(l, 2, args, x)) return NULL;
-    bool reversed = !strcmp(r->function, "rsub");
+    bool reversed = o->lowered == LOWER_rsub;
     return ops_sum(l, r->op, x[reversed], x[!reversed], &args[2]);
 }
 
@@ -226,8 +225,7 @@ static lazy_tensor *ops_divide(lazy *l, const char *function, const lazy_arg *ar
     return ops_with(l, function, lazy_emit_call, NEST_CALL, dt, 2, x);
 }
 static lazy_tensor *ops_remainder(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
-    (void)o;
-    return ops_divide(l, strcmp(r->function, "floor_divide") ? r->function : "div_floor", args);
+    return ops_divide(l, o->lowered == LOWER_floor_divide ? "div_floor" : r->function, args);
 }
 static lazy_tensor *ops_div_mode(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     if (args[2].t || args[2].items) return NULL;
@@ -357,21 +355,21 @@ static lazy_tensor *ops_clamp_to(lazy *l, const lazy_tensor *self, const lazy_ar
                           3, all, NULL, NULL);
 }
 static lazy_tensor *ops_clamp(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
-    (void)o;
+    (void)r;
     const lazy_tensor *self = lazy_arg_tensor(l, &args[0]);
     if (!self) return NULL;
-    if (!strcmp(r->function, "clamp_min")) return ops_clamp_to(l, self, &args[1], NULL);
-    if (!strcmp(r->function, "clamp_max")) return ops_clamp_to(l, self, NULL, &args[1]);
+    if (o->lowered == LOWER_clamp_min) return ops_clamp_to(l, self, &args[1], NULL);
+    if (o->lowered == LOWER_clamp_max) return ops_clamp_to(l, self, NULL, &args[1]);
     return ops_clamp_to(l, self, &args[1], &args[2]);
 }
 
 /* hardtanh(self, min_val, max_val), relu6(self): the dtype stays. */
 static lazy_tensor *ops_hardtanh(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
-    (void)o;
+    (void)r;
     static const lazy_arg six[2] = {{.constant = {.tag = V_INT, .u.i = 0}},
                                     {.constant = {.tag = V_INT, .u.i = 6}}};
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
-    const lazy_arg *bounds = strcmp(r->function, "relu6") ? args + 1 : six;
+    const lazy_arg *bounds = o->lowered == LOWER_relu6 ? six : args + 1;
     nest_expr *numbers[2];
     if (!x || !ops_accepts("fi", x->dt)) return NULL;
     for (int k = 0; k < 2; k++) {
@@ -398,22 +396,22 @@ static lazy_tensor *ops_gelu(lazy *l, const ops_rule *r, const op *o, const lazy
 
 /* elu(self, alpha, scale, input_scale), selu(self), celu(self, alpha) */
 static lazy_tensor *ops_elu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
-    (void)o;
+    (void)r;
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946,
            input = 1; /* of selu */
     if (!x || !dtype_is_float(x->dt)) return NULL;
-    if (!strcmp(r->function, "elu")) {
+    if (o->lowered == LOWER_elu) {
         if (!lazy_arg_float(&args[1], &alpha) || !lazy_arg_float(&args[2], &scale) ||
             !lazy_arg_float(&args[3], &input))
             return NULL;
-    } else if (!strcmp(r->function, "celu")) {
+    } else if (o->lowered == LOWER_celu) {
         if (!lazy_arg_float(&args[1], &alpha) || alpha == 0) return NULL;
         scale = 1, input = 1 / alpha;
     }
     nest_expr *numbers[3] = {ops_constant(l, x->dt, alpha * scale), ops_constant(l, x->dt, scale),
                              ops_constant(l, x->dt, input)};
-    if (!strcmp(r->function, "celu")) numbers[0] = ops_constant(l, x->dt, alpha);
+    if (o->lowered == LOWER_celu) numbers[0] = ops_constant(l, x->dt, alpha);
     return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "elu", NEST_CALL, 4, false}, x->dt,
                           x->dt, 1, &x, NULL, numbers);
 }
@@ -428,14 +426,14 @@ static lazy_tensor *ops_test(lazy *l, const ops_rule *r, const op *o, const lazy
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     if (!x || dtype_is_float(x->dt)) return x ? ops_plain(l, r, o, args) : NULL;
     if (!dtype_is_integral(x->dt)) return NULL;
-    if (!strcmp(r->function, "signbit")) {
+    if (o->lowered == LOWER_signbit) {
         if (x->dt != DT_BOOL && x->dt != DT_UINT8) {
             const lazy_tensor *both[2] = {x, lazy_scalar(l, x->dt, ops_constant(l, x->dt, 0))};
             return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, NEST_LT, 2, true}, x->dt,
                                   DT_BOOL, 2, both, NULL, NULL);
         }
     }
-    nest_expr *answer = nest_const_int(l->n, NEST_BOOL, !strcmp(r->function, "isfinite"));
+    nest_expr *answer = nest_const_int(l->n, NEST_BOOL, o->lowered == LOWER_isfinite);
     const lazy_tensor *both[2] = {lazy_scalar(l, DT_BOOL, answer), x};
     const dtype dtypes[2] = {DT_BOOL, x->dt};
     return lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 2, true}, DT_BOOL,
@@ -602,14 +600,27 @@ static bool ops_dtype_of(const lazy_arg *a, dtype *out) {
     *out = a->t ? a->t->dt : (dtype)a->constant.u.tensor->dtype;
     return true;
 }
+/* Of conversions whose name says to which dtype. */
+static void ops_names_dtype(lowered_op rule, dtype *dt) {
+    switch (rule) {
+    case LOWER_to_uint8: *dt = DT_UINT8; break;
+    case LOWER_to_int8: *dt = DT_INT8; break;
+    case LOWER_to_int16: *dt = DT_INT16; break;
+    case LOWER_to_int32: *dt = DT_INT32; break;
+    case LOWER_to_int64: *dt = DT_INT64; break;
+    case LOWER_to_float16: *dt = DT_FLOAT16; break;
+    case LOWER_to_float32: *dt = DT_FLOAT32; break;
+    case LOWER_to_float64: *dt = DT_FLOAT64; break;
+    default: break;
+    }
+}
 static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
+    (void)r;
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
     const lazy_arg *other = ops_named(o, args, "other"), *want = ops_named(o, args, "dtype");
     if (!x || x->is_number || !ops_stays_here(l, o, args)) return NULL;
     dtype dt = x->dt;
-    for (int i = 0; !strncmp(r->function, "to_", 3) && i < DT_COUNT; i++)
-        if (dtype_table[i].torch_name && !strcmp(dtype_table[i].torch_name, r->function + 3))
-            dt = (dtype)i;
+    ops_names_dtype(o->lowered, &dt);
     if (other && !ops_dtype_of(other, &dt)) return NULL;
     if (want && !lazy_arg_dtype(l, want, dt, &dt)) return NULL;
     return lazy_cast(l, x, dt);
@@ -621,9 +632,10 @@ static lazy_tensor *ops_clone(lazy *l, const ops_rule *r, const op *o, const laz
     return x && !x->is_number ? lazy_cast(l, x, x->dt) : NULL;
 }
 static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
+    (void)r;
     const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
-    const lazy_arg fixed = {.constant = value_int(!strcmp(r->function, "ones_like"))};
-    const lazy_arg *fill = strcmp(r->function, "full_like") ? &fixed : &args[1],
+    const lazy_arg fixed = {.constant = value_int(o->lowered == LOWER_ones_like)};
+    const lazy_arg *fill = o->lowered == LOWER_full_like ? &args[1] : &fixed,
                    *want = ops_named(o, args, "dtype");
     dtype dt;
     if (!x || x->is_number || !ops_stays_here(l, o, args)) return NULL;
@@ -641,101 +653,105 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* clang-format off: a table */
-#define COMPARE(name, OP) {name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true}
-#define LOGIC(name, OP) {name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_logic, NEST_##OP, true}
-#define BITS(name, OP) {name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP}
-#define TEST(name) {name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true}
-#define ROUNDING(name) {name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL}
-#define MINMAX(name, OP) {name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true}
-#define MADE(name, maker) {name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL}
+#define RULE(name, ...) [LOWER_##name] = {#name, __VA_ARGS__}
+#define COMPARE(name, OP)                                                                          \
+    RULE(name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_op, NEST_##OP, true)
+#define LOGIC(name, OP)                                                                            \
+    RULE(name, ops_plain, OPS_TEST, "fib", 2, 0, lazy_emit_logic, NEST_##OP, true)
+#define BITS(name, OP) RULE(name, ops_plain, OPS_SAME, "ib", 2, 0, lazy_emit_op, NEST_##OP)
+#define TEST(name) RULE(name, ops_test, OPS_TEST, "f", 1, 0, lazy_emit_test, NEST_CALL, true)
+#define ROUNDING(name) RULE(name, ops_rounding, OPS_SAME, "f", 1, 0, lazy_emit_call, NEST_CALL)
+#define MINMAX(name, OP)                                                                           \
+    RULE(name, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_minmax, NEST_##OP, true)
+#define MADE(name, maker) RULE(name, maker, OPS_SAME, "fib", 0, 0, lazy_emit_call, NEST_CALL)
 
-static const ops_rule ops_rules[] = {
+static const ops_rule ops_rules[LOWERED_VIEWS] = {
     /* function, maker, kind, dtypes, operands, numbers, emitter, operation, exact */
-    {"add", ops_add, OPS_SAME, "fib", 2, 1, NULL, NEST_ADD},
-    {"sub", ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB},
-    {"rsub", ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB},
-    {"mul", ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_op, NEST_MUL},
-    {"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV},
-    MADE("div_mode", ops_div_mode),
-    MADE("floor_divide", ops_remainder),
-    MADE("remainder", ops_remainder),
-    MADE("fmod", ops_remainder),
-    MADE("pow", ops_pow),
-    MINMAX("maximum", GT),
-    MINMAX("minimum", LT),
-    MINMAX("fmax", GT),
-    MINMAX("fmin", LT),
-    {"addcmul", ops_addc, OPS_SAME, "fi", 3, 1, lazy_emit_addcmul, NEST_MUL},
-    {"addcdiv", ops_addc, OPS_SAME, "f", 3, 1, lazy_emit_addcdiv, NEST_DIV},
-    {"lerp", ops_lerp, OPS_SAME, "f", 3, 0, lazy_emit_call, NEST_CALL},
-    COMPARE("eq", EQ),
-    COMPARE("ne", NE),
-    COMPARE("lt", LT),
-    COMPARE("le", LE),
-    COMPARE("gt", GT),
-    COMPARE("ge", GE),
-    LOGIC("logical_and", AND),
-    LOGIC("logical_or", OR),
-    LOGIC("logical_xor", XOR),
-    {"logical_not", ops_plain, OPS_TEST, "fib", 1, 0, lazy_emit_logical_not, NEST_NOT, true},
-    BITS("bitwise_and", AND),
-    BITS("bitwise_or", OR),
-    BITS("bitwise_xor", XOR),
-    {"bitwise_not", ops_plain, OPS_SAME, "ib", 1, 0, lazy_emit_not, NEST_NOT},
-    {"lshift", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
-    {"rshift", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
-    MADE("where", ops_where),
-    MADE("masked_fill", ops_masked_fill),
-    MADE("clamp", ops_clamp),
-    MADE("clamp_min", ops_clamp),
-    MADE("clamp_max", ops_clamp),
-    {"reciprocal", ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_reciprocal, NEST_DIV},
-    {"gcd", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
-    {"lcm", ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL},
-    {"abs", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_abs, NEST_CALL, true},
-    {"neg", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_neg, NEST_NEG, true},
-    {"sign", ops_plain, OPS_SAME, "fib", 1, 0, lazy_emit_sign, NEST_CALL, true},
-    {"square", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_square, NEST_MUL},
-    ROUNDING("floor"),
-    ROUNDING("ceil"),
-    ROUNDING("trunc"),
-    ROUNDING("round"),
-    MADE("round_decimals", ops_round_decimals),
-    TEST("isnan"),
-    TEST("isinf"),
-    TEST("isfinite"),
-    TEST("isposinf"),
-    TEST("isneginf"),
-    TEST("signbit"),
-    MADE("nan_to_num", ops_nan_to_num),
-    {"logit", ops_logit, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL},
-    {"relu", ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_relu, NEST_SELECT, true},
-    MADE("relu6", ops_hardtanh),
-    MADE("hardtanh", ops_hardtanh),
-    MADE("gelu", ops_gelu),
-    MADE("elu", ops_elu),
-    MADE("selu", ops_elu),
-    MADE("celu", ops_elu),
-    {"leaky_relu", ops_plain, OPS_SAME, "f", 1, 1, lazy_emit_leaky_relu, NEST_MUL},
-    {"prelu", ops_prelu, OPS_SAME, "f", 2, 0, lazy_emit_leaky_relu, NEST_MUL},
-    {"softshrink", ops_softshrink, OPS_SAME, "f", 1, 1, lazy_emit_call, NEST_CALL},
-    {"threshold", ops_plain, OPS_SAME, "fi", 1, 2, lazy_emit_threshold, NEST_SELECT},
-    {"glu", ops_glu, OPS_SAME, "f", 2, 0, lazy_emit_call, NEST_CALL},
-    {"batch_norm", ops_batch_norm, OPS_SAME, "f", 5, 1, lazy_emit_batch_norm, NEST_DIV},
-    {"scale_channels_last", ops_scale_last, OPS_SAME, "f", 3, 1, lazy_emit_scale_shift, NEST_MUL},
-    MADE("to", ops_to),
-    MADE("to_uint8", ops_to),
-    MADE("to_int8", ops_to),
-    MADE("to_int16", ops_to),
-    MADE("to_int32", ops_to),
-    MADE("to_int64", ops_to),
-    MADE("to_float16", ops_to),
-    MADE("to_float32", ops_to),
-    MADE("to_float64", ops_to),
-    MADE("clone", ops_clone),
-    MADE("full_like", ops_full_like),
-    MADE("zeros_like", ops_full_like),
-    MADE("ones_like", ops_full_like),
+    RULE(add, ops_add, OPS_SAME, "fib", 2, 1, NULL, NEST_ADD),
+    RULE(sub, ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB),
+    RULE(rsub, ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB),
+    RULE(mul, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_op, NEST_MUL),
+    RULE(div, ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV),
+    MADE(div_mode, ops_div_mode),
+    MADE(floor_divide, ops_remainder),
+    MADE(remainder, ops_remainder),
+    MADE(fmod, ops_remainder),
+    MADE(pow, ops_pow),
+    MINMAX(maximum, GT),
+    MINMAX(minimum, LT),
+    MINMAX(fmax, GT),
+    MINMAX(fmin, LT),
+    RULE(addcmul, ops_addc, OPS_SAME, "fi", 3, 1, lazy_emit_addcmul, NEST_MUL),
+    RULE(addcdiv, ops_addc, OPS_SAME, "f", 3, 1, lazy_emit_addcdiv, NEST_DIV),
+    RULE(lerp, ops_lerp, OPS_SAME, "f", 3, 0, lazy_emit_call, NEST_CALL),
+    COMPARE(eq, EQ),
+    COMPARE(ne, NE),
+    COMPARE(lt, LT),
+    COMPARE(le, LE),
+    COMPARE(gt, GT),
+    COMPARE(ge, GE),
+    LOGIC(logical_and, AND),
+    LOGIC(logical_or, OR),
+    LOGIC(logical_xor, XOR),
+    RULE(logical_not, ops_plain, OPS_TEST, "fib", 1, 0, lazy_emit_logical_not, NEST_NOT, true),
+    BITS(bitwise_and, AND),
+    BITS(bitwise_or, OR),
+    BITS(bitwise_xor, XOR),
+    RULE(bitwise_not, ops_plain, OPS_SAME, "ib", 1, 0, lazy_emit_not, NEST_NOT),
+    RULE(lshift, ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL),
+    RULE(rshift, ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL),
+    MADE(where, ops_where),
+    MADE(masked_fill, ops_masked_fill),
+    MADE(clamp, ops_clamp),
+    MADE(clamp_min, ops_clamp),
+    MADE(clamp_max, ops_clamp),
+    RULE(reciprocal, ops_plain, OPS_REAL, "f", 1, 0, lazy_emit_reciprocal, NEST_DIV),
+    RULE(gcd, ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL),
+    RULE(lcm, ops_plain, OPS_SAME, "i", 2, 0, lazy_emit_call, NEST_CALL),
+    RULE(abs, ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_abs, NEST_CALL, true),
+    RULE(neg, ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_neg, NEST_NEG, true),
+    RULE(sign, ops_plain, OPS_SAME, "fib", 1, 0, lazy_emit_sign, NEST_CALL, true),
+    RULE(square, ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_square, NEST_MUL),
+    ROUNDING(floor),
+    ROUNDING(ceil),
+    ROUNDING(trunc),
+    ROUNDING(round),
+    MADE(round_decimals, ops_round_decimals),
+    TEST(isnan),
+    TEST(isinf),
+    TEST(isfinite),
+    TEST(isposinf),
+    TEST(isneginf),
+    TEST(signbit),
+    MADE(nan_to_num, ops_nan_to_num),
+    RULE(logit, ops_logit, OPS_REAL, "f", 1, 0, lazy_emit_call, NEST_CALL),
+    RULE(relu, ops_plain, OPS_SAME, "fi", 1, 0, lazy_emit_relu, NEST_SELECT, true),
+    MADE(relu6, ops_hardtanh),
+    MADE(hardtanh, ops_hardtanh),
+    MADE(gelu, ops_gelu),
+    MADE(elu, ops_elu),
+    MADE(selu, ops_elu),
+    MADE(celu, ops_elu),
+    RULE(leaky_relu, ops_plain, OPS_SAME, "f", 1, 1, lazy_emit_leaky_relu, NEST_MUL),
+    RULE(prelu, ops_prelu, OPS_SAME, "f", 2, 0, lazy_emit_leaky_relu, NEST_MUL),
+    RULE(softshrink, ops_softshrink, OPS_SAME, "f", 1, 1, lazy_emit_call, NEST_CALL),
+    RULE(threshold, ops_plain, OPS_SAME, "fi", 1, 2, lazy_emit_threshold, NEST_SELECT),
+    RULE(glu, ops_glu, OPS_SAME, "f", 2, 0, lazy_emit_call, NEST_CALL),
+    RULE(batch_norm, ops_batch_norm, OPS_SAME, "f", 5, 1, lazy_emit_batch_norm, NEST_DIV),
+    RULE(scale_channels_last, ops_scale_last, OPS_SAME, "f", 3, 1, lazy_emit_scale_shift, NEST_MUL),
+    MADE(to, ops_to),
+    MADE(to_uint8, ops_to),
+    MADE(to_int8, ops_to),
+    MADE(to_int16, ops_to),
+    MADE(to_int32, ops_to),
+    MADE(to_int64, ops_to),
+    MADE(to_float16, ops_to),
+    MADE(to_float32, ops_to),
+    MADE(to_float64, ops_to),
+    MADE(clone, ops_clone),
+    MADE(full_like, ops_full_like),
+    MADE(zeros_like, ops_full_like),
+    MADE(ones_like, ops_full_like),
 };
 /* clang-format on */
 
@@ -751,7 +767,7 @@ static lazy_tensor *ops_price(lazy_tensor *t, int cost) {
 /* CALLS: the scalar function on operands and numbers, which needs no rule of its own. */
 static lazy_tensor *ops_call(lazy *l, const op *o, const lazy_arg *args) {
     int operands = o->traits.call_operands;
-    ops_rule r = {.function = o->lowered,
+    ops_rule r = {.function = o->called,
                   .kind = o->traits.call == CALL_REALS ? OPS_REAL : OPS_SAME,
                   .accepts = "f",
                   .operands = operands,
@@ -762,8 +778,7 @@ static lazy_tensor *ops_call(lazy *l, const op *o, const lazy_arg *args) {
 }
 
 lazy_tensor *lazy_apply_pointwise(lazy *l, const op *o, const lazy_arg *args) {
-    for (size_t i = 0; i < sizeof ops_rules / sizeof *ops_rules; i++)
-        if (!strcmp(ops_rules[i].function, o->lowered))
-            return ops_price(ops_rules[i].make(l, &ops_rules[i], o, args), o->traits.cost);
-    return o->traits.call ? ops_price(ops_call(l, o, args), o->traits.cost) : NULL;
+    if (o->traits.call) return ops_price(ops_call(l, o, args), o->traits.cost);
+    const ops_rule *r = o->lowered < LOWERED_VIEWS ? &ops_rules[o->lowered] : NULL;
+    return r && r->make ? ops_price(r->make(l, r, o, args), o->traits.cost) : NULL;
 }

@@ -115,27 +115,27 @@ static nest_expr *view_position(lazy *l, nest_expr *x, nest_expr *size) {
 
 /* ---- dims ------------------------------------------------------------------------------------ */
 
-typedef lazy_tensor *view_maker(lazy *l, const char *name, const lazy_tensor *t,
+typedef lazy_tensor *view_maker(lazy *l, lowered_op rule, const lazy_tensor *t,
                                 const lazy_arg *args);
 
-static lazy_tensor *view_same(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_same(lazy *l, lowered_op rule, const lazy_tensor *t,
                               const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     (void)args;
     view_plan p = view_identity(l, t);
     lazy_tensor *v = view_make(l, t, &p);
     if (v) v->contiguous = t->contiguous;
     return v;
 }
-static lazy_tensor *view_contiguous(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_contiguous(lazy *l, lowered_op rule, const lazy_tensor *t,
                                     const lazy_arg *args) {
-    lazy_tensor *v = view_same(l, name, t, args);
+    lazy_tensor *v = view_same(l, rule, t, args);
     if (v) v->contiguous = true;
     return v;
 }
-static lazy_tensor *view_unsqueeze(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_unsqueeze(lazy *l, lowered_op rule, const lazy_tensor *t,
                                    const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     view_plan p = view_identity(l, t);
     int dim;
     if (t->ndim == LAZY_MAX_DIMS || !view_dim(l, &args[1], t->ndim + 1, &dim)) return NULL;
@@ -164,40 +164,40 @@ static lazy_tensor *view_squeeze_dims(lazy *l, const lazy_tensor *t, int first, 
     if (v) v->contiguous = t->contiguous;
     return v;
 }
-static lazy_tensor *view_squeeze(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_squeeze(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     (void)args;
     return view_squeeze_dims(l, t, 0, t->ndim - 1);
 }
-static lazy_tensor *view_squeeze_dim(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_squeeze_dim(lazy *l, lowered_op rule, const lazy_tensor *t,
                                      const lazy_arg *args) {
     int dim;
     if (!view_dim(l, &args[1], t->ndim, &dim)) return NULL;
-    return t->ndim ? view_squeeze_dims(l, t, dim, dim) : view_same(l, name, t, args);
+    return t->ndim ? view_squeeze_dims(l, t, dim, dim) : view_same(l, rule, t, args);
 }
-static lazy_tensor *view_transpose(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_transpose(lazy *l, lowered_op rule, const lazy_tensor *t,
                                    const lazy_arg *args) {
     int a, b, order[LAZY_MAX_DIMS];
     if (!view_dim(l, &args[1], t->ndim, &a) || !view_dim(l, &args[2], t->ndim, &b)) return NULL;
-    if (t->ndim == 0 || a == b) return view_same(l, name, t, args);
+    if (t->ndim == 0 || a == b) return view_same(l, rule, t, args);
     for (int i = 0; i < t->ndim; i++) order[i] = i == a ? b : i == b ? a : i;
     return view_permuted(l, t, order);
 }
 /* t, mT: the last two dims change places; numpy_T: all of them. */
-static lazy_tensor *view_transposed(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_transposed(lazy *l, lowered_op rule, const lazy_tensor *t,
                                     const lazy_arg *args) {
     int order[LAZY_MAX_DIMS], n = t->ndim;
-    if (!strcmp(name, "t") && n > 2) return NULL;
-    if (!strcmp(name, "mT") && n < 2) return NULL;
-    if (n < 2) return view_same(l, name, t, args);
-    bool all = !strcmp(name, "numpy_T");
+    if (rule == LOWER_t && n > 2) return NULL;
+    if (rule == LOWER_mT && n < 2) return NULL;
+    if (n < 2) return view_same(l, rule, t, args);
+    bool all = rule == LOWER_numpy_T;
     for (int i = 0; i < n; i++) order[i] = all ? n - 1 - i : i < n - 2 ? i : 2 * n - 3 - i;
     return view_permuted(l, t, order);
 }
-static lazy_tensor *view_permute(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_permute(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     int64_t dims[LAZY_MAX_DIMS];
     int n, order[LAZY_MAX_DIMS];
     unsigned seen = 0;
@@ -208,11 +208,11 @@ static lazy_tensor *view_permute(lazy *l, const char *name, const lazy_tensor *t
     }
     return view_permuted(l, t, order);
 }
-static lazy_tensor *view_movedim(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_movedim(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
     int from, to, order[LAZY_MAX_DIMS];
     if (!view_dim(l, &args[1], t->ndim, &from) || !view_dim(l, &args[2], t->ndim, &to)) return NULL;
-    if (t->ndim == 0) return view_same(l, name, t, args);
+    if (t->ndim == 0) return view_same(l, rule, t, args);
     for (int i = 0, next = 0; i < t->ndim; i++) {
         if (i == to) {
             order[i] = from;
@@ -252,17 +252,17 @@ static lazy_tensor *view_expand_to(lazy *l, const lazy_tensor *t, int n, nest_ex
     p.ndim = n;
     return view_make(l, t, &p);
 }
-static lazy_tensor *view_expand(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_expand(lazy *l, lowered_op rule, const lazy_tensor *t,
                                 const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     nest_expr *sizes[LAZY_MAX_DIMS];
     int n;
     return lazy_arg_exprs(l, &args[1], LAZY_MAX_DIMS, &n, sizes) ? view_expand_to(l, t, n, sizes)
                                                                  : NULL;
 }
-static lazy_tensor *view_expand_as(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_expand_as(lazy *l, lowered_op rule, const lazy_tensor *t,
                                    const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     const lazy_tensor *other = lazy_arg_tensor(l, &args[1]);
     return other ? view_expand_to(l, t, other->ndim, other->sizes) : NULL;
 }
@@ -284,9 +284,9 @@ static lazy_tensor *view_pick(lazy *l, const lazy_tensor *t, int dim, nest_expr 
     p.start[dim] = index;
     return view_make(l, t, &p);
 }
-static lazy_tensor *view_select(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_select(lazy *l, lowered_op rule, const lazy_tensor *t,
                                 const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     int dim;
     int64_t at;
     nest_expr *index;
@@ -309,9 +309,9 @@ static lazy_tensor *view_select(lazy *l, const char *name, const lazy_tensor *t,
     return view_pick(l, t, dim, index);
 }
 
-static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_slice(lazy *l, lowered_op rule, const lazy_tensor *t,
                                const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     int dim;
     int64_t step;
     nest_expr *start = lazy_zero(l), *end = NULL;
@@ -334,9 +334,9 @@ static lazy_tensor *view_slice(lazy *l, const char *name, const lazy_tensor *t,
     return lazy_slice(l, t, dim, start, length, step);
 }
 /* narrow(self, dim, start, length) */
-static lazy_tensor *view_narrow(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_narrow(lazy *l, lowered_op rule, const lazy_tensor *t,
                                 const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     int dim;
     nest_expr *start, *length, *one = lazy_one(l);
     if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim)) return NULL;
@@ -444,7 +444,7 @@ static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *con
     return lazy_is_positive(l, right) ? lazy_size(l, NEST_DIV_INDEX, left, right) : NULL;
 }
 
-static lazy_tensor *view_reshape_to(lazy *l, const char *name, const lazy_tensor *t, int n,
+static lazy_tensor *view_reshape_to(lazy *l, lowered_op rule, const lazy_tensor *t, int n,
                                     nest_expr **sizes) {
     int64_t size;
     int rest = -1;
@@ -457,7 +457,7 @@ static lazy_tensor *view_reshape_to(lazy *l, const char *name, const lazy_tensor
             return NULL; /* 0, or -1 from a number */
         }
     }
-    if (!t->contiguous && strcmp(name, "reshape")) return NULL; /* view() might refuse */
+    if (!t->contiguous && rule != LOWER_reshape) return NULL; /* view() might refuse */
     if (rest >= 0 && !(sizes[rest] = view_rest(l, t, n, sizes, rest))) return NULL;
     for (int d = 0; d < t->ndim; d++) /* what is empty has no quotients */
         if (!lazy_is_positive(l, t->sizes[d])) return NULL;
@@ -466,44 +466,44 @@ static lazy_tensor *view_reshape_to(lazy *l, const char *name, const lazy_tensor
     lazy_add_input(v, t);
     return v;
 }
-static lazy_tensor *view_reshape(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_reshape(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
     nest_expr *sizes[LAZY_MAX_DIMS];
     int n;
     return lazy_arg_exprs(l, &args[1], LAZY_MAX_DIMS, &n, sizes)
-               ? view_reshape_to(l, name, t, n, sizes)
+               ? view_reshape_to(l, rule, t, n, sizes)
                : NULL;
 }
-static lazy_tensor *view_reshape_as(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_reshape_as(lazy *l, lowered_op rule, const lazy_tensor *t,
                                     const lazy_arg *args) {
     const lazy_tensor *other = lazy_arg_tensor(l, &args[1]);
     nest_expr *sizes[LAZY_MAX_DIMS];
     if (!other) return NULL;
     memcpy(sizes, other->sizes, sizeof sizes);
-    return view_reshape_to(l, name, t, other->ndim, sizes);
+    return view_reshape_to(l, rule, t, other->ndim, sizes);
 }
 /* flatten(self, start_dim, end_dim), ravel(self) */
-static lazy_tensor *view_flatten(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_flatten(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
     int first = 0, last = t->ndim - 1, n = 0;
     nest_expr *sizes[LAZY_MAX_DIMS];
-    bool all = !strcmp(name, "ravel");
+    bool all = rule == LOWER_ravel;
     if (t->ndim == 0) return NULL;
     if (!all && (!view_dim(l, &args[1], t->ndim, &first) || !view_dim(l, &args[2], t->ndim, &last)))
         return NULL;
     if (first > last) return NULL;
-    if (first == last) return view_same(l, name, t, args);
+    if (first == last) return view_same(l, rule, t, args);
     for (int d = 0; d < t->ndim; d++) {
         if (d > first && d <= last)
             sizes[n - 1] = lazy_size(l, NEST_MUL, sizes[n - 1], t->sizes[d]);
         else sizes[n++] = t->sizes[d];
     }
-    return view_reshape_to(l, "reshape", t, n, sizes);
+    return view_reshape_to(l, LOWER_reshape, t, n, sizes);
 }
 /* unflatten(self, dim, sizes) */
-static lazy_tensor *view_unflatten(lazy *l, const char *name, const lazy_tensor *t,
+static lazy_tensor *view_unflatten(lazy *l, lowered_op rule, const lazy_tensor *t,
                                    const lazy_arg *args) {
-    (void)name;
+    (void)rule;
     nest_expr *parts[LAZY_MAX_DIMS], *sizes[LAZY_MAX_DIMS];
     int dim, n, total = 0;
     if (t->ndim == 0 || !view_dim(l, &args[1], t->ndim, &dim)) return NULL;
@@ -513,7 +513,7 @@ static lazy_tensor *view_unflatten(lazy *l, const char *name, const lazy_tensor 
     for (int d = 0; d < t->ndim; d++)
         for (int k = 0; k < (d == dim ? n : 1); k++)
             sizes[total++] = d == dim ? parts[k] : t->sizes[d];
-    return view_reshape_to(l, "view", t, total, sizes);
+    return view_reshape_to(l, LOWER_view, t, total, sizes);
 }
 
 /* ---- several results ------------------------------------------------------------------------- */
@@ -553,9 +553,9 @@ static bool view_split_sizes(lazy *l, const lazy_tensor *t, int dim, const lazy_
 
 bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, lazy_tensor **out) {
     bool view = n->kind == N_OP && op_fusible(n->op) == FUSIBLE_VIEW;
-    const char *name = view ? n->op->lowered : "";
+    lowered_op rule = view ? n->op->lowered : LOWER_NONE;
     const lazy_tensor *t = view ? lazy_arg_tensor(l, &args[0]) : NULL;
-    bool unbind = !strcmp(name, "unbind");
+    bool unbind = rule == LOWER_unbind;
     int dim, parts;
     int64_t chunks;
     nest_expr *length;
@@ -568,10 +568,10 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
             if (!(out[parts] = view_pick(l, t, dim, nest_int(l->n, parts)))) return false;
         return true;
     }
-    if (!strcmp(name, "split_with_sizes")) return view_split_sizes(l, t, dim, &args[1], count, out);
-    if (!strcmp(name, "split"))
+    if (rule == LOWER_split_with_sizes) return view_split_sizes(l, t, dim, &args[1], count, out);
+    if (rule == LOWER_split)
         return lazy_arg_expr(l, &args[1], &length) && view_cut(l, t, dim, length, count, out);
-    if (strcmp(name, "chunk") || !lazy_arg_int(l, &args[1], &chunks) || chunks < 1) return false;
+    if (rule != LOWER_chunk || !lazy_arg_int(l, &args[1], &chunks) || chunks < 1) return false;
     length = lazy_size(l, NEST_DIV_INDEX, t->sizes[dim], nest_int(l->n, chunks));
     if (chunks == count &&
         lazy_same_size(l, lazy_size(l, NEST_MUL, length, nest_int(l->n, chunks)), t->sizes[dim]))
@@ -584,39 +584,38 @@ bool lazy_apply_list(lazy *l, const node *n, const lazy_arg *args, int count, la
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    view_maker *make;
-} view_rows[] = {
-    {"identity", view_same},
-    {"unsqueeze", view_unsqueeze},
-    {"transpose", view_transpose},
-    {"t", view_transposed},
-    {"mT", view_transposed},
-    {"numpy_T", view_transposed},
-    {"permute", view_permute},
-    {"movedim", view_movedim},
-    {"expand", view_expand},
-    {"expand_as", view_expand_as},
-    {"select", view_select},
-    {"slice", view_slice},
-    {"narrow", view_narrow},
-    {"reshape", view_reshape},
-    {"view", view_reshape},
-    {"reshape_as", view_reshape_as},
-    {"view_as", view_reshape_as},
-    {"flatten", view_flatten},
-    {"ravel", view_flatten},
-    {"unflatten", view_unflatten},
-    {"contiguous", view_contiguous},
-    {"squeeze", view_squeeze},
-    {"squeeze_dim", view_squeeze_dim},
+#define VIEW(name) [LOWER_##name - LOWERED_VIEWS]
+static view_maker *const view_rules[LOWERED_REDUCTIONS - LOWERED_VIEWS] = {
+    VIEW(identity) = view_same,
+    VIEW(unsqueeze) = view_unsqueeze,
+    VIEW(transpose) = view_transpose,
+    VIEW(t) = view_transposed,
+    VIEW(mT) = view_transposed,
+    VIEW(numpy_T) = view_transposed,
+    VIEW(permute) = view_permute,
+    VIEW(movedim) = view_movedim,
+    VIEW(expand) = view_expand,
+    VIEW(expand_as) = view_expand_as,
+    VIEW(select) = view_select,
+    VIEW(slice) = view_slice,
+    VIEW(narrow) = view_narrow,
+    VIEW(reshape) = view_reshape,
+    VIEW(view) = view_reshape,
+    VIEW(reshape_as) = view_reshape_as,
+    VIEW(view_as) = view_reshape_as,
+    VIEW(flatten) = view_flatten,
+    VIEW(ravel) = view_flatten,
+    VIEW(unflatten) = view_unflatten,
+    VIEW(contiguous) = view_contiguous,
+    VIEW(squeeze) = view_squeeze,
+    VIEW(squeeze_dim) = view_squeeze_dim,
 };
 
-lazy_tensor *lazy_apply_view(lazy *l, const char *name, const lazy_arg *args) {
+lazy_tensor *lazy_apply_view(lazy *l, lowered_op rule, const lazy_arg *args) {
     const lazy_tensor *t = lazy_arg_tensor(l, &args[0]);
     if (!t || t->is_number) return NULL;
-    for (size_t i = 0; i < sizeof view_rows / sizeof *view_rows; i++)
-        if (!strcmp(view_rows[i].name, name)) return view_rows[i].make(l, name, t, args);
-    return NULL;
+    if (rule < LOWERED_VIEWS || rule >= LOWERED_REDUCTIONS) return NULL;
+    /* those with several results: lazy_apply_list */
+    view_maker *make = view_rules[rule - LOWERED_VIEWS];
+    return make ? make(l, rule, t, args) : NULL;
 }

@@ -541,9 +541,10 @@ static bool einsum_put_label(op_ctx *cx, strbuf *eq, int64_t i, ctsc_status *st)
     return false;
 }
 
-/* einsum(x, [0, 1], y, [1, 2], [0, 2]): operands and their subscripts in turn, then those of the
+/* The arguments of torch.einsum (equation, tensors, no path; new references) for those of
+ * einsum(x, [0, 1], y, [1, 2], [0, 2]): operands and their subscripts in turn, then those of the
  * result, if they are said. */
-ctsc_status einsum_of_sublists(op_ctx *cx, int nargs, const value *args, value call[3]) {
+static ctsc_status einsum_of_sublists(op_ctx *cx, int nargs, const value *args, value call[3]) {
     strbuf eq = STRBUF_INIT;
     list *operands = list_new(LIST_TENSOR, TYPE_TENSOR, 4);
     ctsc_status st = operands ? CTSC_OK : diag_no_memory(cx->diag);

@@ -70,8 +70,5 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
 /* Floating-point operations of torch.einsum on tensors that it takes, pair by pair as it goes about
  * them; path: or NULL. -1: no memory. */
 int64_t einsum_work(const str *equation, const list *ops, const list *path);
-/* The arguments of torch.einsum (equation, tensors, no path; new references) for those of its form
- * with lists of subscripts. */
-ctsc_status einsum_of_sublists(op_ctx *cx, int nargs, const value *args, value call[3]);
 
 #endif
