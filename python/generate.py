@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""generate.py - what the package has of each operator, from the tables of schemas: a C table and the stubs for type checkers.
+"""generate.py - what the package has of each operator, from the tables of schemas and of operators: a C table, autocast's classes, and the stubs for type
+checkers.
 
-    python/generate.py OUT.h FUNCTIONS.pyi METHODS.pyi
+    python/generate.py OUT.h AUTOCAST.py FUNCTIONS.pyi METHODS.pyi
 
 A row of OUT.h is a name, what Python's calls of it may do beyond a script's (varargs, random numbers), and the names of several results. Families of
-overloads have one row; which overload a call means is found out by the library when it is called.
+overloads have one row; which overload a call means is found out by the library when it is called. What draws random numbers and what autocast does the
+rows of src/ir/ops say.
 """
 import ast
 import os
@@ -13,6 +15,8 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROW = re.compile(r'^(?:OP|COMPOSITE|SCALAR)\("aten::(\w+)(?:\.\w+)?"(.*)\)', re.M)
+ALIAS = re.compile(r'^ALIAS(?:_COMPUTED)?\("(\w+)", "(\w+)"\)', re.M)
 SCHEMA = re.compile(r"^aten::(\w+)(?:\.(\w+))?\((.*)\) -> (.*)$")
 # Operators that a script's library has and Python's torch has not, or that Python's own code replaces (python/ctsc).
 HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "values", "items", "len", "get", "format", "list", "dict", "ord", "chr",
@@ -29,10 +33,6 @@ HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "val
 NOT_TORCH = re.compile(r"(?<!_)_backward(_overrideable|_input|_jvp)?$|_(forward|functional|overrideable|cachemask|jvp)$|^(lift|sym_(numel|size|stride|storage_offset)|copy_sparse|value_selecting)")
 # What python/ctsc/stub.pyi has of its own.
 OTHERS = {"trace", "cuda", "block_diag", "cartesian_prod", "tensordot", "nonzero", "chalf", "random"}
-RANDOM = {"dropout", "dropout_", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "rrelu", "rrelu_", "native_dropout", "multinomial", "lstm", "gru",
-          "rnn_tanh", "rnn_relu", "scaled_dot_product_attention", "dropout3d", "dropout2d", "rand", "randn", "randint", "randperm", "rand_like",
-          "randn_like", "randint_like", "bernoulli", "bernoulli_", "normal", "normal_", "uniform_", "random_", "exponential_", "cauchy_",
-          "log_normal_", "geometric_", "poisson", "binomial", "fractional_max_pool2d", "fractional_max_pool3d"}
 # What programs do not call by these names, if at all: their arguments are no part of the stubs.
 UNCALLED = re.compile(r"(_backward|_backward_(data|input|weight|reduce|elemt|overrideable)|(?<!index)_copy|_functional|_forward)$|^(special|linalg|fft|mkldnn|miopen|cudnn|fbgemm|native|quantized|sparse|"
                       r"thnn|slow|batch_norm|conv_depthwise|rrelu_with|fake_quantize|nested|to_mkldnn|hspmm|fused|unsafe|sspaddmm|embedding_|segment|"
@@ -140,7 +140,31 @@ def is_ints(t):
     return re.match(r"(Sym)?[iI]nt\[\]$", t) is not None
 
 
-def flags(name, overloads):
+def traits():
+    """{name: the words of its rows in src/ir/ops, whichever overload's}"""
+    found, folder = {}, os.path.join(ROOT, "src", "ir", "ops")
+    for file in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, file), encoding="utf-8") as f:
+            for name, words in ROW.findall(f.read()):
+                found.setdefault(name, set()).update(re.findall(r"\b[A-Z]\w+(?:\(\w+\))?", words))
+    with open(os.path.join(folder, "aliases.def"), encoding="utf-8") as f:
+        found.update({name: found[of] for name, of in ALIAS.findall(f.read()) if of in found})
+    return found
+
+
+def draws(name, words):
+    """Whether calls draw random numbers; those in place as the others."""
+    return not {"RANDOM", "OP_DRAWS"}.isdisjoint(words.get(name, words.get(name.rstrip("_"), ())))
+
+
+def autocast(words):
+    lines = ["# Made by python/generate.py of the rows in src/ir/ops.", "# What autocast runs in its own dtype, in float32, and in the widest dtype among the tensors."]
+    for kind in ("LOWER", "FULL", "WIDEST"):
+        lines.append("%s = frozenset(%r.split())" % (kind, " ".join(sorted(n for n, w in words.items() if "AUTOCAST(%s)" % kind in w))))
+    return "\n".join(lines) + "\n"
+
+
+def flags(name, overloads, words):
     method = any(s.args and s.args[0].name == "self" and s.args[0].type == "Tensor" for s in overloads)
     function_ints = method_ints = False
     for s in overloads:
@@ -149,17 +173,17 @@ def flags(name, overloads):
         method_ints |= len(places) >= 2 and places[0].type == "Tensor" and is_ints(places[1].type) and all(a.default is not None for a in places[2:])
     row = []
     if method:
-        row.append("OP_METHOD")
+        row.append("ROW_METHOD")
     if function_ints:
-        row.append("OP_VARARGS")
+        row.append("ROW_VARARGS")
     if method_ints:
-        row.append("OP_METHOD_VARARGS")
-    if name in RANDOM or any(a.type.startswith("Generator") for s in overloads for a in s.args):
-        row.append("OP_RANDOM")
+        row.append("ROW_METHOD_VARARGS")
+    if draws(name, words):
+        row.append("ROW_DRAWS")
     if any(a.name == "input" for s in overloads for a in s.args):
-        row.append("OP_INPUT")
+        row.append("ROW_INPUT")
     if any(s.overload == "dtype" for s in overloads):
-        row.append("OP_DTYPE")
+        row.append("ROW_DTYPE")
     return " | ".join(row) or "0"
 
 
@@ -230,10 +254,11 @@ _Ints = Union[_int, Sequence[_int]]
 def main():
     found = {n: [s for s in l if tensors(s)] for n, l in families().items()}
     found = {n: l for n, l in found.items() if l}
-    table = ["/* Made by python/generate.py. */"]
+    table, words = ["/* Made by python/generate.py. */"], traits()
     for name in sorted(found):
-        table.append('OP("%s", %s, "%s")' % (name, flags(name, found[name]), results(found[name]).split("|")[0]))
+        table.append('ROW("%s", %s, "%s")' % (name, flags(name, found[name], words), results(found[name]).split("|")[0]))
     write(sys.argv[1], "\n".join(table) + "\n")
+    write(sys.argv[2], autocast(words))
     stubs, methods, tuples, spaces = [], [], [], {space: [] for space in SPACES}
     for name in sorted(found):
         space = name.partition("_")[0] if not name.endswith("_backward") else ""
@@ -260,10 +285,10 @@ def main():
             for t in texts:
                 t = t.replace("def %s_" % space, "def ") if space in spaces else t
                 into.append(("@overload\n" if len(texts) > 1 else "") + t)
-    write(sys.argv[2], "\n".join(tuples + stubs) + "\n")
-    write(sys.argv[3], "\n".join(methods) + "\n")
+    write(sys.argv[3], "\n".join(tuples + stubs) + "\n")
+    write(sys.argv[4], "\n".join(methods) + "\n")
     for space, lines in spaces.items():
-        write(os.path.join(os.path.dirname(sys.argv[2]), space + ".pyi"), SPACE_HEAD + "\n".join(lines) + ("\nLinAlgError: Any\n" if space == "linalg" else "\n"))
+        write(os.path.join(os.path.dirname(sys.argv[3]), space + ".pyi"), SPACE_HEAD + "\n".join(lines) + ("\nLinAlgError: Any\n" if space == "linalg" else "\n"))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def _defined(body):
 def complete(text, generated):
     """The stub with what programs may name and it has no arguments of: operators that are seldom called, what comes when it is asked for, other modules."""
     with open(os.path.join(generated, "op_names.h"), encoding="utf-8") as f:
-        operators = re.findall(r'^OP\("([a-z]\w*)", ([^,]*),', f.read(), re.M)
+        operators = re.findall(r'^ROW\("([a-z]\w*)", ([^,]*),', f.read(), re.M)
     with open(os.path.join(HERE, "ctsc", "__init__.py"), encoding="utf-8") as f:
         source = f.read()
     with open(os.path.join(HERE, "ctsc", "_tensor.py"), encoding="utf-8") as f:
@@ -93,7 +93,7 @@ def complete(text, generated):
     lines += ["%s: Any" % n for n in sorted(lazy | plain) if not n.startswith("_") and n.isidentifier() and n not in have and n not in {o for o, _ in operators} and n not in modules]
     have = _defined(next(n for n in stub.body if isinstance(n, ast.ClassDef) and n.name == "Tensor").body)
     properties = set(re.findall(r'_property\("([a-z]\w*)"', of_tensor))
-    named = {n for n, flags in operators if "OP_METHOD" in flags.replace("OP_METHOD_VARARGS", "")} | set(re.findall(r'_method\("([a-z]\w*)"', of_tensor))
+    named = {n for n, flags in operators if "ROW_METHOD" in flags.replace("ROW_METHOD_VARARGS", "")} | set(re.findall(r'_method\("([a-z]\w*)"', of_tensor))
     methods = ["    %s: Any" % n for n in sorted(properties - have)] + ["    %s: _F" % n for n in sorted(named - have - properties)]
     return text.replace("    # [more methods]", "\n".join(methods)).replace("# [more]", "\n".join(lines))
 
@@ -107,6 +107,7 @@ def main():
             if name.endswith((".py", ".pyi", "py.typed")) and name != "stub.pyi" and not name.endswith("_more.py"):
                 shutil.copyfile(os.path.join(folder, name), os.path.join(to, name))
     put(os.path.join(out, "__init__.pyi"), complete(stubs(generated, os.path.join(HERE, "ctsc", "stub.pyi")), generated))
+    shutil.copyfile(os.path.join(generated, "autocast.py"), os.path.join(out, "_autocast.py"))
     for space in ("linalg", "fft", "special"):
         shutil.copyfile(os.path.join(generated, space + ".pyi"), os.path.join(out, space + ".pyi"))
     for shared in SHARED:

@@ -22,9 +22,9 @@ PY_LINK = -shared -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,--version-script
 $(PY)/python.map: $(BUILD)/libctsc.map python/python.mk
 	@mkdir -p $(@D)
 	$(Q)sed -e '1s/.*/{/' -e 's/  global:/  global: PyInit__C;/' $< > $@
-$(PY)/gen/op_names.h: python/generate.py $(wildcard src/ir/op/schemas*.txt)
+$(PY)/gen/op_names.h: python/generate.py $(wildcard src/ir/op/schemas*.txt src/ir/ops/*.def)
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) python/generate.py $@ $(PY)/gen/functions.pyi $(PY)/gen/methods.pyi && touch $@
+	$(Q)$(PYTHON) python/generate.py $@ $(PY)/gen/autocast.py $(PY)/gen/functions.pyi $(PY)/gen/methods.pyi && touch $@
 $(PY)/obj/%.o: python/src/%.c $(wildcard python/src/*.h) include/ctsc.h $(PY)/gen/op_names.h python/python.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"

@@ -6,8 +6,8 @@ import os
 import re
 import subprocess
 
-# Modules that are not files of python/ctsc: the extension, and what python/package.py makes of the prelude.
-MADE = {"_C", "nn", "optim", "_jit_internal"}
+# Modules that are not files of python/ctsc: the extension, what python/package.py makes of the prelude, and generate.py of the rows.
+MADE = {"_C", "_autocast", "nn", "optim", "_jit_internal"}
 
 
 def modules_of(folder, package):

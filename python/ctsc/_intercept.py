@@ -6,25 +6,13 @@ While one of them holds, the extension gives each call of an operator to interce
 import threading
 
 from . import _C
+from ._autocast import FULL, LOWER, WIDEST # PyTorch's lists for CPUs
 
 Tensor = _C.Tensor
 _state = threading.local()
 overrides = [None] # _subclass.dispatch, once there are classes or modes that are to be asked
 _held, _default, _device, _lock, _watcher = [0], [_C.float32], [None], threading.Lock(), [None]
 
-# PyTorch's lists for CPUs (aten/src/ATen/autocast_mode.h).
-_LOWER = frozenset("conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
-                   "conv_transpose2d conv_transpose3d convolution scaled_dot_product_attention _native_multi_head_attention einsum".split())
-_FULL = frozenset("nll_loss_nd avg_pool3d binary_cross_entropy grid_sampler polar prod quantile nanquantile stft cdist trace view_as_complex cholesky cholesky_inverse "
-                  "cholesky_solve inverse lu_solve orgqr ormqr pinverse max_pool3d max_unpool2d max_unpool3d adaptive_avg_pool3d reflection_pad1d reflection_pad2d "
-                  "replication_pad1d replication_pad2d replication_pad3d mse_loss cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss poisson_nll_loss "
-                  "cross_entropy_loss l1_loss huber_loss margin_ranking_loss soft_margin_loss triplet_margin_loss multi_margin_loss ctc_loss kl_div "
-                  "multilabel_margin_loss binary_cross_entropy_with_logits smooth_l1_loss fft_fft fft_ifft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft fft_irfft "
-                  "fft_rfft2 fft_irfft2 fft_rfftn fft_irfftn fft_hfft fft_ihfft linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky linalg_svdvals "
-                  "linalg_eigvals linalg_eigvalsh linalg_inv linalg_householder_product linalg_tensorinv linalg_tensorsolve fake_quantize_per_tensor_affine "
-                  "geqrf _lu_with_info qr svd triangular_solve fractional_max_pool2d fractional_max_pool3d adaptive_max_pool3d multilabel_margin_loss_forward "
-                  "linalg_qr linalg_cholesky_ex linalg_svd linalg_eig linalg_eigh linalg_lstsq linalg_inv_ex".split())
-_WIDEST = frozenset("stack cat index_copy".split())
 # Factories whose dtype is the default one; full and arange where a number is a float.
 _FACTORIES = frozenset("zeros ones empty rand randn eye linspace logspace hann_window hamming_window blackman_window bartlett_window kaiser_window "
                        "fft_fftfreq fft_rfftfreq empty_strided".split())
@@ -126,11 +114,11 @@ def _changed_call(op, args, kwargs):
     for device in ("cpu", "cuda"):
         dtype = getattr(_state, device, None)
         if dtype is not None:
-            if name in _LOWER:
+            if name in LOWER:
                 args, kwargs = [_cast(a, dtype, device) for a in args], {k: _cast(v, dtype, device) for k, v in kwargs.items()}
-            elif name in _FULL:
+            elif name in FULL:
                 args = [_cast(a, _C.float32, device) for a in args]
-            elif name in _WIDEST:
+            elif name in WIDEST:
                 found = {t.dtype for t in _tensors(args)}
                 if _C.float32 in found and dtype in found:
                     args = [_cast(a, _C.float32, device) for a in args]

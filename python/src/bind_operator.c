@@ -3,10 +3,10 @@
  * bind_operator.c - the library's operators as Python's functions and as methods of Tensor.
  *
  * An Operator is a family of overloads, "aten::add". A call converts its arguments and lets the
- * library choose the overload, by the rules of scripts; what Python's calls may do beyond these
- * stands in a table that python/generate.py makes of the schemas: sizes one by one (zeros(2, 3),
- * x.view(2, 3)), the names of several results, whether random numbers are drawn. What fits no
- * overload raises TypeError in PyTorch's words (hook signature_error).
+ * library choose the overload, by the rules of scripts; what Python's calls may do beyond these is
+ * in a table that python/generate.py makes of the schemas and the operators' rows: sizes one by one
+ * (zeros(2, 3), x.view(2, 3)), the names of several results, whether random numbers are drawn. What
+ * fits no overload raises TypeError in PyTorch's words (hook signature_error).
  *
  * Scopes. A thread has a scope for each depth of calls within calls (an operator that is
  * Python's may call others), which remembers what names and types meant. Random operators go
@@ -23,13 +23,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What Python's calls of a family of overloads may do. */
 enum {
-    OP_METHOD = 1,
-    OP_VARARGS = 2,
-    OP_METHOD_VARARGS = 4,
-    OP_RANDOM = 8,
-    OP_INPUT = 16,
-    OP_DTYPE = 32
+    ROW_METHOD = 1,
+    ROW_VARARGS = 2,
+    ROW_METHOD_VARARGS = 4,
+    ROW_DRAWS = 8, /* draws random numbers */
+    ROW_INPUT = 16,
+    ROW_DTYPE = 32
 };
 enum { DEPTH = 8, RELEASE_NUMEL = 1 << 15 };
 
@@ -43,9 +44,9 @@ typedef struct Operator {
 } Operator;
 
 static const struct op_row { const char *name; unsigned flags; const char *results; } rows[] = {
-#define OP(name, flags, results) {name, flags, results},
+#define ROW(name, flags, results) {name, flags, results},
 #include "op_names.h"
-#undef OP
+#undef ROW
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 
@@ -257,7 +258,7 @@ static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *
         {"axis", "dim"}, {"keepdims", "keepdim"}, {"input", "self"}};
     const char *s = PyUnicode_AsUTF8AndSize(name, NULL);
     if (!s) return false;
-    c->by_dtype |= (op->flags & OP_DTYPE) && !strncmp(op->name, "view", 4) && DtypeCheck(o);
+    c->by_dtype |= (op->flags & ROW_DTYPE) && !strncmp(op->name, "view", 4) && DtypeCheck(o);
     if (!strcmp(s, "requires_grad")) return c->requires_grad = PyObject_IsTrue(o) == 1, true;
     if (o == Py_None && (!strcmp(s, "out") || !strcmp(s, "generator") || !strcmp(s, "dtype") ||
                          !strcmp(s, "device") || !strcmp(s, "layout")))
@@ -266,7 +267,7 @@ static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *
     if (!strcmp(s, "out") && PyTuple_Check(o))
         return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(s, others[i].name) && !(i == 2 && (op->flags & OP_INPUT))) s = others[i].means;
+        if (!strcmp(s, others[i].name) && !(i == 2 && (op->flags & ROW_INPUT))) s = others[i].means;
     return call_add(c, s, o);
 }
 
@@ -347,7 +348,7 @@ static PyObject *operator_run(Operator *op, call *c) {
         ctsc_value *h = call_traced(trace, key, c->n, names, c->handles);
         return h ? bind_traced_result(h) : NULL;
     }
-    ctsc_value *v = call_plain(key, c->n, names, c->handles, (op->flags & OP_RANDOM) != 0,
+    ctsc_value *v = call_plain(key, c->n, names, c->handles, (op->flags & ROW_DRAWS) != 0,
                                c->generator);
     return v ? bind_from_value(v) : NULL;
 }
@@ -386,12 +387,12 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     c.n = 0;
     c.keywords = c.requires_grad = c.by_dtype = false;
     c.generator = NULL;
-    bool varargs = (op->flags & (op->method ? OP_METHOD_VARARGS : OP_VARARGS)) && n > at &&
+    bool varargs = (op->flags & (op->method ? ROW_METHOD_VARARGS : ROW_VARARGS)) && n > at &&
                    all_ints(args, at, n),
          ok = true;
     for (Py_ssize_t i = 0; ok && i < (varargs ? at : n); i++) {
         ok = call_add(&c, NULL, args[i]);
-        c.by_dtype |= (op->flags & OP_DTYPE) && DtypeCheck(args[i]);
+        c.by_dtype |= (op->flags & ROW_DTYPE) && DtypeCheck(args[i]);
     }
     if (ok && varargs) ok = call_pack(&c, args, at, n);
     for (Py_ssize_t i = 0; ok && i < nk; i++)
@@ -511,7 +512,7 @@ static PyObject *make_operator(PyObject *self, PyObject *args) {
             family[strcspn(family, ".")] = '\0';
             of = row_find(family);
         }
-        return operator_new(name, of ? of->flags & (OP_RANDOM | OP_INPUT) : 0, method, "");
+        return operator_new(name, of ? of->flags & (ROW_DRAWS | ROW_INPUT) : 0, method, "");
     }
     const struct op_row *r = row_find(name);
     return r ? row_object(r, method) : bind_ref(Py_None);
@@ -571,7 +572,7 @@ int bind_init_operator(PyObject *m) {
     bind.op = (PyTypeObject *)PyType_FromSpec(&operator_spec);
     if (!bind.op) return -1;
     for (int i = 0; i < NROWS; i++) {
-        if (!(rows[i].flags & OP_METHOD) || (rows[i].name[0] == '_')) continue;
+        if (!(rows[i].flags & ROW_METHOD) || (rows[i].name[0] == '_')) continue;
         PyObject *op = row_object(&rows[i], true);
         if (!op || PyObject_SetAttrString((PyObject *)bind.tensor, rows[i].name, op) < 0) return -1;
         Py_DECREF(op);
