@@ -9,15 +9,15 @@
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
-/* What an operator is, by its name; the first that fits. */
-const KINDS = [
-  ["flow", /^(?:If|Loop|RaiseException|fork|wait|CallMethod|CallFunction|With|Enter|Exit|Print)$/],
-  ["norm", /norm|dropout/],
-  ["conv", /conv|linear|(?:^|_|b)mm(?:_|$)|matmul|addm|einsum|lstm|gru|rnn|attention|embedding|^dot$|^bilinear|cross_entropy|nll/],
-  ["act", /relu|elu|gelu|silu|sigmoid|softmax|softplus|softsign|tanh|swish|mish|erf$/],
-  ["pool", /pool|interpolate|upsample|grid_sampl|^mean|^sum|^amax|^amin|argmax|topk/],
-  ["shape", /view|reshape|flatten|permute|transpose|^t$|cat|stack|split|chunk|slice|select|expand|squeeze|narrow|pad|roll|^to|contiguous|clone|gather|index|Construct|Unpack|unbind|repeat|copy|alias|detach|layout|channels|size/],
-];
+/* How operators are drawn, by their family (src/ir/op/op_family.def); of others by the node's kind. What neither has is arithmetic. */
+const FAMILIES = {
+  "convolution": "conv", "products and distances": "conv", "linear algebra": "conv", "recurrent": "conv", "attention": "conv", "embeddings": "conv", "quantised": "conv",
+  "normalisation and softmax": "norm", "activations": "act",
+  "pooling": "pool", "reductions": "pool", "sorting and counting": "pool", "upsampling and sampling": "pool",
+  "shape and views": "shape", "indexing": "shape", "padding": "shape", "creation and random": "shape",
+};
+const FLOW = new Set(["If", "Loop", "RaiseException", "fork", "CallMethod", "CallFunction", "With", "Enter", "Exit", "Print"].map(k => "prim::" + k).concat("aten::wait"));
+const CARRIERS = new Set(["ListConstruct", "TupleConstruct", "DictConstruct", "ListUnpack", "TupleUnpack"].map(k => "prim::" + k));
 const TENSOR = /^([a-z]+\d+|bool|Tensor)\[([\d,*]*)\]$/;
 const MOST_ITEMS = 64, MOST_DRAWN = 1800, NAME = 34;
 
@@ -181,9 +181,9 @@ class GraphView {
   kindOf(n) {
     if (n.role === "input" || n.role === "output") return "io";
     if (n.role) return "mark";
-    const name = this.opName(n).replace(/^quantized_|^_+|_$/g, "");
-    for (const [kind, pattern] of KINDS) if (pattern.test(name)) return kind;
-    return "math";
+    if (FLOW.has(n.kind)) return "flow";
+    if (CARRIERS.has(n.kind)) return "shape";
+    return n.op !== undefined && FAMILIES[this.model.ops[n.op].family] || "math";
   }
   className(box) { return (box.class || "").split(".").pop(); }
   boxName(item) { return item.names.filter(b => b.index).map(b => b.name || this.className(b)).join("."); }

@@ -216,12 +216,24 @@ static void test_families(void **state) {
     op_visit(check_family, &n);
     assert_true(n > 4000);
     static const struct { const char *key, *family; } cases[] = {
-        {"aten::add.Tensor", "pointwise"},   {"aten::mul_.Scalar", "pointwise"},
-        {"aten::sum", "reductions"},         {"aten::mean.names_dim", "named tensors"},
-        {"aten::gelu_backward", "backward"}, {"aten::max_pool2d", "pooling"},
-        {"aten::_sparse_mm", "sparse"},      {"aten::values.int", "lists and dicts"},
-        {"quantized::linear", "quantised"},  {"aten::linalg_svd.U", "linear algebra"},
-        {"aten::conv2d", "convolution"},     {"torchvision::nms", "torchvision"}};
+        {"aten::add.Tensor", "pointwise"},
+        {"aten::mul_.Scalar", "pointwise"},
+        {"aten::sum", "reductions"},
+        {"aten::mean.names_dim", "named tensors"},
+        {"aten::gelu_backward", "backward"},
+        {"aten::max_pool2d", "pooling"},
+        {"aten::_sparse_mm", "sparse"},
+        {"aten::values.int", "lists and dicts"},
+        {"quantized::linear", "quantised"},
+        {"aten::linalg_svd.U", "linear algebra"},
+        {"aten::relu_", "activations"},
+        {"aten::linalg_matmul", "products and distances"},
+        {"aten::_coalesced_", "sparse"},
+        {"aten::_sparse_softmax.Dimname", "named tensors"},
+        {"aten::zeros.names", "named tensors"},
+        {"aten::conv2d", "convolution"},
+        {"torchvision::nms", "torchvision"},
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(op_family(op_find(cases[i].key)), cases[i].family);
 }

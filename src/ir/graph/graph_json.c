@@ -16,6 +16,7 @@
 #include "ir/graph/graph_json.h"
 
 #include "base/text/json.h"
+#include "ir/op/op_family.h"
 
 #include <string.h>
 
@@ -176,7 +177,7 @@ static size_t json_op(json_printer *p, const op *o) {
     json_clipped(out, o->key, JSON_NAME);
     schema_print(o->schema, &text);
     json_field(p, out, "schema", &text, JSON_NAME);
-    sb_puts(out, ",\"args\":[");
+    sb_printf(out, ",\"family\":\"%s\",\"args\":[", op_family(o));
     for (int i = 0; i < o->schema->nargs; i++) {
         if (i) sb_putc(out, ',');
         json_clipped(out, o->schema->args[i].name, JSON_NAME);

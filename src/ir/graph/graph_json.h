@@ -2,7 +2,7 @@
 /*
  * graph_json.h - graphs as JSON, for drawings that a person can open and close (`ctsc view`).
  *
- *     {"ops":     [{"key": "aten::add.Tensor", "schema": "aten::add.Tensor(Tensor self, ...", "args": ["self", ...]}, ...],
+ *     {"ops":     [{"key": "aten::add.Tensor", "schema": "aten::add.Tensor(Tensor self, ...", "family": "pointwise", "args": ["self", ...]}, ...],
  *      "lines":   [{"file": "net.py", "line": 12, "text": "return self.fc(x)"}, ...],
  *      "boxes":   [{"parent": 0, "kind": "module", "name": "layer1", "class": "__torch__.torch.nn...Sequential"}, ...],
  *      "values":  [{"name": "x.1", "type": "float32[1,3,224,224]", "text": "3"}, ...],
