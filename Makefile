@@ -182,15 +182,21 @@ PRELUDE := $(shell find src/frontend/prelude -name '*.py')
 CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/ir/scalar/scalar_activation.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
     src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
 EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o src/ir/op/op_family.o tests/unit/test_schema tests/unit/test_embed)
-EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite.o) tests/unit/test_embed)
+EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite_texts.o) tests/unit/test_embed)
 EMBED_CUDA := $(BUILD)/src/codegen/cuda/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
 $(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
 $(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/op/,schemas.txt.gz schemas_2.txt.gz families.txt.gz)
 $(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
+$(BUILD)/src/runtime/ops/composite_texts.o: $(BUILD)/embedded/src/runtime/ops/composite.index.gz
 $(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
 $(BUILD)/embedded/%.gz: % scripts/embed
 	@mkdir -p $(@D)
 	$(Q)scripts/embed $< | gzip -9nc > $@
+
+# Which functions the files of operators define: those that composite.def lists.
+$(BUILD)/embedded/src/runtime/ops/composite.index.gz: src/runtime/ops/composite.def $(PRELUDE) scripts/embed
+	@mkdir -p $(@D)
+	$(Q)scripts/embed --functions src/frontend/prelude $$(sed -n 's/^COMPOSITE_FILE("\(.*\)")$$/\1/p' $<) | gzip -9nc > $@
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@

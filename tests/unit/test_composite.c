@@ -5,6 +5,7 @@
  */
 #include "ir/graph/graph.h"
 #include "ir/unit.h"
+#include "runtime/ops/composite_texts.h"
 #include "runtime/ops/registry.h"
 #include "tensor/tensor.h"
 
@@ -101,7 +102,44 @@ static void test_write(void **state) {
     tensor_unref(x), tensor_unref(out), tensor_unref(whole);
 }
 
+/* ---- where functions are --------------------------------------------------------------------- */
+
+static void test_texts(void **state) {
+    (void)state;
+    static const char *const paths[] = {
+#define COMPOSITE_FILE(path) path,
+#include "runtime/ops/composite.def"
+#undef COMPOSITE_FILE
+    };
+    int functions = 0;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        size_t len;
+        const char *text = composite_text(paths[i], &len);
+        if (!text) fail_msg("%s has no text", paths[i]);
+        for (const char *p = text; (p = strstr(p, "\ndef ")); functions++) {
+            char name[128];
+            p += strlen("\ndef ");
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "("), p);
+            const char *found = composite_path(name);
+            if (!found) fail_msg("%s of %s is not in the index", name, paths[i]);
+            size_t at = 0; /* that, or a file before: private functions share names */
+            while (strcmp(paths[at], found)) at++;
+            if (at > i) fail_msg("%s of %s is found in %s", name, paths[i], found);
+        }
+    }
+    assert_true(functions > 1500);
+    assert_string_equal(composite_path("diff"), "operators.py");
+    assert_string_equal(composite_path("prims_mul"), "operators/prims.py");
+    assert_null(composite_path("no_such_function"));
+    assert_null(composite_text("no_such_file.py", &(size_t){0}));
+    assert_string_equal(composite_derivative_of("mul__Tensor", 0), "mul__Tensor__d_self");
+    assert_string_equal(composite_derivative_of("mul__Tensor", 1), "mul__Tensor__d_other");
+    assert_null(composite_derivative_of("mul__Tensor", 2));
+    assert_null(composite_derivative_of("no_such_function", 0));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_write)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all), cmocka_unit_test(test_write),
+                                       cmocka_unit_test(test_texts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
