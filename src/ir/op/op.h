@@ -143,6 +143,9 @@ static inline op_fn op_function(const op *o, int nargs, const value *args) {
 ctsc_status op_check_promotion(diag *d, dtype a, dtype b);
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);
+/* The names of built-in operators in the order of schemas.txt; NULL after the last, and without
+ * memory. */
+const char *op_builtin_name(size_t i);
 /* Names close to `name`, for "did you mean": up to max of them. */
 int op_similar(const char *name, const char **out, int max);
 enum { OP_KEY_LENGTH = 160 };
