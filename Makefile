@@ -293,11 +293,12 @@ $(CUDASIM): $(CUDASIM_SRC) $(wildcard tests/cuda/sim/*.h) tests/cuda/shim.h src/
 
 unit: $(UNIT_BIN) jit $(CUDASIM)
 
-# Everything that tests/run.py needs; it prints "N passed, N failed" and fails if anything did.
+# Everything that tests/run.py needs, then the tests, or the groups of ONLY (ONLY=ir,lang,unit:base); it prints "N passed, N failed" and fails if anything did.
 # OPENBLAS_*: a setting for another machine would only slow the matrix products down.
+ONLY ?=
 test: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files)
-	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python $(PYTHON) $(if $(SAN),--sanitizer $(SAN))
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python "$(PYTHON)" $(ONLY:%=--only "%") $(if $(SAN),--sanitizer $(SAN))
 
 # C as .clang-format and scripts/format set it.
 format: deps-test
@@ -353,18 +354,18 @@ TORCH_PYTHON ?= /usr/bin/python3
 test-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
-	    $(TORCH_PYTHON) $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
+	    "$(TORCH_PYTHON)" $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
 # Networks of torchvision, timm, transformers, torchao, torchaudio and kornia, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
 PT2_PYTHON ?= python3
 test-pt2: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	$(PT2_PYTHON) tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
+	"$(PT2_PYTHON)" tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
 
 # The same networks as TorchScript and as programs of torch.export: what runs of both is compared, and timed.
 bench-pt2: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	$(PT2_PYTHON) tests/pt2/forms.py --ctsc $(BUILD)/ctsc --times $(PT2_FORMS)
+	"$(PT2_PYTHON)" tests/pt2/forms.py --ctsc $(BUILD)/ctsc --times $(PT2_FORMS)
 
 # Programs of torch.export with each field of their JSON missing, of another type, huge, nested in itself: all of them, which make test samples; with
 # sanitizers. PT2_EVERY=10: one in ten.
@@ -376,18 +377,18 @@ test-pt2-damage: deps-test
 # Networks of torchvision and transformers to and from ONNX, checked by onnx.checker and ONNX Runtime: ONNX_PYTHON has them, and PyTorch.
 test-onnx: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	$(ONNX_PYTHON) tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
+	"$(ONNX_PYTHON)" tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
 
 # ONNX's own tests of operators (onnx.backend.test) through the importer: ONNX_PYTHON has onnx and NumPy. ONNX_NODES="-k attention -v"
 test-onnx-nodes: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
-	$(ONNX_PYTHON) tests/onnx/nodes.py --package $(BUILD)/python $(ONNX_NODES); status=$$?; [ $$status = 77 ] || exit $$status
+	"$(ONNX_PYTHON)" tests/onnx/nodes.py --package $(BUILD)/python $(ONNX_NODES); status=$$?; [ $$status = 77 ] || exit $$status
 
 # The files of ctsc train --tensorboard, read by TensorBoard: TENSORBOARD_PYTHON has it (pip install tensorboard).
 TENSORBOARD_PYTHON ?= python3
 test-tensorboard: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	$(TENSORBOARD_PYTHON) tests/interop/tensorboard_events.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
+	"$(TENSORBOARD_PYTHON)" tests/interop/tensorboard_events.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
 
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
@@ -395,7 +396,7 @@ TORCH_TESTS ?=
 test-harvest: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@[ -d $(BUILD)/harvest ] || python3 -m pip install -q --target $(BUILD)/harvest expecttest==0.1.6 || echo "expecttest cannot be installed"
-	PYTHONPATH=$(BUILD)/harvest $(TORCH_PYTHON) tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
+	PYTHONPATH=$(BUILD)/harvest "$(TORCH_PYTHON)" tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
 
 # Requests per second of the inference server (wrk, 32 connections): make bench-serve [SERVE="--only digits --seconds 10"]
 bench-serve: deps-build
@@ -439,23 +440,23 @@ test-triton: deps-test
 # The Python package alone. In make test SAN=1 it is not built: its tests take longer there than all others.
 test-python: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python $(CUDASIM)
-	@python3 tests/run.py --build $(BUILD) --python $(PYTHON) --only python $(if $(SAN),--sanitizer $(SAN))
+	@python3 tests/run.py --build $(BUILD) --python "$(PYTHON)" --only python $(if $(SAN),--sanitizer $(SAN))
 
 # The package under dask.distributed, from PyPI, in an environment of its own in the build folder.
 test-dask: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
-	@[ -x $(BUILD)/dask/bin/dask ] || { $(VENV_PYTHON) -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
+	@[ -x $(BUILD)/dask/bin/dask ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/dask/bin/python examples/python/dask_map.py
 
 # The package beside JAX and under Ray, from PyPI, likewise. Ray writes a token into the home folder, for which the environment stands here.
 test-jax: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
-	@[ -e $(BUILD)/jax/.done ] || { $(VENV_PYTHON) -m venv $(BUILD)/jax && $(BUILD)/jax/bin/pip install -q jax numpy && touch $(BUILD)/jax/.done; }
+	@[ -e $(BUILD)/jax/.done ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/jax && $(BUILD)/jax/bin/pip install -q jax numpy && touch $(BUILD)/jax/.done; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/jax/bin/python tests/interop/python_jax.py
 test-ray: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
-	@[ -x $(BUILD)/ray/bin/ray ] || { $(VENV_PYTHON) -m venv $(BUILD)/ray && $(BUILD)/ray/bin/pip install -q ray numpy; }
-	HOME=$(abspath $(BUILD)/ray) PYTHONPATH=$(abspath $(BUILD)/python) $(BUILD)/ray/bin/python examples/python/ray_map.py
+	@[ -x $(BUILD)/ray/bin/ray ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/ray && $(BUILD)/ray/bin/pip install -q ray numpy; }
+	HOME="$$(realpath $(BUILD)/ray)" PYTHONPATH="$$(realpath $(BUILD)/python)" $(BUILD)/ray/bin/python examples/python/ray_map.py
 
 # What Tensor claims of the array API standard, by data-apis' tests: ARRAY_API_TESTS is a checkout of github.com/data-apis/array-api-tests, which is not on PyPI;
 # the environment is made in the build folder. What is left out, and why: tests/python/array_api_skips.txt.
@@ -463,7 +464,7 @@ ARRAY_API_TESTS ?= $(BUILD)/array-api-tests
 test-array-api: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
 	@[ -d $(ARRAY_API_TESTS) ] || git clone -q --recurse-submodules --depth 1 https://github.com/data-apis/array-api-tests $(ARRAY_API_TESTS)
-	@[ -x $(BUILD)/array-api/bin/pytest ] || { $(VENV_PYTHON) -m venv $(BUILD)/array-api && \
+	@[ -x $(BUILD)/array-api/bin/pytest ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/array-api && \
 	    $(BUILD)/array-api/bin/pip install -q -r $(ARRAY_API_TESTS)/requirements.txt numpy; }
 	python3 tests/python/array_api.py --python $(BUILD)/array-api/bin/python --build $(BUILD) --suite $(ARRAY_API_TESTS) $(ARRAY_API)
 
@@ -478,23 +479,23 @@ test-view: deps-test
 EDGES_SEED ?= 2
 test-edges: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/tests/unit/test_edges
-	$(TORCH_PYTHON) tests/edges/make.py --ctsc $(BUILD)/ctsc --seed $(EDGES_SEED) > $(BUILD)/edges.txt
+	"$(TORCH_PYTHON)" tests/edges/make.py --ctsc $(BUILD)/ctsc --seed $(EDGES_SEED) > $(BUILD)/edges.txt
 	$(BUILD)/tests/unit/test_edges $(BUILD)/edges.txt -v
 
 # The suite: make bench [BENCH="--only softmax --threads 1 --json times.json"]. TORCH_PYTHON, ONNX_PYTHON: Pythons that have the peers.
 ONNX_PYTHON ?= python3
 bench: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/copy
-	@python3 bench/suite.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) --onnxruntime-python $(ONNX_PYTHON) $(BENCH)
+	@python3 bench/suite.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" --onnxruntime-python "$(ONNX_PYTHON)" $(BENCH)
 
 # Single operators, family by family: make bench-ops [OPS="--only sort --threads 1 --json times.json"].
 bench-ops: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/calls $(BUILD)/bench/copy
-	@python3 bench/ops.py --bench $(BUILD)/bench --torch-python $(TORCH_PYTHON) $(OPS)
+	@python3 bench/ops.py --bench $(BUILD)/bench --torch-python "$(TORCH_PYTHON)" $(OPS)
 
 bench-cuda: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	@python3 bench/cuda.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) $(BENCH)
+	@python3 bench/cuda.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" $(BENCH)
 
 # Whole networks, written by TORCH_PYTHON's PyTorch 1.13 and torchvision: make bench-nets [NETS="--only resnet18 --rounds 5 --json times.json"]. PEERS: a
 # virtual environment with ONNX Runtime and OpenVINO, made where it is missing.
@@ -503,19 +504,19 @@ PEERS ?= $(BUILD)/peers
 CPU ?=
 bench-nets: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
-	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) \
 	    --folder $(BUILD)/nets $(CPU:%=--cpu %) $(NETS)
 
 # What they take in memory, into docs/bench-memory.md: make bench-memory [NETS="--only resnet18"].
 bench-memory: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
-	@python3 bench/nets/nets_memory.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) \
+	@python3 bench/nets/nets_memory.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) \
 	    --folder $(BUILD)/nets --threads 1 $(NETS)
 
 # Networks quantised by PyTorch, against the same networks quantised by ONNX Runtime: make bench-quantised [QUANTISED="--only resnet18 --rounds 5"].
 bench-quantised: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	@python3 bench/quantised.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) --peers $(PEERS) --folder $(BUILD)/quantised $(QUANTISED)
+	@python3 bench/quantised.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) --folder $(BUILD)/quantised $(QUANTISED)
 
 # docs/operators.md; tests/run.py (group docs) says when it is stale.
 docs: deps-build
@@ -537,7 +538,7 @@ $(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
 # One call from process start on: make bench-coldstart [COLDSTART="--model x.pt --input float32[1,3,224,224]:rand --rounds 20"]
 bench-coldstart: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	@python3 bench/coldstart.py --ctsc $(BUILD)/ctsc --torch-python $(TORCH_PYTHON) $(COLDSTART)
+	@python3 bench/coldstart.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" $(COLDSTART)
 
 # Generated code against memcpy, one thread.
 bench-kernels: deps-build

@@ -14,7 +14,7 @@ PY := $(BUILD)/python
 PY_SRC := $(wildcard python/src/*.c)
 PY_OBJ := $(PY_SRC:python/src/%.c=$(PY)/obj/%.o)
 PY_FILES := $(shell find python/ctsc -name '*.py' -o -name '*.pyi' -o -name py.typed)
-PY_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
+PY_INCLUDE = $(shell "$(PYTHON)" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 PY_NN := $(shell find src/frontend/prelude/torch/nn src/frontend/prelude/torch/optim -name '*.py') src/frontend/prelude/torch/utils/checkpoint.py
 # Symbols of the extension: what Python looks for, and the library's for shared libraries with operators.
 PY_LINK = -shared -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,--version-script=$(PY)/python.map
@@ -24,11 +24,11 @@ $(PY)/python.map: $(BUILD)/libctsc.map python/python.mk
 	$(Q)sed -e '1s/.*/{/' -e 's/  global:/  global: PyInit__C;/' $< > $@
 $(PY)/gen/op_names.h: python/generate.py $(wildcard src/ir/op/schemas*.txt src/ir/ops/*.def)
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) python/generate.py $@ $(PY)/gen/autocast.py $(PY)/gen/functions.pyi $(PY)/gen/methods.pyi && touch $@
+	$(Q)"$(PYTHON)" python/generate.py $@ $(PY)/gen/autocast.py $(PY)/gen/functions.pyi $(PY)/gen/methods.pyi && touch $@
 $(PY)/obj/%.o: python/src/%.c $(wildcard python/src/*.h) include/ctsc.h $(PY)/gen/op_names.h python/python.mk
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CCACHE) $(CC) -Iinclude -Ipython/src -I$(PY)/gen -isystem $(PY_INCLUDE) -D_GNU_SOURCE -DPy_LIMITED_API=0x03090000 $(CFLAGS) -fno-strict-aliasing -c $< -o $@
+	$(Q)$(CCACHE) $(CC) -Iinclude -Ipython/src -I$(PY)/gen -isystem "$(PY_INCLUDE)" -D_GNU_SOURCE -DPy_LIMITED_API=0x03090000 $(CFLAGS) -fno-strict-aliasing -c $< -o $@
 $(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
@@ -36,9 +36,9 @@ $(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
 
 # The files beside the extension, in FOLDER/ctsc.
 $(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
-	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/ctsc && touch $@
+	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/ctsc && touch $@
 python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit
-	$(if $(JIT),@ln -sf $(abspath $(JIT)) $(PY)/ctsc/libctsc-jit.so)
+	$(if $(JIT),@ln -sf ../../$(notdir $(JIT)) $(PY)/ctsc/libctsc-jit.so)
 
 # OpenBLAS as an archive: what the library calls of it, with kernels of processors that are not here being those of the next older one. A library of its own,
 # since its memory per thread is more than a loaded extension may have at once.
@@ -77,7 +77,7 @@ $(PY)/wheel/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map $(PY_
 	$(Q)$(CC) $(PY_LINK) -s -Wl,-z,pack-relative-relocs -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) \
 	    $(PY_BLAS_LINK) $(ONNX_LIBS) -lzip -ljansson -lz -lm -ldl
 $(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
-	$(Q)$(PYTHON) python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
+	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.
 wheel-files: $(PY)/wheel/ctsc/_C.abi3.so $(PY)/wheel/ctsc/.files jit
 	$(if $(JIT),@strip -o $(PY)/wheel/ctsc/libctsc-jit.so $(JIT))
@@ -87,8 +87,8 @@ $(PY)/stub/libcrypto.so.3: python/libcrypto_stub.c python/libcrypto_stub.map
 	$(Q)$(CC) -shared -s -nostdlib -o $@ $< -Wl,-soname,libcrypto.so.3 -Wl,--version-script=python/libcrypto_stub.map
 wheel: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) wheel-files $(PY)/stub/libcrypto.so.3
-	@$(PYTHON) python/backend.py --build $(BUILD) dist
-	@if command -v $(AUDITWHEEL) >/dev/null 2>&1; then python/manylinux $(AUDITWHEEL) dist $(abspath $(PY)/stub); \
+	@"$(PYTHON)" python/backend.py --build $(BUILD) dist
+	@if command -v $(AUDITWHEEL) >/dev/null 2>&1; then python/manylinux $(AUDITWHEEL) dist "$$(realpath $(PY)/stub)"; \
 	    else echo "auditwheel is not installed: the wheel needs this machine's libzip"; fi
 
 .PHONY: python wheel wheel-files
