@@ -144,9 +144,15 @@ CTSC_API void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx);
 
 /* What the library has to say beside results and errors, a line at a time without a newline:
  * kernels compiled or loaded, what had to go on without one, a cache folder that cannot be written.
- * NULL: nothing is said, the default. fn may be called from any thread, never while ctsc_set_log
- * runs; it must not call the library. */
-typedef enum ctsc_log_level { CTSC_LOG_DEBUG, CTSC_LOG_INFO, CTSC_LOG_WARNING } ctsc_log_level;
+ * CTSC_LOG_ALERT: something is missing from the installation, and what to do about it, once for
+ * each such thing. NULL: nothing is said, the default. fn may be called from any thread, never
+ * while ctsc_set_log runs; it must not call the library. */
+typedef enum ctsc_log_level {
+    CTSC_LOG_DEBUG,
+    CTSC_LOG_INFO,
+    CTSC_LOG_WARNING,
+    CTSC_LOG_ALERT
+} ctsc_log_level;
 typedef void (*ctsc_log_fn)(void *ctx, ctsc_log_level level, const char *text);
 CTSC_API void ctsc_set_log(ctsc_log_level least, ctsc_log_fn fn, void *ctx);
 

@@ -155,7 +155,7 @@ typedef struct ctsc_environment {
     char compiler[4096];      /* file of the library that compiles kernels */
     char compiler_build[128]; /* its LLVM */
     char compiler_cpu[64];    /* the processor it compiles for, in LLVM's words */
-    char compiler_error[512]; /* why there is none */
+    char compiler_error[640]; /* why there is none */
     char cache[4096];         /* folder of compiled kernels */
     /* it is there, or was made, and nobody but the user can write to it */
     bool cache_usable;
@@ -164,11 +164,12 @@ typedef struct ctsc_environment {
     char cuda_driver[32]; /* the newest CUDA that the driver knows: "13.0" */
     /* the first device: "NVIDIA H200, compute capability 9.0, 132 multiprocessors, 139.8 GiB" */
     char cuda_device[512];
-    char cuda_error[512];  /* why there is none */
-    char nvrtc[64];        /* the compiler for CUDA kernels: "NVRTC 13.0" */
-    char nvrtc_error[512]; /* why there is none */
-    char cublas[1024];     /* file of cuBLASLt */
-    char cudnn[1024];      /* file of cuDNN */
+    char cuda_error[512];      /* why there is none */
+    char nvrtc[64];            /* the compiler for CUDA kernels: "NVRTC 13.0" */
+    char nvrtc_error[512];     /* why there is none */
+    char cublas[1024];         /* file of cuBLASLt */
+    char cudnn[1024];          /* file of cuDNN */
+    char compiler_advice[400]; /* what to do where there is no compiler for kernels */
 } ctsc_environment;
 /* Looks for all of it, which loads LLVM and CUDA's libraries and starts its driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);

@@ -98,6 +98,10 @@ def script_warn(text):
     warnings.warn(text, UserWarning, stacklevel=2)
 
 
+def alert(text):
+    warnings.warn("ctsc: " + text, RuntimeWarning, stacklevel=2)
+
+
 def tensor_repr(t):
     from ._tensor_str import tensor_str
     return tensor_str(t)
@@ -177,5 +181,5 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(TracedInt, "__%s__" % _name, getattr(int, "__%s__" % _name))
 
 _C.set_hooks({"exception_class": exception_class, "named_tuple": named_tuple, "result_class": result_class, "Size": Size, "script_print": script_print,
-              "script_warn": script_warn, "tensor_repr": tensor_repr, "from_dlpack": from_dlpack, "operator_failed": operator_failed, "operator_doc": operator_doc,
+              "script_warn": script_warn, "alert": alert, "tensor_repr": tensor_repr, "from_dlpack": from_dlpack, "operator_failed": operator_failed, "operator_doc": operator_doc,
               "tracer_warning": tracer_warning, "tracer_note": tracer_note, "traced_int": TracedInt})

@@ -15,6 +15,28 @@ static PyObject *set_hooks(PyObject *self, PyObject *hooks) {
     bind.int_type = PyDict_GetItemString(bind.hooks, "traced_int");
     return bind_ref(Py_None);
 }
+
+/* ---- what is missing from the installation --------------------------------------------------- */
+
+static int alert_tell(void *text) {
+    PyObject *hook = PyDict_GetItemString(bind.hooks, "alert"),
+             *done = hook ? PyObject_CallFunction(hook, "s", text) : NULL;
+    if (hook && !done) PyErr_WriteUnraisable(hook);
+    Py_XDECREF(done);
+    free(text);
+    return 0;
+}
+
+/* Any thread may say it, also one that has no interpreter and holds locks of the library: Python's
+ * main thread tells it, as soon as it can. */
+static void alert_note(void *ctx, ctsc_log_level level, const char *text) {
+    (void)ctx, (void)level;
+    char *copy = Py_IsInitialized() ? strdup(text) : NULL;
+    if (copy && Py_AddPendingCall(alert_tell, copy) != 0) free(copy);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
 static PyObject *set_threads(PyObject *self, PyObject *args) {
     int n;
     (void)self;
@@ -105,7 +127,7 @@ PyMODINIT_FUNC PyInit__C(void) {
          bind_init_trace(m) == 0 && bind_init_generator(m) == 0 && bind_init_train(m) == 0 &&
          bind_init_profile(m) == 0 &&
          PyModule_AddStringConstant(m, "__version__", ctsc_version()) == 0;
-    if (ok) return m;
+    if (ok) return ctsc_set_log(CTSC_LOG_ALERT, alert_note, NULL), m;
     Py_DECREF(m);
     return NULL;
 }

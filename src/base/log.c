@@ -18,7 +18,7 @@ void log_set(ctsc_log_level least, ctsc_log_fn fn, void *ctx) {
 bool log_wanted(ctsc_log_level level) { return log_fn && level >= log_least; }
 
 void log_event(ctsc_log_level level, const char *fmt, ...) {
-    char text[512];
+    char text[1200];
     if (!log_wanted(level)) return;
     va_list args;
     va_start(args, fmt);

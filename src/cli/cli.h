@@ -129,6 +129,8 @@ int cli_distance(const char *a, const char *b);
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path);       /* ends in .py */
 void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
+/* From now on what is missing from the installation is told on stderr (CTSC_LOG_ALERT). */
+void cli_hear_alerts(void);
 /* Counts of elements and bytes; INT64_MAX for what an int64_t does not hold, as expanded
  * tensors may have it. */
 static inline int64_t cli_product(int64_t a, int64_t b) {

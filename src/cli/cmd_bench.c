@@ -291,6 +291,7 @@ int cmd_bench(int argc, char **argv) {
     if (!cli_call_init(&b.call, argc) || !e || !b.models)
         return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_bench_argp, argc, argv, &b);
+    cli_hear_alerts();
     ctsc_set_threads(b.call.threads);
     b.threads = b.call.threads ? b.call.threads : machine_cores();
     int code = bench_with(&b, e);

@@ -75,8 +75,7 @@ static bool check_compiler(const json_t *j, finding *f) {
     const char *why = doctor_text(j, "compiler", "error");
     if (!why) return false;
     doctor_say(f->problem, "no kernels can be compiled, so operators are not fused: %s", why);
-    return doctor_say(f->advice, "put libctsc-jit.so beside the command or into ../lib, with LLVM "
-                                 "19 installed (Debian: libllvm19)");
+    return doctor_say(f->advice, "%s", doctor_text(j, "compiler", "advice"));
 }
 
 static bool check_cache(const json_t *j, finding *f) {

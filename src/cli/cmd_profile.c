@@ -183,6 +183,7 @@ int cmd_profile(int argc, char **argv) {
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_profile_argp, argc, argv, &a);
+    cli_hear_alerts();
     ctsc_set_threads(a.call.threads);
     a.threads = a.call.threads ? a.call.threads : machine_cores();
     profile_choose_sides(&a);

@@ -152,6 +152,7 @@ int cmd_run(int argc, char **argv) {
     ctsc_error *e = ctsc_error_new();
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_run_argp, argc, argv, &a);
+    cli_hear_alerts();
     ctsc_set_threads(a.call.threads);
     int code = run_with(&a, e);
     ctsc_error_free(e);

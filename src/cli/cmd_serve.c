@@ -6,4 +6,7 @@
 static const struct argp_child serve_children[] = {{&serve_argp, 0, NULL, 0}, {0}};
 const struct argp cmd_serve_argp = {NULL, NULL, "DIR", NULL, serve_children, NULL, NULL};
 
-int cmd_serve(int argc, char **argv) { return serve_main(argc, argv); }
+int cmd_serve(int argc, char **argv) {
+    cli_hear_alerts();
+    return serve_main(argc, argv);
+}

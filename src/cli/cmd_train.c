@@ -191,6 +191,7 @@ int cmd_train(int argc, char **argv) {
     ctsc_module *m = NULL;
     if (!e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_train_argp, argc, argv, &o);
+    cli_hear_alerts();
     o.model.compile.training = cli_is_source(o.model.path);
     ctsc_set_threads(o.threads);
     int code = cli_load(&o.model, &m, e);

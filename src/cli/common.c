@@ -145,6 +145,13 @@ void cli_warn(void *ctx, const char *text) {
     fprintf(stderr, "ctsc: warning: %s\n", text);
 }
 
+static void common_alert(void *ctx, ctsc_log_level level, const char *text) {
+    (void)level;
+    cli_warn(ctx, text);
+}
+
+void cli_hear_alerts(void) { ctsc_set_log(CTSC_LOG_ALERT, common_alert, NULL); }
+
 int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e) {
     ctsc_value *state = NULL;
     ctsc_status s = ctsc_state_load(path, &state, e);

@@ -284,10 +284,10 @@ json_t *doctor_probe(void) {
                           "memory", probe_memory());
     json_t *blas = json_pack("{s:o, s:o}", "core", probe_string(e->blas_core), "config",
                              probe_string(e->blas_config));
-    json_t *compiler = json_pack("{s:o, s:o, s:o, s:o}", "library", probe_string(e->compiler),
-                                 "llvm", probe_string(e->compiler_build), "processor",
-                                 probe_string(e->compiler_cpu), "error",
-                                 probe_string(e->compiler_error));
+    json_t *compiler = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "library", probe_string(e->compiler), "llvm",
+        probe_string(e->compiler_build), "processor", probe_string(e->compiler_cpu), "error",
+        probe_string(e->compiler_error), "advice", probe_string(e->compiler_advice));
     if (j) json_object_set_new(j, "blas", blas);
     if (j) json_object_set_new(j, "compiler", compiler);
     if (j) json_object_set_new(j, "cuda", probe_cuda(e));

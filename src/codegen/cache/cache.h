@@ -75,6 +75,10 @@ ctsc_status codegen_share(diag *d, const char *cpu);
  * said when it was opened before: then it is opened once a kernel is to be compiled. d: why
  * not (may be NULL). */
 bool codegen_available(codegen *c, diag *d);
+/* A program will want kernels of c, though not yet: where the compiler library is not in its place,
+ * it is looked for now, so that people hear of it even if the program ends before (library_open).
+ * Costs something once per process. */
+void codegen_expect(codegen *c);
 /* Whether this machine can run what c compiles. */
 bool codegen_runnable(codegen *c);
 
@@ -114,7 +118,8 @@ typedef struct codegen_environment {
     char library[4096]; /* the compiler library's file */
     char build[128];    /* its LLVM, and its build */
     char cpu[64];       /* the processor it compiles for, in LLVM's words */
-    char why[512];      /* there is none */
+    char why[640];      /* there is none */
+    char advice[400];   /* what to do about that */
     char folder[4096];  /* of kernels on disk, where one is wanted */
     bool folder_usable; /* it is there, or was made, and nobody else can write to it */
     int64_t folder_limit;

@@ -10,9 +10,13 @@
 
 /* ---- jit_library.c: finding libctsc-jit.so --------------------------------------------------- */
 
-/* The interface of the library at path, or of the first found; NULL and d if there is none. Never
- * closed again: LLVM does not survive being unloaded. Thread-safe. */
+/* The interface of the library at path, or of the first found (path NULL); NULL and d if there is
+ * none, which is told as CTSC_LOG_ALERT once where it was looked for. Never closed again: LLVM does
+ * not survive being unloaded. Thread-safe. */
 const jit_interface *library_open(const char *path, diag *d);
+/* What to do where library_open(NULL) found none; "": it found one, or was not called. */
+enum { LIBRARY_ADVICE = 400 };
+void library_advise(char advice[LIBRARY_ADVICE]);
 /* Adds to key what tells that library from every other one: its file's place, size and time. False:
  * the file is not where that can be seen. Opens nothing. */
 bool library_identify(const char *path, strbuf *key);

@@ -27,6 +27,7 @@ void codegen_get_environment(codegen_environment *out) {
         if (cpu && jit->describe("host", cpu)) snprintf(out->cpu, sizeof out->cpu, "%s", cpu->name);
     } else {
         snprintf(out->why, sizeof out->why, "%s", diag_message(&d));
+        library_advise(out->advice);
     }
     diag_clear(&d);
     mem_free(cpu);

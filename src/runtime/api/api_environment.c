@@ -55,6 +55,7 @@ void ctsc_get_environment(ctsc_environment *out) {
         snprintf(e->compiler_build, sizeof e->compiler_build, "%s", found->build);
         snprintf(e->compiler_cpu, sizeof e->compiler_cpu, "%s", found->cpu);
         snprintf(e->compiler_error, sizeof e->compiler_error, "%s", found->why);
+        snprintf(e->compiler_advice, sizeof e->compiler_advice, "%s", found->advice);
         snprintf(e->cache, sizeof e->cache, "%s", found->folder);
         e->cache_usable = found->folder_usable;
         e->cache_limit = found->folder_limit;

@@ -96,7 +96,9 @@ fused_kernel *fused_add(fused *f, interp *in, const value *args, int64_t *slots)
     if (fused_is_negative(f, args)) return NULL;
     pthread_mutex_lock(&f->lock);
     fused_kernel *k = fused_find(f, args, slots);
-    if (!k && fused_wants_key(f, args, in->rt->opt, &key_at) && fused_prepare(f, in)) {
+    bool wanted = !k && fused_wants_key(f, args, in->rt->opt, &key_at);
+    if (!k && !wanted && codegen_shared()) codegen_expect(codegen_shared());
+    if (wanted && fused_prepare(f, in)) {
         fused_kernel *made = fused_compile(f, args, fused_waits(in), key_at);
         if (made && plan_guards_hold(made->plan, args, slots)) k = made;
     }
