@@ -6,10 +6,11 @@
 
 Installs into a folder of its own, then: every example builds with the flags of pkg-config alone and runs against the shared library; a C++ program links the
 static one; the header compiles in C11 and C++17 without a warning; the shared library exports what the header declares, and nothing else; CMake
-finds the package, where there is CMake; the shared library stays small. Prints "ok NAME" or "FAIL NAME" and why; the exit code is 1 if anything failed.
+finds the package, where there is CMake; the shared library stays small; command and library find the compiler for kernels, from wherever they are called. Prints "ok NAME" or "FAIL NAME" and why; the exit code is 1 if anything failed.
 """
 import argparse
 import glob
+import json
 import os
 import platform
 import re
@@ -43,6 +44,31 @@ add_executable(shared "%s/examples/run.c")
 target_link_libraries(shared ctsc::ctsc)
 add_executable(static "%s/examples/run.c")
 target_link_libraries(static ctsc::static)
+"""
+# Leaves the folder that the loader found the library from, then needs a kernel; prints what is missing.
+FAR = r"""
+#include <ctsc.h>
+#include <stdio.h>
+#include <unistd.h>
+static void tell(void *ctx, ctsc_log_level level, const char *text) { (void)ctx; (void)level; puts(text); }
+int main(int argc, char **argv) {
+    ctsc_module *m = NULL;
+    ctsc_value *x = NULL, *y = NULL;
+    ctsc_error *e = ctsc_error_new();
+    const int64_t size = 4;
+    ctsc_set_log(CTSC_LOG_ALERT, tell, NULL);
+    ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
+    int failed = argc < 2 || chdir("/") != 0 || ctsc_module_compile(argv[1], NULL, &m, e) != CTSC_OK || ctsc_tensor_new(CTSC_FLOAT32, 1, &size, &x, e) != CTSC_OK;
+    for (int i = 0; i < 3 && !failed; i++) {
+        failed = ctsc_module_run(m, "forward", 1, &x, NULL, &y, e) != CTSC_OK;
+        ctsc_value_free(y);
+    }
+    puts(failed ? ctsc_error_message(e) : "done");
+    ctsc_value_free(x);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return failed;
+}
 """
 LARGEST = 4_360_000  # bytes of the stripped shared library: what it has, and what another compiler may need
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -91,6 +117,41 @@ class Stranger:
         text = run([self.path("bin", "ctsc"), "run", "models/digits_cnn.pt", "--inputs", "models/digits_test.pt", "--expect",
                     "models/digits_expected.pt", "--atol", "1e-4"])
         if "as expected" not in text:
+            raise Failed(text)
+
+    def library(self, command, prefix, cwd, **env):
+        """Does the command open the library that was installed with it?"""
+        text = run([command, "doctor", "--json"], dict(os.environ, **env), cwd)
+        found = json.loads(text)["compiler"]["library"]
+        if not found or os.path.realpath(found) != os.path.realpath(os.path.join(prefix, "lib", "libctsc-jit.so")):
+            raise Failed("%s in %s opens %s" % (command, cwd, found))
+
+    def test_places(self):
+        """Through PATH, a link, and where all of it is moved to a folder with a space."""
+        if not os.path.exists(self.path("lib", "libctsc-jit.so")):
+            return "skipped, built without the compiler for kernels"
+        path = lambda folder: folder + os.pathsep + os.environ["PATH"]
+        links, moved = os.path.join(self.folder, "links"), os.path.join(self.folder, "two words", "usr")
+        os.mkdir(links)
+        os.symlink(self.path("bin", "ctsc"), os.path.join(links, "ctsc"))
+        shutil.copytree(self.prefix, moved, symlinks=True)
+        self.library("ctsc", self.prefix, self.folder, PATH=path(self.path("bin")))
+        self.library("ctsc", self.prefix, "/", PATH=path(links))
+        self.library("ctsc", moved, "/", PATH=path(os.path.join(moved, "bin")))
+        shutil.rmtree(moved)
+
+    def test_shared_places(self):
+        """A program whose loader is told of a folder that is another one by the time a kernel is made."""
+        if not os.path.exists(self.path("lib", "libctsc-jit.so")):
+            return "skipped, built without the compiler for kernels"
+        source, program = os.path.join(self.folder, "far.c"), os.path.join(self.folder, "loop.py")
+        with open(source, "w") as f:
+            f.write(FAR)
+        with open(program, "w") as f:
+            f.write("def forward(x):\n    return (x * 2.0 + 1.0).tanh()\n")
+        far = self.compile("far", source, ["cc", "-std=c11", "-D_GNU_SOURCE", *STRICT], self.flags("--cflags", "--libs"), [])
+        text = run([far, program], dict(self.environment, LD_LIBRARY_PATH="usr/lib", CTSC_CACHE="0"), self.folder)
+        if text != "done\n":
             raise Failed(text)
 
     def test_header(self):
@@ -186,7 +247,7 @@ def main():
     # make takes no PREFIX with a space.
     with tempfile.TemporaryDirectory(dir="/tmp" if " " in tempfile.gettempdir() else None) as folder:
         s = Stranger(args.build, folder)
-        for name in ("files", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "cmake", "space", "uninstall"):
+        for name in ("files", "places", "shared_places", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "cmake", "space", "uninstall"):
             try:
                 note = getattr(s, "test_" + name)()
                 print("ok %s%s" % (name, ": " + note if note else ""), flush=True)

@@ -3,7 +3,7 @@
 """Runs every test and closes with "N passed, N failed", and how many were skipped if any were.
 
     python3 tests/run.py --build build [--only unit,ir,cli,corpus,layers] [-v]
-    python3 tests/run.py --build build --only unit:base+api                   (of the unit tests only test_base and test_api)
+    python3 tests/run.py --build build --only unit:base+api,cli:doctor        (of the unit tests only test_base and test_api, of tests/cli only doctor.test)
 
 Groups:
   layers  the dependency rules of docs/architecture.md (tests/check_layers.py), and whether they are seen (tests/layers_selfcheck.py)
@@ -27,6 +27,7 @@ Groups:
   view    what `ctsc view` draws against what `ctsc graph` prints, and its layout where there is node (tests/view)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
+  places  the command and the package from wherever they are called, the project in a folder with a space (tests/places.py); not with sanitizers
   python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; with AddressSanitizer where the package has been built with it
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
@@ -169,7 +170,8 @@ def group_unit(tally, args, env):
 
 
 def group_lit(tally, args, env, folder):
-    code, out, err = run([sys.executable, LIT, "-sv", "-j%d" % args.jobs, os.path.join(HERE, folder)], env)
+    chosen = ["--filter", r"(^|/)(%s)\.(ir|test)$" % "|".join(map(re.escape, args.programs))] if args.programs else []
+    code, out, err = run([sys.executable, LIT, "-sv", "-j%d" % args.jobs, *chosen, os.path.join(HERE, folder)], env)
     text = out + err
     count = lambda word: sum(int(n) for n in re.findall(r"^\s*%s\s*:\s*(\d+)" % word, text, re.M))
     good = count("Passed")
@@ -723,6 +725,11 @@ def group_install(tally, args, env):
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
 
 
+def group_places(tally, args, env):
+    if not args.sanitizer:
+        add_report(tally, "places", [sys.executable, os.path.join(HERE, "places.py"), "--build", args.build, "--python", args.python], env)
+
+
 def python_environment(args, env):
     """With AddressSanitizer the interpreter, which knows nothing of it, has it loaded first; its own allocator would hide most."""
     made = dict(env, PYTHONPATH=os.path.join(args.build, "python"), PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build)
@@ -818,6 +825,7 @@ def main():
         "trace": lambda: group_trace(tally, args, env),
         "train": lambda: group_train(tally, args, env),
         "install": lambda: group_install(tally, args, env),
+        "places": lambda: group_places(tally, args, env),
         "sample": lambda: group_levels(tally, args, env, SAMPLE),
         "levels": lambda: group_levels(tally, args, env),
     }
