@@ -44,6 +44,7 @@
 #   make test-triton    the inference server and tritonclient from PyPI
 #   make test-python    the Python package alone; with SAN=1 under AddressSanitizer, leaks included
 #   make test-dask      the Python package and dask.distributed from PyPI
+#   make test-sklearn   the Python package with scikit-learn, and its stubs under mypy, from PyPI
 #   make test-jax       the Python package and JAX (CPU) from PyPI; make test-ray: and Ray
 #   make test-array-api the Python package and data-apis' tests of the array API standard
 #   make test-view      the pages of ctsc view in headless Chromium, which is installed for it (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
@@ -448,6 +449,13 @@ test-dask: deps-test
 	@[ -x $(BUILD)/dask/bin/dask ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/dask/bin/python examples/python/dask_map.py
 
+# The package as a step of scikit-learn's pipelines, and its stubs by mypy, from PyPI, likewise.
+test-sklearn: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@[ -e $(BUILD)/sklearn/.done ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/sklearn && $(BUILD)/sklearn/bin/pip install -q pytest numpy scikit-learn mypy && \
+	    touch $(BUILD)/sklearn/.done; }
+	PYTHONPATH=$(BUILD)/python $(BUILD)/sklearn/bin/python -m pytest -q -p no:cacheprovider tests/python/test_py_sklearn.py tests/python/test_py_types.py
+
 # The package beside JAX and under Ray, from PyPI, likewise. Ray writes a token into the home folder, for which the environment stands here.
 test-jax: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
@@ -635,6 +643,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: bench-pt2 test-all test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

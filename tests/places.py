@@ -20,6 +20,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "serve"))
+import environment  # noqa: E402
 from client import Server, tensor  # noqa: E402
 
 LIBRARY = "libctsc-jit.so"
@@ -178,6 +179,21 @@ class Places:
         self.told(err, ("RuntimeWarning", "CTSC_JIT"))
         same(run(command, self.elsewhere, CTSC_JIT="0", **own), ("done\n", ""))
 
+    def test_environment(self):
+        """Tests of the package see nothing of what else is installed."""
+        crowd = os.path.join(self.folder, "crowd")
+        python = environment.make(crowd, self.python)
+        site = run([python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"], self.folder)[0].strip()
+        for name in ("sklearn", "pytest_crowd"):
+            with open(os.path.join(site, name + ".py"), "w") as f:
+                f.write("raise RuntimeError('%s is imported')\n" % name)
+        look = "import importlib.util as u; print([u.find_spec(n) is not None for n in ('pytest', 'sklearn', 'pytest_crowd')])"
+        same(run([python, "-c", look], self.folder)[0], "[True, True, True]\n")
+        alone = environment.make(os.path.join(self.folder, "a b", "alone"), python)
+        same(run([alone, "-c", look], self.folder)[0], "[True, False, False]\n")
+        if "pytest" not in "".join(run([alone, "-m", "pytest", "--version"], self.folder)):
+            raise Failed("pytest does not run")
+
     # ---- the project in a folder with a space
 
     def tree(self):
@@ -223,16 +239,16 @@ class Places:
             raise Failed(out[-3000:])
 
     def test_tree_pip(self):
-        environment = os.path.join(self.folder, "a b", "environment")
-        run([self.python, "-m", "venv", environment], self.folder)
-        python = os.path.join(environment, "bin", "python")
+        home = os.path.join(self.folder, "a b", "environment")
+        run([self.python, "-m", "venv", home], self.folder)
+        python = os.path.join(home, "bin", "python")
         self.without("python/obj", "bind_dtype.o") # Python is asked for its headers, and packs files, by a path with a space
         packed = os.path.join(self.tree(), "build", "python", "wheel", "ctsc", ".files")
         if os.path.exists(packed):
             os.unlink(packed)
         run([python, "-m", "pip", "install", "-q", "--no-index", "."], self.tree(), 1200)
         out, _ = run([python, "-c", "import ctsc; print(ctsc.__file__, float(ctsc.ones(2).sum()))"], self.elsewhere)
-        if not out.startswith(os.path.join(environment, "")) or not out.endswith(" 2.0\n"):
+        if not out.startswith(os.path.join(home, "")) or not out.endswith(" 2.0\n"):
             raise Failed(out)
 
 

@@ -28,7 +28,7 @@ Groups:
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   places  the command and the package from wherever they are called, the project in a folder with a space (tests/places.py); not with sanitizers
-  python  the Python package, by pytest (tests/python), and a wheel of it in a virtual environment; with AddressSanitizer where the package has been built with it
+  python  the Python package, by pytest (tests/python) in an environment without other packages (tests/environment.py), and a wheel of it in a virtual environment; with AddressSanitizer where the package has been built with it
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
   sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
   levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
@@ -51,6 +51,7 @@ import tempfile
 import time
 import zipfile
 
+import environment as python_home
 from cases import Differences, raised, read_case, reports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -732,7 +733,7 @@ def group_places(tally, args, env):
 
 def python_environment(args, env):
     """With AddressSanitizer the interpreter, which knows nothing of it, has it loaded first; its own allocator would hide most."""
-    made = dict(env, PYTHONPATH=os.path.join(args.build, "python"), PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build)
+    made = dict(python_home.own(env), PYTHONPATH=os.path.join(args.build, "python"), PYTHONDONTWRITEBYTECODE="1", CTSC_BUILD=args.build)
     if args.sanitizer:
         library = subprocess.run([os.environ.get("CC", "cc"), "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=True).stdout.decode().strip()
         made["PYTHONPATH"] += os.pathsep + os.path.join(HERE, "python", "sanitized")
@@ -747,7 +748,11 @@ def group_python(tally, args, env):
         return None if args.sanitizer else tally.skip("python", "the package has not been built (make python)")
     if args.sanitizer == "thread":
         return tally.skip("python", "ThreadSanitizer is not loaded into an interpreter")
-    command = [args.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "python")]
+    try:
+        python = python_home.make(os.path.join(args.build, "test-python"), args.python)
+    except (OSError, subprocess.CalledProcessError) as why:
+        return tally.add("python", "an environment for the tests", False, str(why))
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", os.path.join(HERE, "python")]
     code, out, err = run(command, python_environment(args, env), 3600)
     count = lambda word: sum(int(n) for n in re.findall(r"(\d+) %s" % word, out.rstrip().rpartition("\n")[2]))
     good, bad, skipped = count("passed"), count("failed") + count("error"), count("skipped")
@@ -791,7 +796,7 @@ def main():
     ap.add_argument("--build", default="build", help="build folder")
     ap.add_argument("--only", default="", help="groups to run, separated by commas")
     ap.add_argument("--python", default="/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable,
-                    help="Python of the package's tests: one with pytest and NumPy")
+                    help="Python of the package's tests: one with pytest and NumPy, whatever else it has (tests/environment.py)")
     ap.add_argument("--sanitizer", default="", help="the build's sanitizer, for information")
     ap.add_argument("--levels", default="0,1,2,3,3@sse2", help="levels of optimisation that group 'levels' runs")
     ap.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
