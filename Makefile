@@ -155,7 +155,7 @@ build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
-COLD := $(filter $(addprefix src/,base/diag.c base/disk.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
+COLD := $(filter $(addprefix src/,base/diag.c base/disk.c base/log.c base/variables.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
     $(addprefix cuda/,capture.c context.c library.c program.c staging.c) \
     $(addprefix runtime/,api/% archive/% autograd/grad_capture.c autograd/grad_rules.c autograd/grad_wanted.c code/% interp/fork.c observe/% \
         ops/% program/% safetensors/% save/% train/%) \
@@ -276,6 +276,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 # Tests of the server's inside need it.
 $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a $(BUILD)/libview.a
 $(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a $(BUILD)/libview.a
+$(BUILD)/tests/unit/test_variables: WITH := -Wl,--wrap=pass_cse
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # The fuzzer's walker of loop nests finds the functions that nests call among the program's symbols.

@@ -145,8 +145,9 @@ CTSC_API void ctsc_set_allocator(ctsc_resize_fn resize, void *ctx);
 /* What the library has to say beside results and errors, a line at a time without a newline:
  * kernels compiled or loaded, what had to go on without one, a cache folder that cannot be written.
  * CTSC_LOG_ALERT: something is missing from the installation, and what to do about it, once for
- * each such thing. NULL: nothing is said, the default. fn may be called from any thread, never
- * while ctsc_set_log runs; it must not call the library. */
+ * each such thing. NULL: nothing is said, the default; CTSC_LOG in the environment has it printed
+ * in any case. fn may be called from any thread, never while ctsc_set_log runs; it must not call
+ * the library. */
 typedef enum ctsc_log_level {
     CTSC_LOG_DEBUG,
     CTSC_LOG_INFO,

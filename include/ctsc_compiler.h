@@ -173,6 +173,14 @@ typedef struct ctsc_environment {
 } ctsc_environment;
 /* Looks for all of it, which loads LLVM and CUDA's libraries and starts its driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);
+/* A variable of the environment that the library reads (docs/debugging.md). */
+typedef struct ctsc_variable {
+    const char *name;    /* "CTSC_VERIFY" */
+    const char *values;  /* what it may be: "1" */
+    const char *meaning; /* one line */
+    const char *value;   /* what it is; NULL: it is not set, or empty */
+} ctsc_variable;
+CTSC_API void ctsc_variables(void (*visit)(void *ctx, const ctsc_variable *v), void *ctx);
 /* What documents say about an operator overload. */
 typedef struct ctsc_operator_detail {
     size_t size;     /* sizeof(ctsc_operator_detail) */

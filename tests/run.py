@@ -136,6 +136,15 @@ def group_docs(tally, args, env):
         have = f.read()
     diff = "\n".join(difflib.unified_diff(have.split("\n"), out.split("\n"), "docs/operators.md", "ctsc ops --markdown", n=0, lineterm=""))
     tally.add("docs", "operators.md", code == 0 and have == out, "%s\n%s\n'make docs' makes it anew" % (err, diff[-2000:]))
+    code, out, err = run([env["CTSC"], "doctor", "--json"], env)
+    settings = [(s["name"], s["values"]) for s in json.loads(out)["settings"]] if code == 0 else []
+    missing = []
+    for name in ("debugging.md", "ctsc.1"):
+        with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as f:
+            text = f.read()
+        missing += ["docs/%s has no %s=%s" % (name, v, values) for v, values in settings
+                    if ("| `%s` | %s |" % (v, ", ".join("`%s`" % x for x in values.split("|"))) if name.endswith(".md") else ".BR %s = %s\n" % (v, values)) not in text]
+    tally.add("docs", "variables", bool(settings) and not missing, "\n".join([err] + missing))
     code, out, err = run([sys.executable, os.path.join(HERE, "readme.py"), "--build", args.build] + (["--no-make"] if args.sanitizer else []), env)
     counts = re.search(r"^(\d+) passed, (\d+) failed", out, re.M)
     tally.passed += int(counts.group(1)) if counts else 0

@@ -16,6 +16,7 @@
 #include "base/disk.h"
 
 #include "base/memory/vec.h"
+#include "base/variables.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -72,11 +73,12 @@ static void disk_make(char *folder) {
 }
 
 bool disk_path(char path[DISK_PATH], const char *folder) {
-    const char *env = getenv("CTSC_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *env = variable_get(VARIABLE_CACHE), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
     int n = -1;
     if (folder) n = snprintf(path, DISK_PATH, "%s", folder);
     else if (env && !strcmp(env, "0")) return false;
-    else if (env && *env) n = snprintf(path, DISK_PATH, "%s", env);
+    else if (env) n = snprintf(path, DISK_PATH, "%s", env);
     else if (xdg && *xdg == '/') n = snprintf(path, DISK_PATH, "%s/ctsc", xdg);
     else if (home && *home == '/') n = snprintf(path, DISK_PATH, "%s/.cache/ctsc", home);
     return n > 0 && n < DISK_PATH;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log.h - what the library has to say beside results and errors, for a program that wants to hear
- * it (ctsc_set_log).
+ * it (ctsc_set_log), and for people who set CTSC_LOG.
  *
  * Events are rare ones: a kernel compiled, a cache folder that cannot be used. Nothing is formatted
- * when nobody listens.
- * Tests: tests/unit/test_library.c
+ * when nobody listens. The library prints nothing but what a variable of the environment asks it
+ * for (variables.def).
+ * Tests: tests/unit/test_library.c, tests/unit/test_variables.c, tests/cli/variables.test
  */
 #ifndef CTSC_BASE_LOG_H
 #define CTSC_BASE_LOG_H
@@ -15,5 +16,12 @@
 void log_set(ctsc_log_level least, ctsc_log_fn fn, void *ctx);
 bool log_wanted(ctsc_log_level level);
 void log_event(ctsc_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* To standard error: what a variable of the environment asks for. */
+void log_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Leaves a text in a file of its own, ctsc-NAME-*.ir in TMPDIR, and says where. False: it could
+ * not. */
+enum { LOG_PATH = 1024 };
+bool log_leave(const char *name, const char *text, size_t len, char path[LOG_PATH]);
 
 #endif

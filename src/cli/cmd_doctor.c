@@ -283,8 +283,7 @@ static void show_processor(const json_t *j) {
 }
 
 static void show_libraries(const json_t *j) {
-    const json_t *variables = json_object_get(j, "variables"), *value;
-    const char *error = doctor_text(j, "compiler", "error"), *name;
+    const char *error = doctor_text(j, "compiler", "error");
     puts("BLAS");
     show_line("core", doctor_text(j, "blas", "core"));
     show_line("config", doctor_text(j, "blas", "config"));
@@ -302,10 +301,22 @@ static void show_libraries(const json_t *j) {
               doctor_text(j, "cuda", "cublas") ? doctor_text(j, "cuda", "cublas") : "not found");
     show_line("cuDNN",
               doctor_text(j, "cuda", "cudnn") ? doctor_text(j, "cuda", "cudnn") : "not found");
+}
+
+/* Other libraries' that are set, and all of ours. */
+static void show_variables(const json_t *j) {
+    const json_t *variables = json_object_get(j, "variables"), *value, *item;
+    const char *name;
+    size_t i;
     puts("Environment variables");
-    if (!json_object_size(variables)) puts("  none that matter");
-    json_object_foreach((json_t *)variables, name, value)
+    json_object_foreach((json_t *)variables, name, value) if (strncmp(name, "CTSC_", 5) != 0)
         printf("  %s=%s\n", name, json_is_string(value) ? json_string_value(value) : "");
+    json_array_foreach(json_object_get(j, "settings"), i, item) {
+        const char *set = json_string_value(json_object_get(item, "value"));
+        printf("  %s%s%s  %s: %s\n", json_string_value(json_object_get(item, "name")),
+               set ? "=" : "", set ? set : "", json_string_value(json_object_get(item, "values")),
+               json_string_value(json_object_get(item, "meaning")));
+    }
 }
 
 static void show_cache(const json_t *j) {
@@ -334,6 +345,7 @@ static void doctor_show(const json_t *j) {
     show_bytes("available", doctor_number(j, "memory", "available_bytes"), "not known");
     show_bytes("limit", doctor_number(j, "memory", "limit_bytes"), "none");
     show_libraries(j);
+    show_variables(j);
     show_cache(j);
     puts(json_array_size(findings) ? "\nWhat slows things down"
                                    : "\nNothing was found that slows things down.");

@@ -237,6 +237,18 @@ static json_t *probe_variables(void) {
     return all;
 }
 
+static void probe_setting(void *ctx, const ctsc_variable *v) {
+    json_array_append_new(ctx, json_pack("{s:s, s:o, s:s, s:s}", "name", v->name, "value",
+                                         probe_string(v->value), "values", v->values, "meaning",
+                                         v->meaning));
+}
+
+static json_t *probe_settings(void) {
+    json_t *list = json_array();
+    ctsc_variables(probe_setting, list);
+    return list;
+}
+
 static json_t *probe_cuda(const ctsc_environment *e) {
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "devices", e->cuda_devices,
                      "driver", probe_string(e->cuda_driver), "device", probe_string(e->cuda_device),
@@ -293,6 +305,7 @@ json_t *doctor_probe(void) {
     if (j) json_object_set_new(j, "cuda", probe_cuda(e));
     if (j) json_object_set_new(j, "kernel_cache", probe_cache(e));
     if (j) json_object_set_new(j, "variables", probe_variables());
+    if (j) json_object_set_new(j, "settings", probe_settings());
     free(e);
     return j;
 }

@@ -52,8 +52,8 @@ static bool library_load(cuda_library *l, const char *path) {
 
 static bool library_search(cuda_library *l) {
     char path[4096];
-    const char *given = getenv(l->variable);
-    if (given && *given) return library_load(l, given);
+    const char *given = variable_get(l->variable);
+    if (given) return library_load(l, given);
     for (const char *const *name = l->names; *name; name++)
         if (library_load(l, *name)) return true;
     for (size_t i = 0; l->toolkit_file && i < sizeof library_toolkits / sizeof *library_toolkits;
@@ -94,14 +94,14 @@ static const cuda_symbol library_nvrtc_symbols[] = {
 };
 
 static cuda_library library_driver = {
-    .variable = "CTSC_CUDA_DRIVER",
+    .variable = VARIABLE_CUDA_DRIVER,
     .names = library_driver_names,
     .symbols = library_driver_symbols,
     .count = sizeof library_driver_symbols / sizeof *library_driver_symbols,
     .table = &library_driver_table,
 };
 static cuda_library library_nvrtc = {
-    .variable = "CTSC_NVRTC",
+    .variable = VARIABLE_NVRTC,
     .names = library_nvrtc_names,
     .toolkit_file = "libnvrtc.so",
     .symbols = library_nvrtc_symbols,

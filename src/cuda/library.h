@@ -13,6 +13,8 @@
 #include "base/diag.h"
 #include "cuda/abi.h"
 
+#include "base/variables.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,7 +25,7 @@ typedef struct cuda_symbol {
 
 /* One library: where it may be, and what is to be found in it. */
 typedef struct cuda_library {
-    const char *variable;     /* of the environment, naming the file */
+    variable variable;        /* of the environment, naming the file */
     const char *const *names; /* ends with NULL */
     /* its name in the folder of a toolkit, which is looked into last; NULL: it is no part of one */
     const char *toolkit_file;

@@ -29,6 +29,7 @@
  * Tests: tests/unit/test_cuda_device.c
  */
 #include "base/text/text.h"
+#include "base/variables.h"
 #include "cuda/capture_internal.h"
 #include "cuda/cuda_internal.h"
 
@@ -55,8 +56,8 @@ struct memory_block {
 };
 
 void memory_init(memory *m) {
-    const char *limit = getenv("CTSC_CUDA_MEMORY_LIMIT");
-    const char *cache = getenv("CTSC_CUDA_MEMORY_CACHE");
+    const char *limit = variable_get(VARIABLE_CUDA_MEMORY_LIMIT);
+    const char *cache = variable_get(VARIABLE_CUDA_MEMORY_CACHE);
     if (limit) m->limit = (size_t)strtoull(limit, NULL, 10);
     m->direct = cache && !strcmp(cache, "0");
 }

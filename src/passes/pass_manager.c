@@ -9,6 +9,7 @@
 #include "passes/passes.h"
 
 #include "base/clock.h"
+#include "passes/pass_debug.h"
 
 #include <string.h>
 
@@ -29,24 +30,9 @@ const pass *pass_find(const char *name) { return pass_find_n(name, strlen(name))
 
 /* ---- one pass -------------------------------------------------------------------------------- */
 
-static void pass_show(const pass_options *o, const graph *g, const pass *p, bool changed) {
-    strbuf sb = STRBUF_INIT;
-    sb_printf(&sb, "*** after %s (%s) ***\n", p->name, changed ? "changed" : "unchanged");
-    graph_print(g, NULL, &sb);
-    sb_putc(&sb, '\n');
-    if (!sb.failed) o->print(o->print_ctx, sb_str(&sb), sb.len);
-    sb_free(&sb);
-}
-
-static ctsc_status pass_verify(pass_ctx *cx, const graph *g, const pass *p) {
-    ctsc_status s = graph_verify(cx->diag, g);
-    if (s != CTSC_OK)
-        diag_note(cx->diag, (source_range){0}, "the graph is so after pass '%s'", p->name);
-    return s;
-}
-
 static ctsc_status pass_run(pass_ctx *cx, graph *g, const pass *p, bool *changed) {
-    const pass_options *o = cx->options;
+    strbuf before = STRBUF_INIT;
+    pass_debug_before(cx, g, &before);
     uint64_t begin = cx->times ? clock_now() : 0;
     bool did = p->fn(cx, g);
     if (cx->times) {
@@ -55,13 +41,12 @@ static ctsc_status pass_run(pass_ctx *cx, graph *g, const pass *p, bool *changed
         t->runs++;
         t->changed += did;
     }
-    if (cx->diag->status != CTSC_OK) return cx->diag->status;
-    if (arena_failed(&g->arena)) return diag_no_memory(cx->diag);
     *changed |= did;
-    if (!o) return CTSC_OK;
-    if (o->print && (o->print_after_all || (o->print_after && !strcmp(o->print_after, p->name))))
-        pass_show(o, g, p, did);
-    return o->verify_each ? pass_verify(cx, g, p) : CTSC_OK;
+    ctsc_status s = cx->diag->status;
+    if (s == CTSC_OK && arena_failed(&g->arena)) s = diag_no_memory(cx->diag);
+    if (s == CTSC_OK) s = pass_debug_after(cx, g, p, did, &before);
+    sb_free(&before);
+    return s;
 }
 
 void pass_print_times(const pass_ctx *cx, strbuf *out) {

@@ -67,7 +67,7 @@ static void child_toolkit(void) {
     static const char *const names[] = {"libctsc-none.so", NULL};
     static const cuda_symbol symbols[] = {{"cuInit", 0}};
     static void *table;
-    cuda_library l = {.variable = "CTSC_NONE",
+    cuda_library l = {.variable = VARIABLE_NONE,
                       .names = names,
                       .toolkit_file = "libnone.so",
                       .symbols = symbols,

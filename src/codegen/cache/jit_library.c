@@ -17,6 +17,7 @@
 #include "codegen/cache/cache_internal.h"
 
 #include "base/log.h"
+#include "base/variables.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -84,8 +85,8 @@ static bool library_place(int i, char path[LIBRARY_PATH]) {
 
 /* Is it said by CTSC_JIT where the library is, or that none is wanted ("0")? */
 static bool library_given(const char **file) {
-    const char *given = getenv("CTSC_JIT");
-    if (!given || !*given) return false;
+    const char *given = variable_get(VARIABLE_JIT);
+    if (!given) return false;
     *file = strcmp(given, "0") ? given : NULL;
     return true;
 }

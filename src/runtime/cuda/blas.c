@@ -45,7 +45,7 @@ static const char *const blas_names[] = {"libcublasLt.so.13", "libcublasLt.so.12
                                          "libcublasLt.so.11", NULL};
 
 static cuda_library blas_library = {
-    .variable = "CTSC_CUBLASLT",
+    .variable = VARIABLE_CUBLASLT,
     .names = blas_names,
     .toolkit_file = "libcublasLt.so",
     .symbols = blas_symbols,

@@ -42,7 +42,7 @@ static const cuda_symbol dnn_symbols[] = {
 static const char *const dnn_names[] = {"libcudnn.so.9", NULL};
 
 static cuda_library dnn_library = {
-    .variable = "CTSC_CUDNN",
+    .variable = VARIABLE_CUDNN,
     .names = dnn_names,
     .toolkit_file = "libcudnn.so.9",
     .symbols = dnn_symbols,

@@ -7,6 +7,7 @@
 #include "runtime/cuda/recordings.h"
 
 #include "base/log.h"
+#include "base/variables.h"
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/record.h"
 
@@ -277,7 +278,7 @@ static bool recordings_wanted(void) {
     static atomic_int wanted = -1;
     int w = atomic_load_explicit(&wanted, memory_order_relaxed);
     if (w < 0) {
-        const char *text = getenv("CTSC_CUDA_REPLAY");
+        const char *text = variable_get(VARIABLE_CUDA_REPLAY);
         w = !text || strcmp(text, "0") != 0;
         atomic_store_explicit(&wanted, w, memory_order_relaxed);
     }
