@@ -62,9 +62,7 @@ MORE_FILES = {"src/cli": 40, "src/serve": 40, "src/frontend/onnx": 40, "src/ir/o
 TRACKED = 1 << 20  # bytes of a tracked file, but for models/
 # Circles of rooms that are still there, and why. A circle is reported unless it lies within one of these, and so is a line that no circle needs any more:
 # the list shrinks to nothing.
-STILL = [
-    (r"runtime/kernels/\w+", "the processor's kernels are moving to src/cpu/"),
-]
+STILL = []
 # A file of ours in a comment; other projects' are <in.h> or "in.h" quotes.
 MENTION = re.compile(r"(?<![\w/.*<\"-])((?:[a-z_0-9]+/)*[a-z_][a-z_0-9]{2,}\.(?:c|h|def|cuh?))\b(?![\w(])")
 MENTIONS_ALL = ("ir/ops/",)  # its tables say which kernels compute their rows

@@ -462,15 +462,14 @@ static worst worst_errors(conv_shape s, conv_form form) {
     assert_int_equal(tensor_constant(NULL, w, &own), CTSC_OK);
     const conv_packed *p[2] = {conv_packed_of(&s, own, NULL, form),
                                conv_packed_of(&s, own, NULL, CONV_ROWS)};
-    conv_tail tail = {0};
+    dense_epilogue after = {0};
     bool finite = false;
     for (int i = 0; i < 2; i++) {
         assert_non_null(p[i]);
         assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[i]), CTSC_OK);
         assert_int_equal(
-            i ? conv_rows(NULL, &s, p[i], tensor_data(x), NULL, NULL, &tail, tensor_data(y[i]))
-              : conv_winograd(NULL, &s, p[i], tensor_data(x), NULL, &tail, tensor_data(y[i]),
-                              &finite),
+            i ? conv_rows(NULL, &s, p[i], tensor_data(x), NULL, &after, tensor_data(y[i]))
+              : conv_winograd(NULL, &s, p[i], tensor_data(x), &after, tensor_data(y[i]), &finite),
             CTSC_OK);
     }
     assert_true(finite);
@@ -578,12 +577,11 @@ static void test_winograd_odd(void **state) {
         float *pixel = TENSOR_AT(x, float) + at * s.in_channels + random_below(s.in_channels),
               was = *pixel;
         *pixel = odd[at % 3];
-        conv_tail tail = {.activation = at % 2 ? DENSE_RELU : DENSE_PLAIN};
-        epilogue e = {.activation = tail.activation};
+        dense_epilogue after = {.activation = at % 2 ? DENSE_RELU : DENSE_PLAIN};
+        epilogue e = {.activation = (enum dense_activation)after.activation};
         bool done, finite = true;
-        assert_int_equal(
-            conv_rows(NULL, &s, rows, tensor_data(x), NULL, NULL, &tail, tensor_data(y[0])),
-            CTSC_OK);
+        assert_int_equal(conv_rows(NULL, &s, rows, tensor_data(x), NULL, &after, tensor_data(y[0])),
+                         CTSC_OK);
         assert_int_equal(
             conv_last_compute(NULL, &s, x, NULL, own, NULL, NULL, &e, false, y[1], &done), CTSC_OK);
         assert_true(done && e.done);
@@ -594,7 +592,7 @@ static void test_winograd_odd(void **state) {
             const conv_packed *p = conv_packed_of(&s, own, NULL, form);
             assert_non_null(p);
             assert_int_equal(
-                conv_winograd(NULL, &s, p, tensor_data(x), NULL, &tail, tensor_data(y[1]), &finite),
+                conv_winograd(NULL, &s, p, tensor_data(x), &after, tensor_data(y[1]), &finite),
                 CTSC_OK);
             assert_false(finite);
         }
@@ -678,10 +676,10 @@ static void test_tuned(void **state) {
             assert_int_equal(tensor_new(NULL, DT_FLOAT32, 4, ys, &y[k]), CTSC_OK);
         conv_form form = conv_tune(&s);
         assert_true(form == CONV_ROWS || conv_winograd_products(form));
-        conv_tail tail = {0};
+        dense_epilogue after = {0};
         bool done;
         assert_int_equal(conv_rows(NULL, &s, conv_packed_of(&s, own, NULL, CONV_ROWS),
-                                   tensor_data(x), NULL, NULL, &tail, tensor_data(y[0])),
+                                   tensor_data(x), NULL, &after, tensor_data(y[0])),
                          CTSC_OK);
         assert_int_equal(
             conv_last_compute(NULL, &s, x, NULL, own, NULL, NULL, NULL, false, y[1], &done),

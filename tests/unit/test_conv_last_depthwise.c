@@ -145,11 +145,13 @@ static void shaped_free(shaped *k) {
 
 static void run(shaped *k, const depthwise_kernels *kernel, float *out) {
     diag d = {0};
-    conv_tail tail = {k->with_other ? k->other.data : NULL, k->activation};
+    dense_epilogue after = {.bias = k->with_bias ? k->bias.data : NULL,
+                            .other = k->with_other ? k->other.data : NULL,
+                            .activation = k->activation};
     memset(out, 0xff, (size_t)(k->s.batch * k->s.out_size * k->s.out_channels) * sizeof *out);
-    assert_int_equal(conv_last_depthwise_with(kernel, &d, &k->s, k->in.data, k->packed.data,
-                                              k->with_bias ? k->bias.data : NULL, &tail, out),
-                     CTSC_OK);
+    assert_int_equal(
+        conv_last_depthwise_with(kernel, &d, &k->s, k->in.data, k->packed.data, &after, out),
+        CTSC_OK);
 }
 
 static void check_results(const shaped *k) {
@@ -277,9 +279,8 @@ static void test_fits(void **state) {
     s.groups = 16, s.batch = 0;
     diag d = {0};
     if (here)
-        assert_int_equal(
-            conv_last_depthwise(&d, &s, NULL, NULL, NULL, &(conv_tail){NULL, DENSE_PLAIN}, NULL),
-            CTSC_OK);
+        assert_int_equal(conv_last_depthwise(&d, &s, NULL, NULL, &(dense_epilogue){0}, NULL),
+                         CTSC_OK);
 }
 
 int main(void) {

@@ -7,7 +7,7 @@
  * It is a template, activation_tile.h, included by activation_vector.c once for AVX2 and once for
  * AVX-512; processors with neither run the scalar functions. Which of the three does not depend on
  * the number of elements, nor does an element's result on its neighbours.
- * Tests: tests/unit/test_conv_tail.c
+ * Tests: tests/unit/test_epilogue.c
  */
 #ifndef CTSC_CPU_ROWS_ACTIVATION_H
 #define CTSC_CPU_ROWS_ACTIVATION_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * activation_plain.c - activations element by element, in C.
- * Tests: tests/unit/test_conv_tail.c
+ * Tests: tests/unit/test_epilogue.c
  */
 #include "cpu/rows/activation.h"
 

@@ -2,7 +2,7 @@
 /*
  * activation_vector.c - the activations of activation.h for processors with AVX2 and FMA, and for
  * those with AVX-512F.
- * Tests: tests/unit/test_conv_tail.c
+ * Tests: tests/unit/test_epilogue.c
  */
 #include "cpu/rows/activation.h"
 

@@ -24,7 +24,7 @@ static bool conv_is_product(const conv_shape *s) {
 static ctsc_status conv_product(diag *d, const conv_shape *s, const tensor *input,
                                 const tensor *weight, const tensor *bias, const epilogue *e,
                                 tensor *out) {
-    dense_epilogue after = epilogue_of_device(NULL, e);
+    dense_epilogue after = epilogue_of(NULL, e);
     int64_t ci = s->in_channels / s->groups, co = s->out_channels / s->groups;
     int64_t batch[2] = {s->batch, s->groups}, row = s->out_size;
     tensor *a = NULL, *b = NULL, *wide = NULL;
@@ -55,7 +55,7 @@ static dense_conv conv_params(const conv_shape *s, const tensor *input, const te
     dense_conv p = {.input = tensor_data(input),
                     .weight = tensor_data(weight),
                     .out = tensor_data(out),
-                    .epilogue = epilogue_of_device(bias ? tensor_data(bias) : NULL, e),
+                    .epilogue = epilogue_of(bias ? tensor_data(bias) : NULL, e),
                     .batch = s->batch,
                     .groups = s->groups,
                     .ci = s->in_channels / s->groups,

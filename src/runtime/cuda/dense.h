@@ -23,7 +23,7 @@
 
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/kernels/engine/device_kernels.h"
-#include "runtime/kernels/matmul/epilogue.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/matmul/gemm.h"
 
 /* As CUDA_FILE, with the parameters and the element types in front. */
@@ -109,7 +109,7 @@ struct pool_geometry;
 ctsc_status dense_pool_run(diag *d, cuda *c, dtype dt, const struct pool_geometry *g,
                            dense_pooling how, const void *x, void *y, int64_t *places,
                            int64_t divisor, bool count_padding);
-/* As nn_gather3. */
+/* As gather3. */
 ctsc_status dense_gather3_run(diag *d, const tensor *src, tensor *dst, int64_t planes,
                               const int64_t in[3], const int64_t out[3], int64_t *const at[3]);
 ctsc_status dense_resample_run(diag *d, const tensor *x, tensor *y, int64_t planes,

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "runtime/cuda/dispatch.h"
-#include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/create/create.h"
 
 #include <pthread.h>
 #include <string.h>

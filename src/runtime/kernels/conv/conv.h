@@ -19,8 +19,6 @@
 #define CONV_HOT                                                                                   \
     VECTOR_OPTIMISED("O3", "no-loop-unroll-and-jam") VECTOR_CLONED("avx512f", "avx2", "default")
 
-static inline int64_t conv_min(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* n > 0 in parts of at most `most`: how many. */
 static inline int64_t conv_parts(int64_t n, int64_t most) { return (n + most - 1) / most; }
 

@@ -8,6 +8,7 @@
  * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length.
  */
 #include "runtime/kernels/conv/conv_bf16.h"
+#include "base/minmax.h"
 
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
@@ -28,7 +29,7 @@ typedef struct bf16_job {
     conv_shape s;
     quad_matrix m;
     const float *in, *bias;
-    const conv_tail *tail;
+    const dense_epilogue *after;
     float *out;
     bool flat;
     int64_t pixel;               /* elements of one in the buffer */
@@ -117,8 +118,8 @@ static void bf16_pixels(const bf16_job *j, const float *from, int64_t n, bfloat1
 /* Row y of plane d of the input, from the first column that is seen on. */
 static void bf16_line(const bf16_job *j, int64_t batch, int64_t d, int64_t y, bfloat16 *to) {
     const conv_shape *s = &j->s;
-    int64_t left = conv_min(s->pad[2] * j->pixel, j->line), columns = j->line / j->pixel,
-            inside = conv_min(s->in[2], columns - left / j->pixel);
+    int64_t left = int64_min(s->pad[2] * j->pixel, j->line), columns = j->line / j->pixel,
+            inside = int64_min(s->in[2], columns - left / j->pixel);
     if (d < 0 || d >= s->in[0] || y < 0 || y >= s->in[1]) {
         memset(to, 0, (size_t)j->line * sizeof *to);
         return;
@@ -131,7 +132,7 @@ static void bf16_line(const bf16_job *j, int64_t batch, int64_t d, int64_t y, bf
 }
 
 static int64_t bf16_places(const bf16_job *j, int64_t row) {
-    return conv_min(j->width, j->s.batch * j->s.out_size / j->planes - row * j->width);
+    return int64_min(j->width, j->s.batch * j->s.out_size / j->planes - row * j->width);
 }
 
 static void bf16_fill(const bf16_job *j, const bf16_chunk *t, bfloat16 *to) {
@@ -157,8 +158,8 @@ static bf16_chunk bf16_chunk_of(const bf16_job *j, int64_t i) {
     bf16_chunk t = {.plane = i / j->shares / j->bands,
                     .row = i / j->shares % j->bands * j->band,
                     .first = share * j->share};
-    t.rows = conv_min(j->band, j->rows - t.row);
-    t.last = conv_min(t.first + j->share, j->m.panels);
+    t.rows = int64_min(j->band, j->rows - t.row);
+    t.last = int64_min(t.first + j->share, j->m.panels);
     return t;
 }
 
@@ -182,24 +183,24 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                   group * (s->in_channels / s->groups);
         strip.rows = bf16_places(j, t->row + y);
         strip.out = j->out + bf16_at(j, t, y) + column;
-        quad_strip_run(&j->m, group, panel, conv_min(panel + QUAD_MAX_PANELS, t->last), &strip);
+        quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip);
     }
 }
 
 /* What is left to do for the channels of the chunk. */
 static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
     int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
-            last = conv_min(t->last * QUAD_COLUMNS, n);
-    if (!j->tail->other && j->tail->activation == (enum dense_activation)0) return;
+            last = int64_min(t->last * QUAD_COLUMNS, n);
+    if (!j->after->other && j->after->activation == (enum dense_activation)0) return;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = bf16_at(j, t, y), places = bf16_places(j, t->row + y);
         if (j->shares == 1) {
-            conv_tail_finish(j->tail, j->out + at, at, places * all);
+            epilogue_rows(j->after, j->out + at, at, places * all);
             continue;
         }
         for (int64_t x = 0; x < places * j->s.groups; x++) {
             int64_t from = at + x * n + first;
-            conv_tail_finish(j->tail, j->out + from, from, last - first);
+            epilogue_rows(j->after, j->out + from, from, last - first);
         }
     }
 }
@@ -228,7 +229,7 @@ static void bf16_cut(bf16_job *j) {
     j->pixel = s->groups == 1 ? bf16_even(s->in_channels) : s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
-        j->width = conv_min(BF16_PLACES, places);
+        j->width = int64_min(BF16_PLACES, places);
         j->planes = 1;
         j->rows = conv_parts(places, j->width);
         j->band = BF16_BAND / (j->width * j->pixel * 2);
@@ -238,11 +239,11 @@ static void bf16_cut(bf16_job *j) {
         j->rows = s->out[1];
         j->band = one >= BF16_BAND ? 1 : 1 + (BF16_BAND - one) / (two - one);
     }
-    j->band = conv_min(j->band < 1 ? 1 : j->band, j->rows);
+    j->band = int64_min(j->band < 1 ? 1 : j->band, j->rows);
     j->band = conv_parts(j->rows, conv_parts(j->rows, j->band));
     j->bands = conv_parts(j->rows, j->band);
     int64_t pairs = conv_parts(j->m.panels, QUAD_MAX_PANELS),
-            shares = conv_min(pairs, conv_parts(BF16_CHUNKS, j->planes * j->bands));
+            shares = int64_min(pairs, conv_parts(BF16_CHUNKS, j->planes * j->bands));
     j->share = conv_parts(pairs, shares) * QUAD_MAX_PANELS;
     j->shares = conv_parts(j->m.panels, j->share);
     j->line = bf16_lines(s, 2, s->out[2]) * j->pixel;
@@ -259,8 +260,8 @@ static void bf16_segments(bf16_job *j) {
 }
 
 ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *bias, const conv_tail *tail, float *out) {
-    bf16_job j = {.s = *s, .in = in, .bias = bias, .tail = tail, .out = out};
+                      const dense_epilogue *after, float *out) {
+    bf16_job j = {.s = *s, .in = in, .bias = after->bias, .after = after, .out = out};
     size_t bytes;
     conv_bf16_layout(s, &j.m, &bytes);
     j.m.data = (int8_t *)(void *)w->weights;

@@ -8,7 +8,7 @@
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_BF16_H
 
 #include "runtime/kernels/conv/conv_packed.h"
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
 
 /* Is it worth it, and can it be done here? Depends on weights and geometry, and on the input's
@@ -20,6 +20,6 @@ bool conv_bf16_layout(const conv_shape *s, quad_matrix *m, size_t *bytes);
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
 /* As conv_rows. Fails without memory, and where a limit came between. */
 ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *bias, const conv_tail *tail, float *out);
+                      const dense_epilogue *after, float *out);
 
 #endif

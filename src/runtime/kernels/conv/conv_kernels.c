@@ -9,6 +9,7 @@
  * (conv_together.h). Depthwise convolutions are conv_depthwise.c's.
  * Tests: tests/unit/test_conv.c
  */
+#include "base/minmax.h"
 #include "runtime/kernels/conv/conv.h"
 
 #include "cpu/vector.h"
@@ -116,7 +117,7 @@ static void conv_move_planes(const conv_shape *s, const uint32_t *in, int64_t ch
                 right = conv_between(tap % s->kernel[2] * s->dilation[2] - s->pad[2], -w, w),
                 by = down * w + right;
         for (int64_t a = begin, b; a < end; a = b) {
-            b = conv_min(end, a + AT_ONCE);
+            b = int64_min(end, a + AT_ONCE);
             conv_same_plane(s, down, right, a, b, mask);
             int64_t lo = conv_between(-by, a, b), hi = conv_between(s->in_size - by, lo, b);
             for (int64_t c = 0; c < channels; c++) {

@@ -14,15 +14,16 @@
 #include "runtime/kernels/matmul/gemm_block.h"
 
 /* What is added has to be as the result; else the operators do it, which broadcast and convert. */
-static bool last_tail(const epilogue *e, const tensor *t, conv_tail *tail) {
-    *tail = (conv_tail){0};
+static bool last_epilogue(const epilogue *e, const tensor *bias, const tensor *t,
+                          dense_epilogue *after) {
+    *after = (dense_epilogue){.bias = bias ? tensor_data(bias) : NULL};
     const tensor *o = e ? e->other : NULL;
     if (o && (o->dtype != t->dtype || o->storage->device != t->storage->device ||
               !tensor_same_shape(o, t) || !tensor_is_contiguous(o)))
         return false;
-    if (o) tail->other = tensor_data(o);
-    if (e) tail->activation = e->activation;
-    if (!o && !tensor_is_contiguous(t)) tail->pitch = t->strides[t->ndim - 2];
+    if (o) after->other = tensor_data(o);
+    if (e) after->activation = e->activation;
+    if (!o && !tensor_is_contiguous(t)) after->pitch = t->strides[t->ndim - 2];
     return true;
 }
 
@@ -31,24 +32,24 @@ typedef struct last_call {
     diag *d;
     const conv_shape *s;
     const tensor *weight, *factors;
-    const float *x, *scale, *bias;
-    const conv_tail *tail;
+    const float *x, *scale;
+    const dense_epilogue *after;
     float *out;
     bool odd; /* Winograd's sums are not finite */
 } last_call;
 
 static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed *w,
-                            const float *bias, const conv_tail *tail, float *out) {
+                            const dense_epilogue *after, float *out) {
     bool finite = true;
     switch (w->form) {
-    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, c->x, w->weights, bias, tail, out);
-    case CONV_BF16: return conv_bf16(c->d, s, w, c->x, bias, tail, out);
+    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, c->x, w->weights, after, out);
+    case CONV_BF16: return conv_bf16(c->d, s, w, c->x, after, out);
     case CONV_WINOGRAD_4:
     case CONV_WINOGRAD_2:
-        TRY(conv_winograd(c->d, s, w, c->x, bias, tail, out, &finite));
+        TRY(conv_winograd(c->d, s, w, c->x, after, out, &finite));
         c->odd |= !finite;
         return CTSC_OK;
-    default: return conv_rows(c->d, s, w, c->x, c->scale, bias, tail, out);
+    default: return conv_rows(c->d, s, w, c->x, c->scale, after, out);
     }
 }
 
@@ -57,11 +58,12 @@ static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed
 static ctsc_status last_some(void *ctx, const conv_packed *w, int64_t first) {
     last_call *c = ctx;
     conv_shape s = *c->s;
-    conv_tail tail = *c->tail;
-    if (!tail.pitch) tail.pitch = s.out_channels;
-    if (tail.other) tail.other += first;
+    dense_epilogue after = *c->after;
+    if (!after.pitch) after.pitch = s.out_channels;
+    if (after.other) after.other = (const float *)after.other + first;
+    if (after.bias) after.bias = (const float *)after.bias + first;
     s.out_channels = w->out;
-    return last_run(c, &s, w, c->bias ? c->bias + first : NULL, &tail, c->out + first);
+    return last_run(c, &s, w, &after, c->out + first);
 }
 
 /* *done: there is memory for the weights. */
@@ -71,7 +73,7 @@ static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
         return conv_packed_in_turn(c->d, c->s, c->weight, c->factors, form, last_some, c);
     const conv_packed *w = conv_packed_of(c->s, c->weight, c->factors, form);
     *done = w != NULL;
-    return w ? last_run(c, c->s, w, c->bias, c->tail, c->out) : CTSC_OK;
+    return w ? last_run(c, c->s, w, c->after, c->out) : CTSC_OK;
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. */
@@ -109,16 +111,15 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     conv_form form = last_form(s, bf16);
     if (unpacked && form != CONV_BF16) return CTSC_OK;
     if (form == CONV_FORMS) return CTSC_OK;
-    conv_tail tail;
-    bool with = last_tail(e, t, &tail);
+    dense_epilogue after;
+    bool with = last_epilogue(e, bias, t, &after);
     last_call c = {.d = d,
                    .s = s,
                    .weight = weight,
                    .factors = factors,
                    .x = tensor_data(in),
                    .scale = scale,
-                   .bias = bias ? tensor_data(bias) : NULL,
-                   .tail = &tail,
+                   .after = &after,
                    .out = tensor_data(t)};
     TRY(last_form_run(&c, form, done));
     /* the direct way where Winograd's meets a number that is not finite */

@@ -18,7 +18,7 @@
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_LAST_H
 
 #include "runtime/kernels/conv/conv.h"
-#include "runtime/kernels/matmul/epilogue.h"
+#include "runtime/kernels/engine/epilogue.h"
 
 /* x (as in below) times scale [batch, in_channels], to out. */
 void conv_last_scale(const conv_shape *s, const float *x, const float *scale, float *out);

@@ -15,10 +15,10 @@ typedef struct depthwise_last_job {
     const depthwise_kernels *k;
     const conv_shape *s;
     const float *in, *packed, *bias;
-    const conv_tail *tail;
+    const dense_epilogue *after;
     float *out, low, high;
     int64_t pitch; /* of out's pixels */
-    bool bounds;   /* the tail is low and high */
+    bool bounds;   /* the epilogue is low and high */
     /* of rows in a plane, of channels; how many, and of what size (the last block: what is left) */
     int64_t bands, band, blocks, block;
 } depthwise_last_job;
@@ -78,14 +78,14 @@ static int64_t depthwise_at(const depthwise_last_job *j, const depthwise_chunk *
     return ((p->item * s->out[0] + p->z) * s->out[1] + y) * s->out[2] * j->pitch + p->first;
 }
 
-/* The rest of the tail for a row's channels, which are in the cache still. */
+/* The rest of the epilogue for a row's channels, which are in the cache still. */
 static void depthwise_finish(const depthwise_last_job *j, const depthwise_chunk *p, int64_t at) {
     const conv_shape *s = j->s;
     if (p->channels == j->pitch)
-        conv_tail_finish(j->tail, j->out + at, at, s->out[2] * s->out_channels);
+        epilogue_rows(j->after, j->out + at, at, s->out[2] * s->out_channels);
     else
         for (int64_t x = 0; x < s->out[2]; x++, at += j->pitch)
-            conv_tail_finish(j->tail, j->out + at, at, p->channels);
+            epilogue_rows(j->after, j->out + at, at, p->channels);
 }
 
 static void depthwise_rows(const depthwise_last_job *j, const depthwise_chunk *p) {
@@ -146,20 +146,20 @@ static void depthwise_cut(depthwise_last_job *j) {
 }
 
 ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const conv_shape *s,
-                                     const float *in, const float *packed, const float *bias,
-                                     const conv_tail *tail, float *out) {
+                                     const float *in, const float *packed,
+                                     const dense_epilogue *after, float *out) {
     depthwise_last_job j = {.k = k,
                             .s = s,
                             .in = in,
                             .packed = packed,
-                            .bias = bias,
-                            .tail = tail,
+                            .bias = after->bias,
+                            .after = after,
                             .out = out,
                             .low = -INFINITY,
                             .high = INFINITY,
-                            .pitch = tail->pitch ? tail->pitch : s->out_channels};
+                            .pitch = after->pitch ? after->pitch : s->out_channels};
     if (s->batch * s->out_size * s->out_channels == 0) return CTSC_OK;
-    j.bounds = !tail->other && conv_tail_bounds(tail->activation, &j.low, &j.high);
+    j.bounds = !after->other && activation_bounds(after->activation, &j.low, &j.high);
     depthwise_cut(&j);
     int64_t work = j.band * s->out[2] * j.block * s->kernel_size;
     bool whole = pool_for_limited(s->batch * s->out[0] * j.bands * j.blocks,
@@ -187,8 +187,8 @@ void conv_last_depthwise_pack(const conv_shape *s, const float *weight, float *p
 }
 
 ctsc_status conv_last_depthwise(diag *d, const conv_shape *s, const float *in, const float *packed,
-                                const float *bias, const conv_tail *tail, float *out) {
+                                const dense_epilogue *after, float *out) {
     const depthwise_kernels *k = depthwise_choose(s);
     if (!k) return diag_fail(d, CTSC_INTERNAL, "conv_last_depthwise: no kernels");
-    return conv_last_depthwise_with(k, d, s, in, packed, bias, tail, out);
+    return conv_last_depthwise_with(k, d, s, in, packed, after, out);
 }

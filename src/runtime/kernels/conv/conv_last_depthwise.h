@@ -21,7 +21,7 @@
 
 #include "cpu/ukernel.h"
 #include "runtime/kernels/conv/conv.h"
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 
 /* Is s one, on a processor that there are kernels for? */
 bool conv_last_depthwise_fits(const conv_shape *s);
@@ -30,14 +30,14 @@ void conv_last_depthwise_pack(const conv_shape *s, const float *weight, float *p
 /* in: [batch, spatial..., channels], out likewise, bias: one per channel or NULL. Fails where a
  * limit came between. */
 ctsc_status conv_last_depthwise(diag *d, const conv_shape *s, const float *in, const float *packed,
-                                const float *bias, const conv_tail *tail, float *out);
+                                const dense_epilogue *after, float *out);
 
 enum { DEPTHWISE_LAST_ROWS = 256 }; /* of a kernel, over all dims but the last */
 
 /* conv_last_depthwise with kernels that this processor can run and that want no more
  * channels than there are. */
 ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const conv_shape *s,
-                                     const float *in, const float *packed, const float *bias,
-                                     const conv_tail *tail, float *out);
+                                     const float *in, const float *packed,
+                                     const dense_epilogue *after, float *out);
 
 #endif

@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_packed.h"
+#include "base/minmax.h"
 
 #include "base/memory/pages.h"
 #include "base/memory/recycle.h"
@@ -48,7 +49,7 @@ int64_t conv_packed_groups(const conv_shape *s) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups,
             most = in > out ? in : out;
-    return u && u->group_rows ? conv_min(s->groups, u->lanes / most) : 0;
+    return u && u->group_rows ? int64_min(s->groups, u->lanes / most) : 0;
 }
 
 /* ---- panels ---------------------------------------------------------------------------------- */
@@ -64,8 +65,8 @@ static void packed_lane(const conv_packed *p, const float *w, int64_t c, int64_t
 static void packed_panel(const conv_packed *p, const float *w, int64_t first, int64_t outputs,
                          float *to) {
     for (int64_t c = 0; c < p->depth; c += PACKED_CHANNELS) {
-        int64_t end = conv_min(p->depth, c + PACKED_CHANNELS);
-        for (int64_t lane = 0; lane < conv_min(p->nr, outputs); lane++)
+        int64_t end = int64_min(p->depth, c + PACKED_CHANNELS);
+        for (int64_t lane = 0; lane < int64_min(p->nr, outputs); lane++)
             packed_lane(p, w + (first + lane) * p->depth * p->taps, c, end, to + lane);
     }
 }
@@ -108,8 +109,8 @@ static bool packed_fill(const conv_packed *p, const conv_shape *s, const float *
     for (int64_t set = 0; set < p->sets; set++)
         for (int64_t panel = 0; panel < p->panels; panel++) {
             int64_t first = set * p->out + panel * p->nr,
-                    end = conv_min((set + 1) * p->out, s->out_channels);
-            packed_fill_panel(p, w, factors, first, conv_min(p->nr, end - first), scaled,
+                    end = int64_min((set + 1) * p->out, s->out_channels);
+            packed_fill_panel(p, w, factors, first, int64_min(p->nr, end - first), scaled,
                               p->weights + (set * p->panels + panel) * p->steps * p->nr);
         }
     mem_free_pages(scaled, bytes);
@@ -285,7 +286,7 @@ static void turn_fill(const conv_packed *some, const float *w, const double *fac
         memset(some->weights + (some->panels - 1) * panel, 0, (size_t)panel * sizeof(float));
     for (int64_t i = 0; i < some->panels; i++)
         packed_fill_panel(some, w, factors, first + i * some->nr,
-                          conv_min(some->nr, some->out - i * some->nr), scaled,
+                          int64_min(some->nr, some->out - i * some->nr), scaled,
                           some->weights + i * panel);
 }
 
@@ -304,7 +305,7 @@ ctsc_status conv_packed_in_turn(diag *d, const conv_shape *s, const tensor *w,
     conv_packed p = {.micro = gemm_micro_best(DT_FLOAT32), .form = form};
     int64_t n = p.micro ? packed_size(&p, s) : -1, panel = p.steps * p.nr;
     if (n < 0) return diag_no_memory(d);
-    p.panels = conv_min(p.panels, conv_parts(CONV_TURN_WEIGHTS, panel));
+    p.panels = int64_min(p.panels, conv_parts(CONV_TURN_WEIGHTS, panel));
     p.out = p.panels * p.nr;
     size_t bytes = (size_t)(p.panels * panel) * sizeof(float) + PACKED_ALIGN,
            row = (size_t)(p.nr * p.depth * p.taps) * sizeof(float);
@@ -316,7 +317,7 @@ ctsc_status conv_packed_in_turn(diag *d, const conv_shape *s, const tensor *w,
     for (int64_t first = 0; st == CTSC_OK && first < s->out_channels; first += p.out) {
         conv_packed some = p;
         some.weights = (float *)(void *)(memory + (-(uintptr_t)memory & (PACKED_ALIGN - 1)));
-        some.out = conv_min(p.out, s->out_channels - first);
+        some.out = int64_min(p.out, s->out_channels - first);
         some.panels = conv_parts(some.out, p.nr);
         turn_fill(&some, tensor_data(whole), factors ? tensor_data(factors) : NULL, first, scaled);
         st = use(ctx, &some, first);

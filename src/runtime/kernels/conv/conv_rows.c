@@ -27,6 +27,7 @@
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_rows.h"
+#include "base/minmax.h"
 
 #include "cpu/vector.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
@@ -44,7 +45,7 @@ typedef struct rows_tap { int64_t z, y, x; } rows_tap;
 typedef struct rows_job {
     conv_shape s; /* simplified: see rows_simplify */
     const conv_packed *w;
-    const conv_tail *tail;
+    const dense_epilogue *after;
     const float *in, *scale, *bias; /* scale: of each image's channels, or NULL */
     float *out;
     int64_t pitch; /* of its pixels */
@@ -138,11 +139,11 @@ static void rows_strips(rows_job *j) {
                    (s->kernel[ROWS_D] * s->kernel[ROWS_H] * s->stride[ROWS_W] * elements),
             enough = j->w->sets > 1 ? CONV_ROWS_POSITIONS * CONV_ROWS_SETS : CONV_ROWS_POSITIONS;
     if (j->pieces) {
-        j->columns = conv_min(enough, s->out[ROWS_W]);
-        j->rows = conv_min(conv_parts(enough, j->columns), s->out[ROWS_H]);
+        j->columns = int64_min(enough, s->out[ROWS_W]);
+        j->rows = int64_min(conv_parts(enough, j->columns), s->out[ROWS_H]);
         return;
     }
-    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : conv_min(most, enough);
+    most = most < CONV_ROWS_TILES * mr ? CONV_ROWS_TILES * mr : int64_min(most, enough);
     int64_t chunks = conv_parts(s->out[ROWS_W], most);
     j->columns = conv_parts(conv_parts(s->out[ROWS_W], chunks), mr) * mr;
     if (chunks == 1) j->columns = s->out[ROWS_W];
@@ -208,7 +209,7 @@ static void rows_spread(rows_job *j, int64_t rows, int64_t columns, int64_t most
         int64_t r = rows > 1 ? conv_parts(rows, part) : 1,
                 c = rows > 1 ? columns : conv_parts(conv_parts(columns, part), j->mr) * j->mr;
         if (part > 1 && r * c < CONV_ROWS_FEWEST) break;
-        c = conv_min(c, columns);
+        c = int64_min(c, columns);
         for (int64_t shares = 1; shares <= most && *least > enough; shares++) {
             double work = rows_work(j, r, c, shares);
             if (work >= *least) continue;
@@ -229,7 +230,7 @@ static void rows_cut(rows_job *j) {
            enough = CONV_ROWS_EVEN * rows_tiles_of(j) * (double)panels / (double)pool_threads();
     if (j->w->sets * panels * j->w->steps * j->w->nr <= CONV_ROWS_WEIGHTS)
         rows_spread(j, rows, columns, 1, enough, &least);
-    rows_spread(j, rows, columns, conv_min(panels, CONV_ROWS_SHARES), enough, &least);
+    rows_spread(j, rows, columns, int64_min(panels, CONV_ROWS_SHARES), enough, &least);
     j->strips = conv_parts(s->out[ROWS_H], j->rows);
     j->chunks = conv_parts(s->out[ROWS_W], j->columns);
     j->units = rows_units(j, j->rows, j->columns);
@@ -275,7 +276,7 @@ static void rows_kernels(rows_job *j) {
     j->pieces = rows_cut_into_pieces(j);
     if (j->pieces) {
         j->block = CONV_ROWS_APART_STEPS;
-        if (rows_far(s)) j->mr = conv_min(j->mr, CONV_ROWS_FAR_ROWS);
+        if (rows_far(s)) j->mr = int64_min(j->mr, CONV_ROWS_FAR_ROWS);
         return;
     }
     if (s->kernel[ROWS_W] != GEMM_TAPS || j->whole[ROWS_W] != GEMM_TAPS ||
@@ -390,7 +391,7 @@ static rows_strip rows_strip_of(const rows_job *j, int64_t item) {
     t.row = rows_part(s->out[ROWS_H], strip, j->strips);
     t.rows = rows_part(s->out[ROWS_H], strip + 1, j->strips) - t.row;
     t.column = rows_part(across, chunk, j->chunks) * j->step;
-    t.columns = conv_min(rows_part(across, chunk + 1, j->chunks) * j->step, s->out[ROWS_W]) -
+    t.columns = int64_min(rows_part(across, chunk + 1, j->chunks) * j->step, s->out[ROWS_W]) -
                 t.column;
     t.tiles = 0;
     for (int64_t x = 0, end; x < t.columns; x = end) {
@@ -450,7 +451,7 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n,
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x,
                           int64_t span, const rows_channels *in, float *to) {
     const conv_shape *s = &j->s;
-    int64_t before = x < 0 ? conv_min(-x, span) : 0, end = conv_min(s->in[ROWS_W] - x, span);
+    int64_t before = x < 0 ? int64_min(-x, span) : 0, end = int64_min(s->in[ROWS_W] - x, span);
     if (z < 0 || z >= s->in[ROWS_D] || y < 0 || y >= s->in[ROWS_H]) return; /* rows_sees knows */
     if (end <= before) end = before = span;
     memset(to, 0, (size_t)(before * j->pixel) * sizeof *to);
@@ -467,7 +468,7 @@ static void rows_copy(const rows_job *j, const rows_strip *t, const float *image
     int64_t x0 = t->column * s->stride[ROWS_W] - s->pad[ROWS_W];
     int64_t down = j->apart ? j->span[ROWS_H] : rows_span(s, ROWS_H, t->rows),
             across = rows_span(s, ROWS_W, t->columns), first = t->set * j->w->in;
-    rows_channels in = {conv_min(j->w->in, s->in_channels - first),
+    rows_channels in = {int64_min(j->w->in, s->in_channels - first),
                         j->scale ? j->scale + t->image * s->in_channels + first : NULL};
     for (int64_t z = 0; z < s->kernel[ROWS_D]; z++)
         for (int64_t y = 0; y < down; y++)
@@ -497,11 +498,11 @@ static const float *rows_begin(const rows_job *j, const rows_strip *t, float *sc
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 static void rows_activate(const rows_job *j, const gemm_rows *r, float *c, int64_t rows) {
-    enum dense_activation a = j->tail->activation;
+    enum dense_activation a = j->after->activation;
     if (a == DENSE_PLAIN || r->ends & GEMM_CLAMP) return;
-    if (r->cols == r->ldc) conv_tail_apply(a, c, rows * r->ldc);
+    if (r->cols == r->ldc) activation_apply(a, c, rows * r->ldc);
     else
-        for (int64_t i = 0; i < rows; i++) conv_tail_apply(a, c + i * r->ldc, r->cols);
+        for (int64_t i = 0; i < rows; i++) activation_apply(a, c + i * r->ldc, r->cols);
 }
 
 /* Do some of n neighbouring results, from column x of the strip's row y on, see pixels of the
@@ -619,11 +620,11 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
                        const gemm_rows *block, const float *next, bool last) {
     const conv_shape *s = &j->s;
     int64_t nr = j->w->nr, channel = t->set * j->w->out + panel * nr,
-            end = conv_min((t->set + 1) * j->w->out, s->out_channels);
+            end = int64_min((t->set + 1) * j->w->out, s->out_channels);
     const char *prefetch = (const char *)next;
     gemm_rows r = *block;
     r.b = rows_weights(j, t, panel);
-    r.cols = (int)conv_min(nr, end - channel);
+    r.cols = (int)int64_min(nr, end - channel);
     if (j->bias) r.bias = j->bias + channel;
     if (!next) r.lines = 0, r.share = 0;
     for (int64_t y = 0; y < t->rows; y++) {
@@ -633,8 +634,8 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
                          j->pitch +
                      channel;
         rows_pieces(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
-                    j->tail->other ? j->tail->other + at : NULL, prefetch + y * t->tiles * r.share,
-                    last);
+                    j->after->other ? j->after->other + at : NULL,
+                    prefetch + y * t->tiles * r.share, last);
     }
 }
 
@@ -667,8 +668,8 @@ static void rows_item(const rows_job *j, int64_t item, float *scratch) {
         r.segments = next - first;
         r.ends = first ? GEMM_ADD_C : 0;
         if (last && j->bias) r.ends |= GEMM_ADD_BIAS;
-        if (last && j->tail->other) r.ends |= GEMM_ADD_OTHER;
-        if (last && conv_tail_bounds(j->tail->activation, &r.low, &r.high)) r.ends |= GEMM_CLAMP;
+        if (last && j->after->other) r.ends |= GEMM_ADD_OTHER;
+        if (last && activation_bounds(j->after->activation, &r.low, &r.high)) r.ends |= GEMM_CLAMP;
         gemm_rows_prefetch(&r, rows_steps(&r), j->w->nr, t.rows * t.tiles);
         for (int64_t p = t.panel; p < t.panel + t.panels; p++) {
             bool more = p + 1 < t.panel + t.panels;
@@ -694,7 +695,7 @@ bool conv_rows_fits(const conv_shape *s) {
     int64_t elements = s->in_channels;
     if (s->kernel_size > CONV_ROWS_MAX_TAPS) return false;
     for (int i = 0; i < CONV_DIMS; i++) {
-        int64_t n = i == ROWS_W ? conv_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
+        int64_t n = i == ROWS_W ? int64_min(s->out[i], CONV_ROWS_POSITIONS) : 1;
         if (s->stride[i] > CONV_ROWS_MAX || s->dilation[i] > CONV_ROWS_MAX ||
             s->kernel[i] > CONV_ROWS_MAX)
             return false;
@@ -706,10 +707,10 @@ bool conv_rows_fits(const conv_shape *s) {
 }
 
 ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *scale, const float *bias, const conv_tail *tail, float *out) {
+                      const float *scale, const dense_epilogue *after, float *out) {
     rows_job j = {
-        .s = *s, .w = w, .in = in, .scale = scale, .bias = bias, .tail = tail, .out = out};
-    j.pitch = tail->pitch ? tail->pitch : s->out_channels;
+        .s = *s, .w = w, .in = in, .scale = scale, .bias = after->bias, .after = after, .out = out};
+    j.pitch = after->pitch ? after->pitch : s->out_channels;
     j.spread = w->form == CONV_GROUPS && w->micro->spread;
     rows_simplify(&j.s, scale != NULL);
     rows_trim(&j);

@@ -7,13 +7,13 @@
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_ROWS_H
 
 #include "runtime/kernels/conv/conv_packed.h"
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 
 /* Is it worth doing this way? Where taps are very far apart, unfolding is less work. */
 bool conv_rows_fits(const conv_shape *s);
 /* scale: [batch, in_channels], what the input is multiplied by first, or NULL; bias: out_channels
  * elements, or NULL. Fails without memory, and where a limit came between. */
 ctsc_status conv_rows(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const float *scale, const float *bias, const conv_tail *tail, float *out);
+                      const float *scale, const dense_epilogue *after, float *out);
 
 #endif

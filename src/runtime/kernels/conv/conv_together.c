@@ -4,6 +4,7 @@
  * Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv_together.h"
+#include "base/minmax.h"
 
 #include "base/memory/recycle.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
@@ -60,7 +61,7 @@ ctsc_status conv_together(diag *d, const conv_shape *s, dtype dt, const void *in
     if (!in) return diag_no_memory(d);
     ctsc_status st = CTSC_OK;
     for (int64_t i = 0, n; i < s->batch && st == CTSC_OK; i += n) {
-        n = conv_min(most, s->batch - i);
+        n = int64_min(most, s->batch - i);
         conv_shape t = conv_together_shape(s, n);
         conv_together_gather((const char *)input + (size_t)(i * s->in_channels * s->in_size) * size,
                              n, s->in_channels, s->in_size, size, in);

@@ -110,16 +110,16 @@ static void tune_caches(const tune_work *w, int turn) {
  * between. */
 static double tune_time(const tune_work *w, conv_form form) {
     const conv_packed *p = conv_packed_of(w->s, w->weight, NULL, form);
-    const conv_tail plain = {0};
+    const dense_epilogue plain = {0};
     double least = INFINITY;
     bool finite, ok = p != NULL;
     for (int i = 0; ok && i < CONV_TUNE_CALLS; i++) {
         tune_caches(w, i);
         uint64_t since = clock_now();
-        ok = (form == CONV_ROWS ? conv_rows(NULL, w->s, p, tensor_data(w->in), NULL, NULL, &plain,
-                                            tensor_data(w->out))
-                                : conv_winograd(NULL, w->s, p, tensor_data(w->in), NULL, &plain,
-                                                tensor_data(w->out), &finite)) == CTSC_OK;
+        ok = (form == CONV_ROWS
+                  ? conv_rows(NULL, w->s, p, tensor_data(w->in), NULL, &plain, tensor_data(w->out))
+                  : conv_winograd(NULL, w->s, p, tensor_data(w->in), &plain, tensor_data(w->out),
+                                  &finite)) == CTSC_OK;
         double took = (double)(clock_now() - since);
         if (took < least) least = took;
     }

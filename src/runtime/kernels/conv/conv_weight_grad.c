@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_conv.c, tests/autograd
  */
 #include "base/memory/recycle.h"
+#include "base/minmax.h"
 #include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_together.h"
 #include "runtime/kernels/engine/kernel.h"
@@ -45,7 +46,7 @@ static ctsc_status wgrad_image(const wgrad_job *j, diag *d, const conv_shape *s,
     char *cols = p->scratch + j->gathered,
          *out = j->out + (p->group * co * ci + p->first) * s->kernel_size * size;
     for (int64_t begin = 0; begin < s->out_size; begin += j->block) {
-        int64_t n = conv_min(j->block, s->out_size - begin);
+        int64_t n = int64_min(j->block, s->out_size - begin);
         conv_unfold(s, (size_t)size, in, p->channels, begin, begin + n, cols);
         gemm_matrix a = {grad + begin * size, grad_row, 1}, b = {cols, 1, n};
         TRY(gemm_run(d, j->dt, co, rows, n, gemm_one, a, b, p->begun ? gemm_one : gemm_zero, out,
@@ -73,7 +74,7 @@ static ctsc_status wgrad_together(const wgrad_job *j, diag *d, wgrad_scratch *p)
     const conv_shape *s = j->s;
     int64_t size = (int64_t)dtype_size(j->dt), first = p->group * (s->in_channels / s->groups);
     for (int64_t i = 0, n; i < s->batch; i += n) {
-        n = conv_min(j->images, s->batch - i);
+        n = int64_min(j->images, s->batch - i);
         conv_shape t = conv_together_shape(s, n);
         for (int64_t k = 0; k < n; k++)
             for (int64_t c = 0; c < p->channels; c++)
@@ -99,7 +100,7 @@ static ctsc_status wgrad_items(const wgrad_job *j, diag *d, int64_t begin, int64
     for (int64_t i = begin; i < end && st == CTSC_OK; i++) {
         p.group = i / j->chunks;
         p.first = i % j->chunks * j->chunk;
-        p.channels = conv_min(j->chunk, ci - p.first);
+        p.channels = int64_min(j->chunk, ci - p.first);
         p.begun = false;
         st = (j->images ? wgrad_together : wgrad_apart)(j, d, &p);
     }
@@ -124,7 +125,7 @@ static bool wgrad_cut(wgrad_job *j) {
     int64_t places = s->out_size * (j->images ? j->images : 1), rows, room;
     if (__builtin_mul_overflow(j->chunk, s->kernel_size, &rows)) return false;
     room = CONV_BLOCK / rows;
-    j->block = conv_min(places, room < CONV_MIN_COLUMNS ? CONV_MIN_COLUMNS : room);
+    j->block = int64_min(places, room < CONV_MIN_COLUMNS ? CONV_MIN_COLUMNS : room);
     size_t size = dtype_size(j->dt);
     return size_mul((size_t)(j->images * s->in_size), (size_t)j->chunk, &j->gathered) &&
            size_mul(j->gathered, size, &j->gathered) &&

@@ -28,6 +28,7 @@
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_winograd.h"
+#include "base/minmax.h"
 
 #include "cpu/ukernel.h"
 #include "cpu/vector.h"
@@ -196,7 +197,7 @@ VECTOR_CLONES static void winograd_weights_2(const float *w, int64_t from, int64
 void conv_winograd_pack(const conv_packed *p, const float *w) {
     int64_t nr = p->nr, from = p->in * p->taps, slices = p->taps / TAPS;
     for (int64_t panel = 0; panel < p->panels; panel++) {
-        int64_t n = conv_min(nr, p->out - panel * nr);
+        int64_t n = int64_min(nr, p->out - panel * nr);
         float *to = p->weights + panel * p->steps * nr;
         for (int64_t c = 0; c < p->in * slices; c++)
             (p->form == CONV_WINOGRAD_4 ? winograd_weights_4 : winograd_weights_2)(
@@ -214,7 +215,7 @@ typedef struct winograd_job {
     winograd_transforms transforms;
     int lanes;
     const float *in, *bias;
-    const conv_tail *tail;
+    const dense_epilogue *after;
     float *out;
     int64_t pitch;               /* of its pixels */
     int64_t down, across, tiles; /* of an image; of all */
@@ -266,7 +267,7 @@ static double winograd_work(const winograd_job *j, int64_t batch) {
             bytes = batch * j->form->products * (int64_t)sizeof(float) * j->s->in[DIM_D] *
                     j->channels * (1 + conv_parts(j->share, j->panels));
     double crowd = pool_threads() * CONV_WINOGRAD_CROWD,
-           out = (double)conv_min(j->share * j->w->nr, j->w->out),
+           out = (double)int64_min(j->share * j->w->nr, j->w->out),
            byte = CONV_WINOGRAD_BYTE * (crowd > 1 ? crowd : 1),
            time = (double)sets * winograd_time(j->s, j->form, j->lanes, (double)batch,
                                                (double)j->w->in, out, byte);
@@ -291,7 +292,7 @@ static double winograd_batches(winograd_job *j) {
             most = CONV_WINOGRAD_MOST / winograd_bytes(j);
     double least = INFINITY;
     if (fit < j->w->mr) fit = j->w->mr;
-    for (bool more = true; more; fit = conv_min(2 * fit, most)) {
+    for (bool more = true; more; fit = int64_min(2 * fit, most)) {
         int64_t whole = winograd_batch(j, fit), batches = conv_parts(j->tiles, whole);
         for (int64_t i = 0; i < (threads > 1 ? 2 : 1); i++) {
             int64_t n = i ? conv_parts(batches, threads) * threads : batches,
@@ -313,8 +314,8 @@ static void winograd_cut(winograd_job *j) {
     j->down = winograd_along(s, j->form, DIM_H), j->across = winograd_along(s, j->form, DIM_W);
     j->tiles = winograd_tiles(s, j->form);
     j->all = w->sets * w->panels;
-    j->panels = conv_min(conv_parts(CONV_WINOGRAD_CHANNELS, conv_min(w->nr, w->out)), j->all);
-    int64_t most = threads > 1 ? conv_min(j->all, 2 * threads) : 1;
+    j->panels = int64_min(conv_parts(CONV_WINOGRAD_CHANNELS, int64_min(w->nr, w->out)), j->all);
+    int64_t most = threads > 1 ? int64_min(j->all, 2 * threads) : 1;
     for (int64_t k = 1; k <= most; k++) {
         winograd_divide(j, k);
         double work = winograd_batches(j);
@@ -340,8 +341,8 @@ static winograd_place winograd_place_of(const winograd_job *j, int64_t tile) {
     int64_t y = winograd_first(j, tile / j->across % j->down, DIM_H),
             x = winograd_first(j, tile % j->across, DIM_W), out = j->form->out;
     return (winograd_place){tile / j->across / j->down, y, x,
-                            conv_min(out, conv_parts(s->out[DIM_H] - y, s->dilation[DIM_H])),
-                            conv_min(out, conv_parts(s->out[DIM_W] - x, s->dilation[DIM_W]))};
+                            int64_min(out, conv_parts(s->out[DIM_H] - y, s->dilation[DIM_H])),
+                            int64_min(out, conv_parts(s->out[DIM_W] - x, s->dilation[DIM_W]))};
 }
 
 /* n-th of a batch's tiles, one slice: `channels` of them from `channel` on. */
@@ -377,15 +378,15 @@ static void winograd_output(winograd_job *j, int64_t tile, int64_t slice, int64_
                          .rows = (int)p.rows,
                          .columns = (int)p.columns,
                          .bias = j->bias ? j->bias + channel : NULL,
-                         .other = j->tail->other ? j->tail->other + first : NULL};
-    r.clamp = conv_tail_bounds(j->tail->activation, &r.low, &r.high);
+                         .other = j->after->other ? j->after->other + first : NULL};
+    r.clamp = activation_bounds(j->after->activation, &r.low, &r.high);
     if (!j->transforms.output(at->output + (slice * j->batch + n) * ld, slices * j->batch * ld,
                               channels, &r))
         atomic_store_explicit(&j->odd, true, memory_order_relaxed);
-    if (r.clamp || j->tail->activation == DENSE_PLAIN) return;
+    if (r.clamp || j->after->activation == DENSE_PLAIN) return;
     for (int y = 0; y < r.rows; y++)
         for (int x = 0; x < r.columns; x++)
-            conv_tail_apply(j->tail->activation, r.out + y * r.row + x * r.column, channels);
+            activation_apply(j->after->activation, r.out + y * r.row + x * r.column, channels);
 }
 
 /* All tiles of a batch times one product's part of a panel, for one slice of results: those slices
@@ -431,7 +432,7 @@ static int64_t winograd_channel(const winograd_job *j, int64_t panel) {
 /* Columns that a panel writes: whole vectors, of which the next panel's first may be a part. */
 static int64_t winograd_columns(const winograd_job *j, int64_t panel) {
     int64_t left = j->w->out - panel % j->w->panels * j->w->nr;
-    return conv_min(conv_parts(left, j->lanes) * j->lanes, j->w->nr);
+    return int64_min(conv_parts(left, j->lanes) * j->lanes, j->w->nr);
 }
 
 /* Panels [panel, last), whose products are in memory at a time; item: its first panel. */
@@ -469,7 +470,7 @@ static void winograd_products(const winograd_job *j, int64_t tiles, const winogr
 static void winograd_item(winograd_job *j, int64_t item, float *memory) {
     const conv_packed *w = j->w;
     int64_t tile = item / j->shares * j->batch, first = item % j->shares * j->share;
-    int64_t tiles = conv_min(j->batch, j->tiles - tile), end = conv_min(first + j->share, j->all);
+    int64_t tiles = int64_min(j->batch, j->tiles - tile), end = int64_min(first + j->share, j->all);
     int64_t set = first / w->panels, sets = conv_parts(end, w->panels) - set;
     winograd_scratch at;
     winograd_scratch_size(j, &at, memory);
@@ -479,12 +480,12 @@ static void winograd_item(winograd_job *j, int64_t item, float *memory) {
             winograd_input(j, tile, z, set * w->in, sets * w->in, &at, n);
     for (int64_t panel = first; panel < end; panel += j->panels) {
         winograd_block b = {
-            .item = first, .panel = panel, .last = conv_min(panel + j->panels, end)};
+            .item = first, .panel = panel, .last = int64_min(panel + j->panels, end)};
         int64_t channel = winograd_channel(j, panel);
         b.more = b.last < end;
         b.ld = winograd_channel(j, b.last - 1) - channel + winograd_columns(j, b.last - 1);
         for (int64_t p = panel, last; p < b.last; p = last) {
-            last = conv_min((p / w->panels + 1) * w->panels, b.last);
+            last = int64_min((p / w->panels + 1) * w->panels, b.last);
             winograd_products(j, tiles, &b, p, last, &at);
         }
         for (int64_t i = 0; i < tiles * j->s->out[DIM_D]; i++)
@@ -503,7 +504,7 @@ static void winograd_items(void *ctx, int64_t begin, int64_t end) {
 }
 
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                          const float *bias, const conv_tail *tail, float *out, bool *finite) {
+                          const dense_epilogue *after, float *out, bool *finite) {
     const winograd_kernels *kernels = ukernel_winograd();
     const conv_shape images = winograd_images(s);
     winograd_job j = {.s = &images,
@@ -512,10 +513,10 @@ ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, co
                       .transforms = w->form == CONV_WINOGRAD_4 ? kernels->of_4 : kernels->of_2,
                       .lanes = kernels->lanes,
                       .in = in,
-                      .bias = bias,
-                      .tail = tail,
+                      .bias = after->bias,
+                      .after = after,
                       .out = out,
-                      .pitch = tail->pitch ? tail->pitch : s->out_channels};
+                      .pitch = after->pitch ? after->pitch : s->out_channels};
     winograd_cut(&j);
     int64_t items = j.batches * j.shares;
     if (!slots_begin(&j.slots, winograd_scratch_size(&j, NULL, NULL), items))

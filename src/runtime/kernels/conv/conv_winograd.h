@@ -8,7 +8,7 @@
 #define CTSC_RUNTIME_KERNELS_CONV_CONV_WINOGRAD_H
 
 #include "runtime/kernels/conv/conv_packed.h"
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 
 /* Can s be done this way? */
 bool conv_winograd_fits(const conv_shape *s);
@@ -22,6 +22,6 @@ void conv_winograd_pack(const conv_packed *p, const float *w);
 /* As conv_rows. finite: all sums are; else some results are wrong, as what is not finite goes
  * through all of a tile. */
 ctsc_status conv_winograd(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                          const float *bias, const conv_tail *tail, float *out, bool *finite);
+                          const dense_epilogue *after, float *out, bool *finite);
 
 #endif

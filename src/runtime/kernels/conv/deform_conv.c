@@ -8,7 +8,7 @@
  * Convolutional Networks", 2017.
  * Tests: tests/unit/test_vision.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/matmul/gemm.h"
@@ -47,7 +47,7 @@ static void deform_range(void *ctx, int64_t begin, int64_t end) {
 
 static ctsc_status deform_expect(op_ctx *cx, bool ok, const char *what) {
     if (ok) return CTSC_OK;
-    return nn_fail(
+    return kernel_fail(
         cx,
         "Expected %s to be true, but got false.  (Could this error message be improved?  If so, "
         "please report an enhancement request to PyTorch.)",
@@ -66,7 +66,7 @@ static ctsc_status deform_read(op_ctx *cx, const value *args, deform_shape *s) {
     for (int i = 0; i < 6; i++) {
         int64_t v = arg_int(&args[5 + i]);
         if (v > INT32_MAX || v < INT32_MIN)
-            return nn_fail(cx, "deform_conv2d: parameter %lld is out of range", (long long)v);
+            return kernel_fail(cx, "deform_conv2d: parameter %lld is out of range", (long long)v);
         pairs[i / 2][i % 2] = v;
     }
     s->groups = arg_int(&args[11]), s->offset_groups = arg_int(&args[12]),
@@ -82,10 +82,11 @@ static ctsc_status deform_check_numbers(op_ctx *cx, const deform_shape *s) {
     const int64_t *const pairs[] = {s->kernel, s->stride, s->dilation};
     for (int i = 0; i < 3; i++)
         if (pairs[i][0] <= 0 || pairs[i][1] <= 0)
-            return nn_fail(cx, "%s_h: %lld %s_w: %lld", names[i], (long long)pairs[i][0], names[i],
-                           (long long)pairs[i][1]);
+            return kernel_fail(cx, "%s_h: %lld %s_w: %lld", names[i], (long long)pairs[i][0],
+                               names[i], (long long)pairs[i][1]);
     if (s->pad[0] < 0 || s->pad[1] < 0)
-        return nn_fail(cx, "pad_h: %lld pad_w: %lld", (long long)s->pad[0], (long long)s->pad[1]);
+        return kernel_fail(cx, "pad_h: %lld pad_w: %lld", (long long)s->pad[0],
+                           (long long)s->pad[1]);
     TRY(deform_expect(cx, s->groups > 0 && s->offset_groups > 0,
                       "n_weight_grps > 0 && n_offset_grps > 0"));
     TRY(deform_expect(cx,
@@ -100,29 +101,31 @@ static ctsc_status deform_check_sizes(op_ctx *cx, const value *args, const defor
     const tensor *offset = arg_tensor(&args[2]), *mask = arg_tensor(&args[3]);
     int64_t taps = s->kernel[0] * s->kernel[1], expected;
     if (__builtin_mul_overflow(taps, s->offset_groups, &expected) || expected > INT64_MAX / 2)
-        return nn_fail(cx, "offset.shape[1] is not valid");
+        return kernel_fail(cx, "offset.shape[1] is not valid");
     if (offset->sizes[1] != 2 * expected)
-        return nn_fail(cx, "offset.shape[1] is not valid: got: %lld expected: %lld",
-                       (long long)offset->sizes[1], (long long)(2 * expected));
+        return kernel_fail(cx, "offset.shape[1] is not valid: got: %lld expected: %lld",
+                           (long long)offset->sizes[1], (long long)(2 * expected));
     if (s->masked && mask->sizes[1] != expected)
-        return nn_fail(cx, "mask.shape[1] is not valid: got: %lld expected: %lld",
-                       (long long)mask->sizes[1], (long long)expected);
+        return kernel_fail(cx, "mask.shape[1] is not valid: got: %lld expected: %lld",
+                           (long long)mask->sizes[1], (long long)expected);
     TRY(deform_expect(cx, s->channels % s->offset_groups == 0,
                       "input_c.size(1) % n_offset_grps == 0"));
-    if (offset->sizes[0] != s->batch) return nn_fail(cx, "invalid batch size of offset");
+    if (offset->sizes[0] != s->batch) return kernel_fail(cx, "invalid batch size of offset");
     if (offset->sizes[2] != s->out[0] || offset->sizes[3] != s->out[1])
-        return nn_fail(cx, "offset output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
-                       (long long)offset->sizes[2], (long long)offset->sizes[3],
-                       (long long)s->out[0], (long long)s->out[1]);
+        return kernel_fail(cx,
+                           "offset output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
+                           (long long)offset->sizes[2], (long long)offset->sizes[3],
+                           (long long)s->out[0], (long long)s->out[1]);
     if ((mask->ndim ? mask->sizes[0] : 0) != s->batch)
-        return nn_fail(cx, "invalid batch size of mask");
+        return kernel_fail(cx, "invalid batch size of mask");
     if (s->masked && (mask->sizes[2] != s->out[0] || mask->sizes[3] != s->out[1]))
-        return nn_fail(cx, "mask output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
-                       (long long)mask->sizes[2], (long long)mask->sizes[3], (long long)s->out[0],
-                       (long long)s->out[1]);
+        return kernel_fail(cx,
+                           "mask output dims: (%lld, %lld) - computed output dims: (%lld, %lld)",
+                           (long long)mask->sizes[2], (long long)mask->sizes[3],
+                           (long long)s->out[0], (long long)s->out[1]);
     if (s->out[0] <= 0 || s->out[1] <= 0)
-        return nn_fail(cx, "Calculated output size too small - out_h: %lld out_w: %lld",
-                       (long long)s->out[0], (long long)s->out[1]);
+        return kernel_fail(cx, "Calculated output size too small - out_h: %lld out_w: %lld",
+                           (long long)s->out[0], (long long)s->out[1]);
     return CTSC_OK;
 }
 
@@ -139,7 +142,7 @@ static ctsc_status deform_columns(op_ctx *cx, const deform_shape *s, const tenso
                                   const dense_deform *p) {
     deform_job j = {.dt = (dtype)columns->dtype, .p = *p};
     if (tensor_cuda(columns)) return on_device->deform(cx->diag, columns, p);
-    return op_for(cx, columns->sizes[0], nn_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
+    return op_for(cx, columns->sizes[0], kernel_grain(s->out[0] * s->out[1] * 8), deform_range, &j);
 }
 
 /* One product per group of channels; y starts out with the bias. */
@@ -171,7 +174,7 @@ static ctsc_status deform_fill_bias(op_ctx *cx, const tensor *bias, tensor *y) {
 
 /* Batch item b of t, whose elements have `item` bytes. */
 static void *deform_item(const tensor *t, int64_t b, size_t item) {
-    return (char *)tensor_data(t) + (size_t)(b * nn_product(t, 1, 4)) * item;
+    return (char *)tensor_data(t) + (size_t)(b * sizes_product(t, 1, 4)) * item;
 }
 
 static ctsc_status deform_run(op_ctx *cx, const deform_shape *s, tensor *const *in, tensor **out) {
@@ -208,27 +211,27 @@ out:
 ctsc_status op_vision_deform_conv2d(op_ctx *cx, const value *args, value *results) {
     tensor *input = arg_tensor(&args[0]), *in[5] = {NULL}, *y = NULL;
     deform_shape s = {0};
-    nn_text text;
+    sizes_text text;
     ctsc_status st = CTSC_OK;
     TRY(deform_read(cx, args, &s));
     TRY(deform_check_numbers(cx, &s));
     deform_out_size(&s);
     TRY(deform_check_sizes(cx, args, &s));
     if (arg_tensor(&args[4])->numel != s.out_channels)
-        return nn_fail(cx, "shape '[1, %lld, 1, 1]' is invalid for input of size %lld",
-                       (long long)s.out_channels, (long long)arg_tensor(&args[4])->numel);
+        return kernel_fail(cx, "shape '[1, %lld, 1, 1]' is invalid for input of size %lld",
+                           (long long)s.out_channels, (long long)arg_tensor(&args[4])->numel);
     for (int i = 0; i < 5; i++) {
         const tensor *t = arg_tensor(&args[i]);
         if (i == 3 && !s.masked) continue;
         if (t->dtype != input->dtype)
-            return nn_fail(cx, "expected scalar type %s but found %s (tensor of shape %s)",
-                           dtype_table[input->dtype].ir_name, dtype_table[t->dtype].ir_name,
-                           nn_shape(t, &text));
+            return kernel_fail(cx, "expected scalar type %s but found %s (tensor of shape %s)",
+                               dtype_table[input->dtype].ir_name, dtype_table[t->dtype].ir_name,
+                               shape_print(t, &text));
     }
     for (int i = 0; i < 5 && st == CTSC_OK; i++)
         if (i != 3 || s.masked)
-            st = nn_input(cx, "deformable_im2col", arg_tensor(&args[i]), &in[i]);
+            st = wide_input(cx, "deformable_im2col", arg_tensor(&args[i]), &in[i]);
     if (st == CTSC_OK) st = deform_run(cx, &s, in, &y);
     for (int i = 0; i < 5; i++) tensor_unref(in[i]);
-    return st == CTSC_OK ? nn_finish(cx, args, y, (dtype)input->dtype, results) : st;
+    return st == CTSC_OK ? wide_finish(cx, args, y, (dtype)input->dtype, results) : st;
 }

@@ -4,7 +4,7 @@
  * channel_shuffle.
  * Tests: tests/unit/test_resample.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ static ctsc_status fold_read(op_ctx *cx, const value *args, fold_shape *f) {
     for (int i = 0; i < 4; i++) {
         int n = arg_ints(&args[i], &data);
         if (n != 2)
-            return nn_fail(cx, "It is expected %s equals to 2, but got size %d", names[i], n);
+            return kernel_fail(cx, "It is expected %s equals to 2, but got size %d", names[i], n);
         to[i][0] = data[0], to[i][1] = data[1];
     }
     const int order[] = {0, 1, 3, 2}; /* the order of PyTorch's checks */
@@ -35,11 +35,11 @@ static ctsc_status fold_read(op_ctx *cx, const value *args, fold_shape *f) {
         int64_t least = i == 2 ? 0 : 1;
         if (to[i][0] >= least && to[i][1] >= least) {
             if (to[i][0] <= INT32_MAX && to[i][1] <= INT32_MAX) continue;
-            return nn_fail(cx, "%s is too large", words[i]);
+            return kernel_fail(cx, "%s is too large", words[i]);
         }
-        return nn_fail(cx, "%s should be %s, but got %s_height: %lld %s_width: %lld", words[i],
-                       i == 2 ? "non-negative" : "greater than zero", fields[i],
-                       (long long)to[i][0], fields[i], (long long)to[i][1]);
+        return kernel_fail(cx, "%s should be %s, but got %s_height: %lld %s_width: %lld", words[i],
+                           i == 2 ? "non-negative" : "greater than zero", fields[i],
+                           (long long)to[i][0], fields[i], (long long)to[i][1]);
     }
     return CTSC_OK;
 }
@@ -86,9 +86,10 @@ static void fold_im2col_range(void *ctx, int64_t begin, int64_t end) {
         char *y = j->y + (size_t)(r * f->blocks[0] * f->blocks[1]) * j->item;
         int64_t w = kw * f->dilation[1] - f->pad[1], stride = f->stride[1];
         /* Blocks [lo, hi) read inside the row. */
-        int64_t lo = nn_min(w < 0 ? (-w + stride - 1) / stride : 0, f->blocks[1]);
-        int64_t hi = w >= f->size[1] ? lo : nn_min((f->size[1] - 1 - w) / stride + 1, f->blocks[1]);
-        hi = nn_max(lo, hi);
+        int64_t lo = int64_min(w < 0 ? (-w + stride - 1) / stride : 0, f->blocks[1]);
+        int64_t hi = w >= f->size[1] ? lo
+                                     : int64_min((f->size[1] - 1 - w) / stride + 1, f->blocks[1]);
+        hi = int64_max(lo, hi);
         for (int64_t a = 0; a < f->blocks[0]; a++, y += (size_t)f->blocks[1] * j->item) {
             int64_t h = a * f->stride[0] - f->pad[0] + kh * f->dilation[0];
             if (h < 0 || h >= f->size[0]) {
@@ -110,7 +111,7 @@ static void fold_col2im_range(void *ctx, int64_t begin, int64_t end) {
     const fold_shape *f = j->f;
     int64_t blocks = f->blocks[0] * f->blocks[1], kernel = f->kernel[0] * f->kernel[1];
     int64_t parts = j->parts;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         for (int64_t plane = begin; plane < end; plane++) {
             const T *x = (const T *)(const void *)j->x + plane * kernel * blocks * parts;
             T *y = (T *)(void *)j->y + plane * f->size[0] * f->size[1] * parts;
@@ -132,7 +133,7 @@ static void fold_col2im_range(void *ctx, int64_t begin, int64_t end) {
 ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
     tensor *input = arg_tensor(&args[0]), *x = NULL, *y = NULL;
     fold_shape f = {.batch = 1};
-    nn_text text;
+    sizes_text text;
     ctsc_status st;
     int dim;
     TRY(fold_read(cx, args + 1, &f));
@@ -141,16 +142,17 @@ ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
     bool ok = input->ndim == 3 || input->ndim == 4;
     for (int i = f.batched; i < input->ndim; i++) ok &= input->sizes[i] != 0;
     if (!ok)
-        return nn_fail(cx,
-                       "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
-                       "non-zero dimensions for input, but got: %s",
-                       nn_shape(input, &text));
+        return kernel_fail(
+            cx,
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+            "non-zero dimensions for input, but got: %s",
+            shape_print(input, &text));
     f.batch = f.batched ? input->sizes[0] : 1;
     f.channels = input->sizes[f.batched];
     for (int i = 0; i < 2; i++) f.size[i] = input->sizes[f.batched + 1 + i];
     fold_blocks(&f);
     if (f.blocks[0] < 1 || f.blocks[1] < 1)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Given input with spatial size (%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, "
             "%lld), padding=(%lld, %lld), calculated shape of the array of sliding blocks as "
@@ -162,7 +164,7 @@ ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
     int64_t sizes[3] = {f.batch, 0, 0};
     if (__builtin_mul_overflow(f.kernel[0] * f.kernel[1], f.channels, &sizes[1]) ||
         __builtin_mul_overflow(f.blocks[0], f.blocks[1], &sizes[2]))
-        return nn_fail(cx, "numel: integer multiplication overflow");
+        return kernel_fail(cx, "numel: integer multiplication overflow");
     if (dtype_is_int((dtype)input->dtype))
         return op_refuse_dtype(cx, "im2col_out_cpu", (dtype)input->dtype);
     TRY(tensor_contiguous(cx->diag, input, &x));
@@ -174,7 +176,7 @@ ctsc_status op_im2col(op_ctx *cx, const value *args, value *results) {
                   .item = dtype_size((dtype)x->dtype),
                   .dt = (dtype)x->dtype};
     if (y->numel)
-        TRY_OUT(op_for(cx, f.batch * sizes[1], nn_grain(sizes[2]), fold_im2col_range, &j));
+        TRY_OUT(op_for(cx, f.batch * sizes[1], kernel_grain(sizes[2]), fold_im2col_range, &j));
     st = op_finish(cx, args, y, results), y = NULL;
 out:
     tensor_unref(y);
@@ -183,26 +185,27 @@ out:
 }
 
 static ctsc_status fold_check_columns(op_ctx *cx, const tensor *t, const fold_shape *f) {
-    nn_text text;
+    sizes_text text;
     bool ok = t->ndim == 2 || t->ndim == 3;
     for (int i = t->ndim == 3; i < t->ndim; i++) ok &= t->sizes[i] != 0;
     if (!ok)
-        return nn_fail(cx,
-                       "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size "
-                       "and non-zero dimensions for input, but got: %s",
-                       nn_shape(t, &text));
+        return kernel_fail(
+            cx,
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size "
+            "and non-zero dimensions for input, but got: %s",
+            shape_print(t, &text));
     int64_t rows = t->sizes[f->batched], columns = t->sizes[f->batched + 1];
     if (rows % (f->kernel[0] * f->kernel[1]))
-        return nn_fail(cx,
-                       "Expected size of input's dimension 1 to be divisible by the product of "
-                       "kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).",
-                       (long long)rows, (long long)f->kernel[0], (long long)f->kernel[1]);
+        return kernel_fail(cx,
+                           "Expected size of input's dimension 1 to be divisible by the product of "
+                           "kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).",
+                           (long long)rows, (long long)f->kernel[0], (long long)f->kernel[1]);
     int64_t blocks;
     bool fits = !__builtin_mul_overflow(f->blocks[0], f->blocks[1], &blocks);
     if (fits && columns == blocks && f->blocks[0] > 0 && f->blocks[1] > 0 && f->size[0] > 0 &&
         f->size[1] > 0)
         return CTSC_OK;
-    return nn_fail(
+    return kernel_fail(
         cx,
         "Given output_size=(%lld, %lld), kernel_size=(%lld, %lld), dilation=(%lld, %lld), "
         "padding=(%lld, %lld), stride=(%lld, %lld), expected size of input's dimension 2 to match "
@@ -220,11 +223,12 @@ ctsc_status op_col2im(op_ctx *cx, const value *args, value *results) {
     const int64_t *size;
     ctsc_status st;
     int n = arg_ints(&args[1], &size);
-    if (n != 2) return nn_fail(cx, "It is expected output_size equals to 2, but got size %d", n);
+    if (n != 2)
+        return kernel_fail(cx, "It is expected output_size equals to 2, but got size %d", n);
     TRY(fold_read(cx, args + 2, &f));
     for (int i = 0; i < 2; i++) {
         if (size[i] > INT64_MAX / 4 || size[i] < -INT64_MAX / 4)
-            return nn_fail(cx, "output_size is out of range");
+            return kernel_fail(cx, "output_size is out of range");
         f.size[i] = size[i];
     }
     fold_blocks(&f);
@@ -234,7 +238,7 @@ ctsc_status op_col2im(op_ctx *cx, const value *args, value *results) {
     int64_t sizes[4] = {f.batch, f.channels, f.size[0], f.size[1]};
     bool is_complex = dtype_is_complex((dtype)input->dtype);
     TRY(is_complex ? tensor_contiguous(cx->diag, input, &x)
-                   : nn_input(cx, "col2im_out_cpu", input, &x));
+                   : wide_input(cx, "col2im_out_cpu", input, &x));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, f.batched ? 4 : 3, f.batched ? sizes : sizes + 1,
                        &y));
     fold_job j = {.f = &f,
@@ -243,9 +247,10 @@ ctsc_status op_col2im(op_ctx *cx, const value *args, value *results) {
                   .dt = dtype_part((dtype)x->dtype),
                   .parts = 1 + is_complex};
     int64_t work = input->sizes[f.batched + 1] * f.kernel[0] * f.kernel[1];
-    if (y->numel) TRY_OUT(op_for(cx, f.batch * f.channels, nn_grain(work), fold_col2im_range, &j));
+    if (y->numel)
+        TRY_OUT(op_for(cx, f.batch * f.channels, kernel_grain(work), fold_col2im_range, &j));
     st = is_complex ? op_finish(cx, args, y, results)
-                    : nn_finish(cx, args, y, (dtype)input->dtype, results);
+                    : wide_finish(cx, args, y, (dtype)input->dtype, results);
     y = NULL;
 out:
     tensor_unref(y);
@@ -275,13 +280,13 @@ out:
 static ctsc_status fold_check_pixels(op_ctx *cx, const char *name, const tensor *t,
                                      const char *factor_name, int64_t factor) {
     if (t->ndim < 3)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "%s expects input to have at least 3 dimensions, but got input with %d dimension(s)",
             name, t->ndim);
     return factor > 0 ? CTSC_OK
-                      : nn_fail(cx, "%s expects a positive %s, but got %lld", name, factor_name,
-                                (long long)factor);
+                      : kernel_fail(cx, "%s expects a positive %s, but got %lld", name, factor_name,
+                                    (long long)factor);
 }
 
 ctsc_status op_pixel_shuffle(op_ctx *cx, const value *args, value *results) {
@@ -290,12 +295,13 @@ ctsc_status op_pixel_shuffle(op_ctx *cx, const value *args, value *results) {
     TRY(fold_check_pixels(cx, "pixel_shuffle", t, "upscale_factor", factor));
     const int64_t *s = t->sizes + t->ndim - 3;
     if (__builtin_mul_overflow(factor, factor, &square) || s[0] % square)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             "of upscale_factor, but input.size(-3)=%lld is not divisible by %lld",
             (long long)s[0], (long long)square);
-    int64_t split[6] = {nn_product(t, 0, t->ndim - 3), s[0] / square, factor, factor, s[1], s[2]};
+    int64_t split[6] = {
+        sizes_product(t, 0, t->ndim - 3), s[0] / square, factor, factor, s[1], s[2]};
     const int64_t order[6] = {0, 1, 4, 2, 5, 3};
     int64_t to[TENSOR_MAX_DIMS];
     for (int i = 0; i < t->ndim; i++) to[i] = t->sizes[i];
@@ -311,20 +317,21 @@ ctsc_status op_pixel_unshuffle(op_ctx *cx, const value *args, value *results) {
     TRY(fold_check_pixels(cx, "pixel_unshuffle", t, "downscale_factor", factor));
     const int64_t *s = t->sizes + t->ndim - 3;
     if (s[1] % factor)
-        return nn_fail(cx,
-                       "pixel_unshuffle expects height to be divisible by downscale_factor, but "
-                       "input.size(-2)=%lld is not divisible by %lld",
-                       (long long)s[1], (long long)factor);
+        return kernel_fail(
+            cx,
+            "pixel_unshuffle expects height to be divisible by downscale_factor, but "
+            "input.size(-2)=%lld is not divisible by %lld",
+            (long long)s[1], (long long)factor);
     if (s[2] % factor)
-        return nn_fail(cx,
-                       "pixel_unshuffle expects width to be divisible by downscale_factor, but "
-                       "input.size(-1)=%lld is not divisible by %lld",
-                       (long long)s[2], (long long)factor);
+        return kernel_fail(cx,
+                           "pixel_unshuffle expects width to be divisible by downscale_factor, but "
+                           "input.size(-1)=%lld is not divisible by %lld",
+                           (long long)s[2], (long long)factor);
     if (__builtin_mul_overflow(s[0], factor, &channels) ||
         __builtin_mul_overflow(channels, factor, &channels))
-        return nn_fail(cx, "numel: integer multiplication overflow");
+        return kernel_fail(cx, "numel: integer multiplication overflow");
     int64_t split[6] = {
-        nn_product(t, 0, t->ndim - 3), s[0], s[1] / factor, factor, s[2] / factor, factor};
+        sizes_product(t, 0, t->ndim - 3), s[0], s[1] / factor, factor, s[2] / factor, factor};
     const int64_t order[6] = {0, 1, 3, 5, 2, 4};
     int64_t to[TENSOR_MAX_DIMS];
     for (int i = 0; i < t->ndim; i++) to[i] = t->sizes[i];
@@ -336,21 +343,21 @@ ctsc_status op_pixel_unshuffle(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_channel_shuffle(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *y = NULL;
     int64_t groups = arg_int(&args[1]);
-    nn_text text;
+    sizes_text text;
     if (t->ndim <= 2)
-        return nn_fail(cx,
-                       "channel_shuffle expects input with > 2 dims, but got input with sizes %s",
-                       nn_shape(t, &text));
+        return kernel_fail(
+            cx, "channel_shuffle expects input with > 2 dims, but got input with sizes %s",
+            shape_print(t, &text));
     if (groups <= 0)
-        return nn_fail(
+        return kernel_fail(
             cx, "Number of groups to divide channels in must be positive. Value of groups:%lld",
             (long long)groups);
     if (t->sizes[1] % groups)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Number of channels must be divisible by groups. Got %lld channels and %lld groups.",
             (long long)t->sizes[1], (long long)groups);
-    int64_t split[4] = {t->sizes[0], groups, t->sizes[1] / groups, nn_product(t, 2, t->ndim)};
+    int64_t split[4] = {t->sizes[0], groups, t->sizes[1] / groups, sizes_product(t, 2, t->ndim)};
     const int64_t order[4] = {0, 2, 1, 3};
     TRY(fold_rearrange(cx, t, 4, split, order, t->ndim, t->sizes, &y));
     return op_finish(cx, args, y, results);

@@ -30,10 +30,13 @@ enum dense_fault_kind {
 };
 
 /* What becomes of a sum before it is stored: activation(sum + bias + other). The bias is that of
- * the element's column or channel, `other` lies as the result does; NULL: not added. */
+ * the element's column or channel, `other` has the result's layout; NULL: not added. */
 typedef struct dense_epilogue {
     const void *bias, *other;
     int activation, unused; /* enum dense_activation; of floating types only */
+    /* of convolutions on the host: elements of the result from one pixel to the next; 0: its
+     * channels. Others only without `other` */
+    dense_int pitch;
 } dense_epilogue;
 
 /* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch

@@ -14,7 +14,8 @@
 
 #include "cuda/cuda.h"
 #include "runtime/kernels/engine/dense_params.h"
-#include "runtime/kernels/matmul/gemm.h"
+#include "runtime/kernels/engine/kernel.h"
+#include "runtime/kernels/engine/matrix.h"
 #include "tensor/device.h"
 
 /* The device of a tensor that is on one. */
@@ -69,7 +70,7 @@ typedef struct device_kernels {
     ctsc_status (*pool)(diag *d, cuda *c, dtype dt, const struct pool_geometry *g,
                         dense_pooling how, const void *x, void *y, int64_t *places, int64_t divisor,
                         bool count_padding);
-    /* As nn_gather3. */
+    /* As gather3. */
     ctsc_status (*gather3)(diag *d, const tensor *src, tensor *dst, int64_t planes,
                            const int64_t in[3], const int64_t out[3], int64_t *const at[3]);
     ctsc_status (*resample)(diag *d, const tensor *x, tensor *y, int64_t planes,

@@ -4,7 +4,7 @@
  * complex tensors from real ones, and their parts.
  * Tests: tests/unit/test_fft.c
  */
-#include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/create/create.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * embedding.c - rows of a table by index: embedding, embedding_bag, embedding_renorm_, one_hot.
  * Tests: tests/unit/test_nn.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -13,7 +13,7 @@
 
 static ctsc_status embedding_check_indices(op_ctx *cx, const tensor *t, int place, const char *op) {
     if (t->dtype == DT_INT64 || t->dtype == DT_INT32) return CTSC_OK;
-    return nn_fail(
+    return kernel_fail(
         cx,
         "Expected tensor for argument #%d 'indices' to have one of the following scalar types: "
         "Long, Int; but got torch.%sTensor instead (while checking arguments for %s)",
@@ -40,16 +40,16 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
     tensor *at = NULL, *table = NULL, *y = NULL;
     int64_t sizes[TENSOR_MAX_DIMS];
     ctsc_status st;
-    if (weight->ndim != 2) return nn_fail(cx, "'weight' must be 2-D");
+    if (weight->ndim != 2) return kernel_fail(cx, "'weight' must be 2-D");
     TRY(embedding_check_indices(cx, indices, 1, "embedding"));
     if (indices->ndim == TENSOR_MAX_DIMS)
-        return nn_fail(cx, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
-    TRY(nn_indices(cx, indices, &at));
+        return kernel_fail(cx, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
+    TRY(wide_indices(cx, indices, &at));
     bool there = tensor_cuda(weight) != NULL; /* the kernel looks at the indices */
     for (int64_t i = 0; !there && i < at->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= 0 && k < weight->sizes[0]) continue;
-        st = nn_fail(cx, "index out of range in self");
+        st = kernel_fail(cx, "index out of range in self");
         goto out;
     }
     TRY_OUT(tensor_contiguous(cx->diag, weight, &table));
@@ -62,7 +62,7 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
     embedding_job j = {tensor_data(table), tensor_data(y), tensor_data(at),
                        (size_t)weight->sizes[1] * dtype_size((dtype)weight->dtype)};
     if (y->numel && !there)
-        pool_for(at->numel, nn_grain(weight->sizes[1] / 4), embedding_range, &j);
+        pool_for(at->numel, kernel_grain(weight->sizes[1] / 4), embedding_range, &j);
     st = op_finish(cx, args, y, results);
     y = NULL;
 out:
@@ -106,9 +106,9 @@ static void embedding_renorm_row(const tensor *table, int64_t r, double max_norm
 static ctsc_status embedding_renorm(op_ctx *cx, tensor *table, tensor *indices, double max_norm,
                                     double p) {
     tensor *at;
-    nn_text text;
+    sizes_text text;
     if (table->ndim != 2)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected 2-dimensional tensor, but got %d-dimensional tensor for argument #1 'self' "
             "(while checking arguments for embedding_renorm_)",
@@ -119,16 +119,16 @@ static ctsc_status embedding_renorm(op_ctx *cx, tensor *table, tensor *indices, 
     TRY(tensor_make_writable(cx->diag, table));
     if (indices->dtype == DT_INT64) /* sorted below: not in the caller's tensor */
         TRY(tensor_clone(cx->diag, indices, &at));
-    else TRY(nn_indices(cx, indices, &at));
+    else TRY(wide_indices(cx, indices, &at));
     int64_t *rows = tensor_data(at);
     ctsc_status st = CTSC_OK;
     if (at->numel) qsort(rows, (size_t)at->numel, sizeof *rows, embedding_compare);
     for (int64_t i = 0; i < at->numel && st == CTSC_OK; i++) {
         if (i && rows[i] == rows[i - 1]) continue;
         if (rows[i] < -table->sizes[0] || rows[i] >= table->sizes[0])
-            st = nn_fail(cx,
-                         "select(): index %lld out of range for tensor of size %s at dimension 0",
-                         (long long)rows[i], nn_shape(table, &text));
+            st = kernel_fail(
+                cx, "select(): index %lld out of range for tensor of size %s at dimension 0",
+                (long long)rows[i], shape_print(table, &text));
         else
             embedding_renorm_row(table, rows[i] < 0 ? rows[i] + table->sizes[0] : rows[i], max_norm,
                                  p);
@@ -170,14 +170,14 @@ static ctsc_status embedding_bag_types(op_ctx *cx, const tensor *weight, const t
                                        const tensor *offsets) {
     TRY(embedding_check_indices(cx, indices, 1, "embedding_bag"));
     if (offsets->dtype != DT_INT64 && offsets->dtype != DT_INT32)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected tensor for argument #1 'offsets' to have one of the following scalar types: "
             "Long, Int; but got torch.%sTensor instead (while checking arguments for "
             "embedding_bag)",
             dtype_table[offsets->dtype].ir_name);
     if (!dtype_is_float((dtype)weight->dtype))
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected tensor for argument #1 'weight' to have one of the following scalar types: "
             "Half, Float, Double; but got torch.%sTensor instead (while checking arguments for "
@@ -190,28 +190,29 @@ static ctsc_status embedding_bag_check(op_ctx *cx, const embedding_bags *b) {
     const int64_t *offsets = tensor_data(b->offsets), *rows = tensor_data(b->indices);
     int64_t n = b->offsets->numel, count = b->indices->numel;
     if (b->last_offset && n < 1)
-        return nn_fail(cx, "include_last_offset: number of offset should be at least 1");
+        return kernel_fail(cx, "include_last_offset: number of offset should be at least 1");
     if (tensor_cuda(b->weight)) return CTSC_OK; /* the kernel looks at the rest */
     if (n > 0) {
         if (offsets[0] != 0)
-            return nn_fail(cx,
-                           "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
-                           "to start from position 0. However, got %lld",
-                           (long long)offsets[0]);
+            return kernel_fail(
+                cx,
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has "
+                "to start from position 0. However, got %lld",
+                (long long)offsets[0]);
         if (offsets[n - 1] > count)
-            return nn_fail(cx,
-                           "offsets[-1] can not be greater than input's length %lld but got "
-                           "offsets[-1] of %lld",
-                           (long long)count, (long long)offsets[n - 1]);
+            return kernel_fail(cx,
+                               "offsets[-1] can not be greater than input's length %lld but got "
+                               "offsets[-1] of %lld",
+                               (long long)count, (long long)offsets[n - 1]);
     }
     for (int64_t i = 1; i < n; i++)
         if (offsets[i] < offsets[i - 1] || offsets[i] > count)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "embedding_bag: offsets should be non-decreasing and within the input's length");
     for (int64_t i = 0; i < count; i++)
         if (rows[i] < 0 || rows[i] >= b->weight->sizes[0])
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be %lld",
                 (long long)rows[i]);
@@ -221,9 +222,9 @@ static ctsc_status embedding_bag_check(op_ctx *cx, const embedding_bags *b) {
 static ctsc_status embedding_bag_scale(op_ctx *cx, embedding_bags *b, tensor *scale) {
     if (!scale) return CTSC_OK;
     if (b->mode != EMBEDDING_SUM)
-        return nn_fail(cx, "embedding_bag: per_sample_weights only supported with mode='sum'");
+        return kernel_fail(cx, "embedding_bag: per_sample_weights only supported with mode='sum'");
     if (scale->dtype != b->weight->dtype)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected tensor for argument #1 'weight' to have the same type as tensor for argument "
             "#1 'per_sample_weights'; but type torch.%sTensor does not equal torch.%sTensor (while "
@@ -233,13 +234,13 @@ static ctsc_status embedding_bag_scale(op_ctx *cx, embedding_bags *b, tensor *sc
                        : scale->numel != b->indices->numel ? "numel() == indices.numel()"
                                                            : NULL;
     if (what)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected per_sample_weights.value().%s to be true, but got false.  (Could this "
             "error message be improved?  If so, please report an enhancement request to "
             "PyTorch.)",
             what);
-    return nn_input(cx, "embedding_bag", scale, &b->scale);
+    return wide_input(cx, "embedding_bag", scale, &b->scale);
 }
 
 static inline float embedding_load_f32(dtype dt, const void *row, int64_t i) {
@@ -252,8 +253,8 @@ static inline float embedding_load_f32(dtype dt, const void *row, int64_t i) {
 #define embedding_load(T, dt, row, i)                                                              \
     (sizeof(T) == 8 ? (T)((const double *)(row))[i] : (T)embedding_load_f32(dt, row, i))
 
-NN_HOT static void embedding_add_f32(float *restrict y, const float *restrict row, int64_t n,
-                                     float scale) {
+VECTOR_CLONES static void embedding_add_f32(float *restrict y, const float *restrict row, int64_t n,
+                                            float scale) {
     for (int64_t k = 0; k < n; k++) y[k] += row[k] * scale;
 }
 
@@ -271,7 +272,7 @@ static void embedding_bag_range(void *ctx, int64_t begin, int64_t end) {
     int64_t width = b->weight->sizes[1];
     dtype from = (dtype)b->weight->dtype;
     size_t stride = (size_t)width * dtype_size(from);
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *scale = b->scale ? tensor_data(b->scale) : NULL;
         for (int64_t bag = begin; bag < end; bag++) {
             int64_t stop = bag + 1 < b->offsets->numel ? offsets[bag + 1] : b->indices->numel;
@@ -351,13 +352,13 @@ static ctsc_status embedding_bag_on_device(op_ctx *cx, const embedding_bags *b, 
  * sizes of the bags, the rows of the maxima. */
 static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor **out) {
     int64_t width = b->weight->sizes[1], count = b->indices->numel, none = 0;
-    dtype dt = nn_compute((dtype)b->weight->dtype);
+    dtype dt = wide_dtype((dtype)b->weight->dtype);
     int64_t shape[2] = {b->bags, width};
     bool sum = b->mode == EMBEDDING_SUM, max = b->mode == EMBEDDING_MAX;
     /* In sum mode nothing is kept: as many zeros as there are offsets. */
     int64_t kept = sum ? b->offsets->numel : b->bags;
     ctsc_status st = CTSC_OK;
-    int64_t *sizes = mem_alloc(sizeof *sizes * (size_t)nn_max(b->bags, 1));
+    int64_t *sizes = mem_alloc(sizeof *sizes * (size_t)int64_max(b->bags, 1));
     if (!sizes) return diag_no_memory(cx->diag);
     TRY_OUT(tensor_new(cx->diag, dt, 2, shape, &out[0]));
     bool fast = embedding_bag_is_fast(b);
@@ -366,13 +367,13 @@ static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor
     TRY_OUT(tensor_zeros(cx->diag, DT_INT64, max ? 2 : 1, max ? shape : &kept, &out[3]));
     embedding_bag_job j = {b, tensor_data(out[0]), max ? tensor_data(out[3]) : NULL, sizes, dt};
     if (b->bags)
-        pool_for(b->bags, nn_grain(width * (count / b->bags + 1)), embedding_bag_range, &j);
+        pool_for(b->bags, kernel_grain(width * (count / b->bags + 1)), embedding_bag_range, &j);
     if (!fast) embedding_bag_of_index(b, tensor_data(out[1]));
     for (int64_t i = 0; !sum && i < b->bags; i++) {
         TENSOR_AT(out[2], int64_t)[i] = sizes[i];
         if (!max) TENSOR_AT(out[3], int64_t)[i] = sizes[i];
     }
-    TRY_OUT(nn_round(cx, &out[0], (dtype)b->weight->dtype));
+    TRY_OUT(wide_round(cx, &out[0], (dtype)b->weight->dtype));
 out:
     mem_free(sizes);
     return st;
@@ -393,11 +394,11 @@ static ctsc_status embedding_bag_op(op_ctx *cx, const value *args, int64_t paddi
     int dim;
     TRY(embedding_bag_types(cx, weight, indices, offsets));
     if (arg_int(&args[4]) < EMBEDDING_SUM || arg_int(&args[4]) > EMBEDDING_MAX)
-        return nn_fail(cx, "embedding_bag: unknown mode %lld", (long long)arg_int(&args[4]));
+        return kernel_fail(cx, "embedding_bag: unknown mode %lld", (long long)arg_int(&args[4]));
     TRY(tensor_wrap_dim(cx->diag, 1, weight->ndim, &dim));
-    if (weight->ndim != 2) return nn_fail(cx, "'weight' must be 2-D");
-    TRY(nn_indices(cx, indices, &b.indices));
-    TRY_OUT(nn_indices(cx, offsets, &b.offsets));
+    if (weight->ndim != 2) return kernel_fail(cx, "'weight' must be 2-D");
+    TRY(wide_indices(cx, indices, &b.indices));
+    TRY_OUT(wide_indices(cx, offsets, &b.offsets));
     TRY_OUT(embedding_bag_check(cx, &b));
     TRY_OUT(embedding_bag_scale(cx, &b, arg_tensor_or_null(&args[6])));
     TRY_OUT(tensor_contiguous(cx->diag, weight, &b.table));
@@ -409,7 +410,7 @@ out:
     tensor_unref(b.offsets);
     tensor_unref(b.scale);
     tensor_unref(b.table);
-    if (st == CTSC_OK) return nn_finish_all(cx, args, 4, out, results);
+    if (st == CTSC_OK) return op_finish_all(cx, args, 4, out, results);
     for (int i = 0; i < 4; i++) tensor_unref(out[i]);
     return st;
 }
@@ -423,7 +424,7 @@ ctsc_status op_embedding_bag_padding(op_ctx *cx, const value *args, value *resul
     int64_t padding = arg_int_or(&args[8], -1);
     if (arg_is_none(&args[8])) return embedding_bag_op(cx, args, -1, results);
     if (padding < -rows || padding >= rows)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "padding_idx must be within the number of embeddings, %lld through %lld, but got %lld",
             (long long)-rows, (long long)rows - 1, (long long)padding);
@@ -432,7 +433,7 @@ ctsc_status op_embedding_bag_padding(op_ctx *cx, const value *args, value *resul
 
 /* _embedding_bag: padding_idx is not wrapped, -1 means none. */
 ctsc_status op_embedding_bag_internal(op_ctx *cx, const value *args, value *results) {
-    return embedding_bag_op(cx, args, nn_max(arg_int(&args[8]), -1), results);
+    return embedding_bag_op(cx, args, int64_max(arg_int(&args[8]), -1), results);
 }
 
 /* ---- one hot --------------------------------------------------------------------------------- */
@@ -440,21 +441,21 @@ ctsc_status op_embedding_bag_internal(op_ctx *cx, const value *args, value *resu
 ctsc_status op_one_hot(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *at, *y;
     int64_t classes = arg_int(&args[1]), top = -1, sizes[TENSOR_MAX_DIMS];
-    if (t->dtype != DT_INT64) return nn_fail(cx, "one_hot is only applicable to index tensor.");
+    if (t->dtype != DT_INT64) return kernel_fail(cx, "one_hot is only applicable to index tensor.");
     if (t->numel == 0 && classes <= 0)
-        return nn_fail(cx, "Can not infer total number of classes from empty tensor.");
+        return kernel_fail(cx, "Can not infer total number of classes from empty tensor.");
     if (t->ndim == TENSOR_MAX_DIMS)
-        return nn_fail(cx, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
+        return kernel_fail(cx, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
     TRY(tensor_contiguous(cx->diag, t, &at));
     const int64_t *p = tensor_data(at);
     ctsc_status st = CTSC_OK;
     for (int64_t i = 0; i < t->numel && st == CTSC_OK; i++) {
-        top = nn_max(top, p[i]);
-        if (p[i] < 0) st = nn_fail(cx, "Class values must be non-negative.");
+        top = int64_max(top, p[i]);
+        if (p[i] < 0) st = kernel_fail(cx, "Class values must be non-negative.");
     }
     if (classes == -1) classes = top == INT64_MAX ? top : top + 1;
     else if (top >= classes && st == CTSC_OK)
-        st = nn_fail(cx, "Class values must be smaller than num_classes.");
+        st = kernel_fail(cx, "Class values must be smaller than num_classes.");
     for (int i = 0; i < t->ndim; i++) sizes[i] = t->sizes[i];
     sizes[t->ndim] = classes;
     if (st == CTSC_OK) st = tensor_zeros(cx->diag, DT_INT64, t->ndim + 1, sizes, &y);

@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/loss/loss.h"
+#include "runtime/kernels/nn/nn.h"
 
 #include "ir/scalar/scalar_ops.h"
 
@@ -22,7 +23,7 @@ enum { LOSS_MAX_OPERANDS = 4, LOSS_BLOCK = 256, LOSS_ROW = 1024, LOSS_CHUNK = 1 
 
 ctsc_status loss_check_reduction(op_ctx *cx, int64_t reduction) {
     if (reduction >= LOSS_NONE && reduction <= LOSS_SUM) return CTSC_OK;
-    return nn_fail(cx, "%lld is not a valid value for reduction", (long long)reduction);
+    return kernel_fail(cx, "%lld is not a valid value for reduction", (long long)reduction);
 }
 
 static double loss_total(const tensor *t) { /* t is contiguous */
@@ -45,7 +46,7 @@ ctsc_status loss_reduce(op_ctx *cx, tensor *t, int64_t reduction, tensor **out) 
         return CTSC_OK;
     }
     if (st == CTSC_OK && dtype_is_integral(dt) && reduction == LOSS_MEAN)
-        st = nn_fail(
+        st = kernel_fail(
             cx,
             "mean(): could not infer output dtype. Input dtype must be either a floating point or "
             "complex dtype. Got: %s",
@@ -75,7 +76,7 @@ typedef void (*loss_fn)(int64_t n, double (*block)[LOSS_BLOCK], const double *p)
  * each operand, and p. */
 #define LOSS(name)                                                                                 \
     static inline double name##_of(const double *x, const double *p);                              \
-    NN_HOT static void name(int64_t n, double(*block)[LOSS_BLOCK], const double *p) {              \
+    VECTOR_CLONES static void name(int64_t n, double(*block)[LOSS_BLOCK], const double *p) {       \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const double x[] = {block[0][i], block[1][i], block[2][i], block[3][i]};               \
             block[0][i] = name##_of(x, p);                                                         \
@@ -90,7 +91,7 @@ typedef struct loss_job {
     dtype dt[LOSS_MAX_OPERANDS + 1]; /* of the output, then of the operands */
 } loss_job;
 
-NN_HOT static void loss_load(dtype dt, int64_t n, const char *p, int64_t s, double *x) {
+VECTOR_CLONES static void loss_load(dtype dt, int64_t n, const char *p, int64_t s, double *x) {
     if (dt == DT_FLOAT32 && s == sizeof(float))
         for (int64_t i = 0; i < n; i++) x[i] = ((const float *)p)[i];
     else if (dt == DT_FLOAT32)
@@ -99,7 +100,7 @@ NN_HOT static void loss_load(dtype dt, int64_t n, const char *p, int64_t s, doub
         for (int64_t i = 0; i < n; i++) x[i] = dtype_load_float(dt, p + i * s);
 }
 
-NN_HOT static void loss_store(dtype dt, int64_t n, char *p, int64_t s, const double *x) {
+VECTOR_CLONES static void loss_store(dtype dt, int64_t n, char *p, int64_t s, const double *x) {
     if (dt == DT_FLOAT32 && s == sizeof(float))
         for (int64_t i = 0; i < n; i++) ((float *)p)[i] = (float)x[i];
     else if (dtype_is_integral(dt))
@@ -153,7 +154,7 @@ typedef struct loss_sums {
 } loss_sums;
 
 /* The sum of n values as the output's dtype would hold them. */
-NN_HOT static double loss_block_sum(dtype dt, int64_t n, double *x) {
+VECTOR_CLONES static double loss_block_sum(dtype dt, int64_t n, double *x) {
     double lane[8] = {0};
     for (int64_t i = 0; dt == DT_FLOAT32 && i < n; i++) x[i] = (double)(float)x[i];
     for (; n >= 8; n -= 8, x += 8)
@@ -173,7 +174,7 @@ static void loss_huber(int64_t n, double (*block)[LOSS_BLOCK], const double *p);
  * float over blocks. */
 typedef double (*loss_rows)(const float *a, const float *b, int64_t n, float p);
 #define LOSS_ROWS(name, EXPR)                                                                      \
-    NN_HOT static double name(const float *a, const float *b, int64_t n, float p) {                \
+    VECTOR_CLONES static double name(const float *a, const float *b, int64_t n, float p) {         \
         float lane[16] = {0};                                                                      \
         (void)p;                                                                                   \
         for (; n >= 16; n -= 16, a += 16, b += 16)                                                 \
@@ -338,7 +339,8 @@ LOSS(loss_smooth_l1) {
 }
 ctsc_status op_smooth_l1_loss(op_ctx *cx, const value *args, value *results) {
     double beta = arg_float(&args[3]);
-    if (beta < 0) return nn_fail(cx, "smooth_l1_loss does not support negative values for beta.");
+    if (beta < 0)
+        return kernel_fail(cx, "smooth_l1_loss does not support negative values for beta.");
     return loss_pair(cx, args, "smooth_l1_cpu", loss_smooth_l1, &beta, arg_int(&args[2]), results);
 }
 
@@ -349,7 +351,7 @@ LOSS(loss_huber) {
 ctsc_status op_huber_loss(op_ctx *cx, const value *args, value *results) {
     double delta = arg_float(&args[3]);
     if (delta <= 0)
-        return nn_fail(cx, "huber_loss does not support non-positive values for delta.");
+        return kernel_fail(cx, "huber_loss does not support non-positive values for delta.");
     dtype dt = (dtype)arg_tensor(&args[0])->dtype; /* of the result: the target's does not count */
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "huber_cpu", dt);
     return loss_of_pair(cx, args, dt, loss_huber, &delta, arg_int(&args[2]), results);
@@ -372,9 +374,9 @@ ctsc_status op_soft_margin_loss(op_ctx *cx, const value *args, value *results) {
     /* PyTorch computes in place in a copy of it */
     dtype input = (dtype)arg_tensor(&args[0])->dtype;
     if (dtype_is_integral(input))
-        return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
-                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name,
-                       dtype_table[input].ir_name);
+        return kernel_fail(cx, "result type %s can't be cast to the desired output type %s",
+                           dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name,
+                           dtype_table[input].ir_name);
     return loss_pair(cx, args, "soft_margin_loss", loss_soft_margin, &top, arg_int(&args[2]),
                      results);
 }
@@ -390,7 +392,7 @@ LOSS(loss_kl_div_log) { return loss_exp(x[1], p[0]) * (x[1] - x[0]); }
 ctsc_status op_kl_div(op_ctx *cx, const value *args, value *results) {
     for (int i = 0; i < 2; i++)
         if (dtype_is_integral((dtype)arg_tensor(&args[i])->dtype))
-            return nn_fail(cx, "kl_div: Integral inputs not supported.");
+            return kernel_fail(cx, "kl_div: Integral inputs not supported.");
     double top = loss_top(promote_operands(2, args));
     return loss_pair(cx, args, "kl_div", arg_bool(&args[3]) ? loss_kl_div_log : loss_kl_div, &top,
                      arg_int(&args[2]), results);
@@ -428,8 +430,8 @@ static ctsc_status loss_bce_check(op_ctx *cx, const tensor *input, const tensor 
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim;
     if (same_dtype && t->dtype != input->dtype)
-        return nn_fail(cx, "Found dtype %s but expected %s", dtype_table[t->dtype].ir_name,
-                       dtype_table[input->dtype].ir_name);
+        return kernel_fail(cx, "Found dtype %s but expected %s", dtype_table[t->dtype].ir_name,
+                           dtype_table[input->dtype].ir_name);
     TRY(broadcast_sizes(cx->diag, input->ndim, input->sizes, t->ndim, t->sizes, &ndim, sizes));
     return op_check_inplace_shape(cx, input, ndim, sizes);
 }
@@ -443,7 +445,7 @@ static ctsc_status loss_bce_range(op_ctx *cx, tensor *input) {
     for (int64_t i = 0; i < x->numel && st == CTSC_OK; i++) {
         double v = dtype_load_float(dt, (char *)tensor_data(x) + (size_t)i * dtype_size(dt));
         if (!(v >= 0 && v <= 1))
-            st = nn_fail(cx, "all elements of input should be between 0 and 1");
+            st = kernel_fail(cx, "all elements of input should be between 0 and 1");
     }
     tensor_unref(x);
     return st;
@@ -488,9 +490,9 @@ ctsc_status op_binary_cross_entropy_with_logits(op_ctx *cx, const value *args, v
     }
     dtype dt = promote_operands(2, args);
     if (dtype_is_integral((dtype)target->dtype)) /* PyTorch computes in place in a copy of it */
-        return nn_fail(cx, "result type %s can't be cast to the desired output type %s",
-                       dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name,
-                       dtype_table[target->dtype].ir_name);
+        return kernel_fail(cx, "result type %s can't be cast to the desired output type %s",
+                           dtype_table[dtype_is_integral(dt) ? DT_FLOAT32 : dt].ir_name,
+                           dtype_table[target->dtype].ir_name);
     if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "binary_cross_entropy_with_logits", dt);
     return loss_finish(cx, args, 4, operands, dt, loss_bce_logits, numbers, arg_int(&args[4]),
                        results);

@@ -5,7 +5,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_LOSS_LOSS_H
 #define CTSC_RUNTIME_KERNELS_LOSS_LOSS_H
 
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 /* The values of the `reduction` argument. */
 enum { LOSS_NONE, LOSS_MEAN, LOSS_SUM };

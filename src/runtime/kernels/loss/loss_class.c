@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/loss/loss.h"
+#include "runtime/kernels/nn/nn.h"
 
 #include <math.h>
 
@@ -17,7 +18,7 @@ typedef struct class_shape {
 /* [C], [N, C] and [N, C, ...]: */
 static class_shape class_shape_of(const tensor *t) {
     if (t->ndim < 2) return (class_shape){1, t->ndim ? t->sizes[0] : 1, 1};
-    return (class_shape){t->sizes[0], t->sizes[1], nn_product(t, 2, t->ndim)};
+    return (class_shape){t->sizes[0], t->sizes[1], sizes_product(t, 2, t->ndim)};
 }
 
 /* Element i of a contiguous compute-dtype tensor. */
@@ -31,8 +32,8 @@ static inline void class_put(tensor *t, int64_t i, double v) {
 
 static ctsc_status class_check_target(op_ctx *cx, const tensor *target) {
     if (target->dtype == DT_INT64 || target->dtype == DT_UINT8) return CTSC_OK;
-    return nn_fail(cx, "expected scalar type Long but found %s",
-                   dtype_table[target->dtype].ir_name);
+    return kernel_fail(cx, "expected scalar type Long but found %s",
+                       dtype_table[target->dtype].ir_name);
 }
 
 /* ---- negative log likelihood ----------------------------------------------------------------- */
@@ -60,7 +61,7 @@ static ctsc_status class_nll_sum(op_ctx *cx, const class_nll *n, tensor *y, doub
             continue;
         }
         if (k < 0 || k >= s->classes)
-            return nn_fail(cx, "Target %lld is out of bounds.", (long long)k);
+            return kernel_fail(cx, "Target %lld is out of bounds.", (long long)k);
         double w = n->weight ? class_at(n->weight, k) : 1;
         double v = -w * class_at(n->x, (i / s->inner * s->classes + k) * s->inner + i % s->inner);
         if (n->reduction == LOSS_NONE) class_put(y, i, v);
@@ -86,15 +87,15 @@ static ctsc_status class_nll_run(op_ctx *cx, tensor *input, tensor *target, tens
             (dtype)input->dtype);
     TRY(class_check_target(cx, target));
     if (weight && weight->dtype != input->dtype)
-        return nn_fail(cx, "expected scalar type %s but found %s",
-                       dtype_table[input->dtype].ir_name, dtype_table[weight->dtype].ir_name);
-    TRY(nn_input(cx, "nll_loss_out_frame", input, &n.x));
-    TRY_OUT(nn_as(cx, target, DT_INT64, &n.target));
-    if (weight) TRY_OUT(nn_as(cx, weight, (dtype)n.x->dtype, &n.weight));
+        return kernel_fail(cx, "expected scalar type %s but found %s",
+                           dtype_table[input->dtype].ir_name, dtype_table[weight->dtype].ir_name);
+    TRY(wide_input(cx, "nll_loss_out_frame", input, &n.x));
+    TRY_OUT(wide_as(cx, target, DT_INT64, &n.target));
+    if (weight) TRY_OUT(wide_as(cx, weight, (dtype)n.x->dtype, &n.weight));
     TRY_OUT(tensor_new(cx->diag, (dtype)n.x->dtype, reduction == LOSS_NONE ? target->ndim : 0,
                        target->sizes, &out[0]));
     TRY_OUT(class_nll_sum(cx, &n, out[0], &total));
-    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
+    TRY_OUT(wide_round(cx, &out[0], (dtype)input->dtype));
     if (reduction == LOSS_NONE && input->ndim > 1) total = 0;
     TRY_OUT(tensor_scalar_float(cx->diag, (dtype)input->dtype, total, &out[1]));
 out:
@@ -105,54 +106,58 @@ out:
 
 static ctsc_status class_nll_1d(op_ctx *cx, tensor *input, tensor *target, tensor *weight,
                                 int64_t reduction, int64_t ignore, tensor **out) {
-    nn_text a, b;
-    if (input->ndim < 1 || input->ndim > 2) return nn_fail(cx, "input tensor should be 1D or 2D");
+    sizes_text a, b;
+    if (input->ndim < 1 || input->ndim > 2)
+        return kernel_fail(cx, "input tensor should be 1D or 2D");
     if (target->ndim > 1)
-        return nn_fail(cx, "0D or 1D target tensor expected, multi-target not supported");
+        return kernel_fail(cx, "0D or 1D target tensor expected, multi-target not supported");
     bool single = input->ndim == 1 && target->ndim == 0;
     if (!single && (target->ndim != 1 || input->ndim != 2 || input->sizes[0] != target->sizes[0]))
-        return nn_fail(cx, "size mismatch (got input: %s, target: %s)", nn_shape(input, &a),
-                       nn_shape(target, &b));
+        return kernel_fail(cx, "size mismatch (got input: %s, target: %s)", shape_print(input, &a),
+                           shape_print(target, &b));
     int64_t classes = input->sizes[input->ndim - 1];
     if (weight && (weight->ndim != 1 || weight->numel != classes))
-        return nn_fail(cx,
-                       "weight tensor should be defined either for all %lld classes or no classes "
-                       "but got weight tensor of shape: %s",
-                       (long long)classes, nn_shape(weight, &a));
+        return kernel_fail(
+            cx,
+            "weight tensor should be defined either for all %lld classes or no classes "
+            "but got weight tensor of shape: %s",
+            (long long)classes, shape_print(weight, &a));
     return class_nll_run(cx, input, target, weight, reduction, ignore, out);
 }
 
 static ctsc_status class_nll_2d(op_ctx *cx, tensor *input, tensor *target, tensor *weight,
                                 int64_t reduction, int64_t ignore, tensor **out) {
-    nn_text a, b;
+    sizes_text a, b;
     if (target->ndim != 3)
-        return nn_fail(cx,
-                       "only batches of spatial targets supported (3D tensors) but got targets of "
-                       "dimension: %d",
-                       target->ndim);
+        return kernel_fail(
+            cx,
+            "only batches of spatial targets supported (3D tensors) but got targets of "
+            "dimension: %d",
+            target->ndim);
     if (input->ndim != 4)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "only batches of spatial inputs supported (4D tensors), but got input of dimension: %d",
             input->ndim);
     if (weight && weight->numel != input->sizes[1])
-        return nn_fail(cx, "weight tensor should be defined either for all or no classes");
+        return kernel_fail(cx, "weight tensor should be defined either for all or no classes");
     if (input->sizes[0] != target->sizes[0] || input->sizes[2] != target->sizes[1] ||
         input->sizes[3] != target->sizes[2])
-        return nn_fail(cx, "size mismatch (got input: %s , target: %s", nn_shape(input, &a),
-                       nn_shape(target, &b));
+        return kernel_fail(cx, "size mismatch (got input: %s , target: %s", shape_print(input, &a),
+                           shape_print(target, &b));
     return class_nll_run(cx, input, target, weight, reduction, ignore, out);
 }
 
 /* Any number of dims. */
 static ctsc_status class_nll_nd(op_ctx *cx, tensor *input, tensor *target, tensor *weight,
                                 int64_t reduction, int64_t ignore, tensor **out) {
-    nn_text a, b;
-    if (input->ndim < 1) return nn_fail(cx, "Expected 1 or more dimensions (got %d)", input->ndim);
+    sizes_text a, b;
+    if (input->ndim < 1)
+        return kernel_fail(cx, "Expected 1 or more dimensions (got %d)", input->ndim);
     if (input->ndim != 1 && (target->ndim < 1 || input->sizes[0] != target->sizes[0]))
-        return nn_fail(cx, "Expected input batch_size (%lld) to match target batch_size (%lld).",
-                       (long long)input->sizes[0],
-                       (long long)(target->ndim ? target->sizes[0] : 0));
+        return kernel_fail(
+            cx, "Expected input batch_size (%lld) to match target batch_size (%lld).",
+            (long long)input->sizes[0], (long long)(target->ndim ? target->sizes[0] : 0));
     if (input->ndim <= 2) return class_nll_1d(cx, input, target, weight, reduction, ignore, out);
     if (input->ndim == 4) return class_nll_2d(cx, input, target, weight, reduction, ignore, out);
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -162,10 +167,10 @@ static ctsc_status class_nll_nd(op_ctx *cx, tensor *input, tensor *target, tenso
         fits = fits && target->sizes[i] == sizes[i];
     }
     if (!fits)
-        return nn_fail(cx, "Expected target size %s, got %s", nn_sizes(input->ndim - 1, sizes, &a),
-                       nn_shape(target, &b));
+        return kernel_fail(cx, "Expected target size %s, got %s",
+                           sizes_print(input->ndim - 1, sizes, &a), shape_print(target, &b));
     if (weight && weight->numel != input->sizes[1])
-        return nn_fail(cx, "weight tensor should be defined either for all or no classes");
+        return kernel_fail(cx, "weight tensor should be defined either for all or no classes");
     return class_nll_run(cx, input, target, weight, reduction, ignore, out);
 }
 
@@ -179,7 +184,7 @@ static ctsc_status class_nll_op(op_ctx *cx, const value *args, class_nll_fn fn, 
     TRY(fn(cx, arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor_or_null(&args[2]),
            arg_int(&args[3]), arg_int(&args[4]), out));
     if (nresults == 1) tensor_unref(out[1]);
-    return nn_finish_all(cx, args, nresults, out, results);
+    return op_finish_all(cx, args, nresults, out, results);
 }
 
 ctsc_status op_nll_loss(op_ctx *cx, const value *args, value *results) {
@@ -237,8 +242,8 @@ static ctsc_status class_entropy_probabilities(op_ctx *cx, class_entropy *e, ten
     double sum = 0;
     dtype dt = dtype_promote((dtype)e->input->dtype, (dtype)e->target->dtype);
     int ndim = e->reduction == LOSS_NONE ? class_entropy_sizes(e->input, sizes) : 0;
-    TRY(nn_as(cx, e->target, DT_FLOAT64, &p));
-    TRY_OUT(tensor_new(cx->diag, nn_compute(dt), ndim, sizes, &y));
+    TRY(wide_as(cx, e->target, DT_FLOAT64, &p));
+    TRY_OUT(tensor_new(cx->diag, wide_dtype(dt), ndim, sizes, &y));
     double *q = tensor_data(p);
     if (e->smoothing > 0) {
         if (p == e->target) { /* not to be changed */
@@ -258,7 +263,7 @@ static ctsc_status class_entropy_probabilities(op_ctx *cx, class_entropy *e, ten
     }
     if (e->reduction == LOSS_MEAN) sum /= (double)count;
     if (e->reduction != LOSS_NONE) class_put(y, 0, sum);
-    TRY_OUT(nn_round(cx, &y, dt));
+    TRY_OUT(wide_round(cx, &y, dt));
     *out = y, y = NULL;
 out:
     tensor_unref(p);
@@ -270,7 +275,7 @@ out:
  * overwritten. */
 static ctsc_status class_entropy_smooth(op_ctx *cx, const class_entropy *e, tensor *nll) {
     tensor *target;
-    TRY(nn_as(cx, e->target, DT_INT64, &target));
+    TRY(wide_as(cx, e->target, DT_INT64, &target));
     double sum = 0, total = 0, share = e->smoothing / (double)e->shape.classes;
     for (int64_t i = 0; i < target->numel; i++) {
         int64_t k = TENSOR_AT(target, int64_t)[i];
@@ -294,31 +299,34 @@ static ctsc_status class_entropy_classes(op_ctx *cx, class_entropy *e, tensor **
     TRY(class_nll_nd(cx, e->logs, e->target, weight, e->reduction, e->ignore, nll));
     tensor_unref(nll[1]);
     ctsc_status st = e->smoothing > 0 ? class_entropy_smooth(cx, e, nll[0]) : CTSC_OK;
-    if (st == CTSC_OK) st = nn_round(cx, &nll[0], (dtype)e->input->dtype);
+    if (st == CTSC_OK) st = wide_round(cx, &nll[0], (dtype)e->input->dtype);
     if (st == CTSC_OK) *out = nll[0];
     else tensor_unref(nll[0]);
     return st;
 }
 
 static ctsc_status class_entropy_check(op_ctx *cx, const class_entropy *e, bool probabilities) {
-    nn_text text;
+    sizes_text text;
     if (probabilities && !dtype_is_float((dtype)e->target->dtype))
-        return nn_fail(cx,
-                       "Expected floating point type for target with class probabilities, got %s",
-                       dtype_table[e->target->dtype].ir_name);
+        return kernel_fail(
+            cx, "Expected floating point type for target with class probabilities, got %s",
+            dtype_table[e->target->dtype].ir_name);
     if (probabilities && e->ignore >= 0)
-        return nn_fail(cx, "ignore_index is not supported for floating point target");
+        return kernel_fail(cx, "ignore_index is not supported for floating point target");
     if (probabilities && e->weight &&
         (e->weight->ndim != 1 || e->weight->numel != e->shape.classes))
-        return nn_fail(cx,
-                       "cross_entropy: weight tensor should be defined either for all %lld classes "
-                       "or no classes but got weight tensor of shape: %s",
-                       (long long)e->shape.classes, nn_shape(e->weight, &text));
+        return kernel_fail(
+            cx,
+            "cross_entropy: weight tensor should be defined either for all %lld classes "
+            "or no classes but got weight tensor of shape: %s",
+            (long long)e->shape.classes, shape_print(e->weight, &text));
     if (e->smoothing > 1)
-        return nn_fail(cx, "label_smoothing must be between 0.0 and 1.0. Got: %g", e->smoothing);
+        return kernel_fail(cx, "label_smoothing must be between 0.0 and 1.0. Got: %g",
+                           e->smoothing);
     if (e->weight && !probabilities && e->weight->dtype != e->input->dtype)
-        return nn_fail(cx, "expected scalar type %s but found %s",
-                       dtype_table[e->input->dtype].ir_name, dtype_table[e->weight->dtype].ir_name);
+        return kernel_fail(cx, "expected scalar type %s but found %s",
+                           dtype_table[e->input->dtype].ir_name,
+                           dtype_table[e->weight->dtype].ir_name);
     return loss_check_reduction(cx, e->reduction);
 }
 
@@ -333,12 +341,12 @@ ctsc_status op_cross_entropy_loss(op_ctx *cx, const value *args, value *results)
     tensor *logs = NULL, *y = NULL;
     ctsc_status st;
     if (e.input->ndim == 0 && probabilities)
-        return nn_fail(cx, "Dimension specified as 1 but tensor has no dimensions");
+        return kernel_fail(cx, "Dimension specified as 1 but tensor has no dimensions");
     e.shape = class_shape_of(e.input);
     TRY(class_entropy_check(cx, &e, probabilities));
     TRY(nn_softmax(cx, e.input, e.input->ndim > 1, (dtype)e.input->dtype, true, &logs));
-    TRY_OUT(nn_input(cx, "cross_entropy_loss", logs, &e.logs));
-    if (e.weight) TRY_OUT(nn_as(cx, e.weight, (dtype)e.logs->dtype, &e.scale));
+    TRY_OUT(wide_input(cx, "cross_entropy_loss", logs, &e.logs));
+    if (e.weight) TRY_OUT(wide_as(cx, e.weight, (dtype)e.logs->dtype, &e.scale));
     TRY_OUT(probabilities ? class_entropy_probabilities(cx, &e, &y)
                           : class_entropy_classes(cx, &e, &y));
 out:
@@ -359,7 +367,7 @@ static ctsc_status class_margin_finish(op_ctx *cx, tensor *rows, int64_t reducti
     if (reduction == LOSS_NONE && scalar)
         st = tensor_scalar_float(cx->diag, (dtype)rows->dtype, class_at(rows, 0), &reduced);
     else st = loss_reduce(cx, tensor_ref(rows), reduction, &reduced);
-    if (st == CTSC_OK) st = nn_round(cx, &reduced, dt);
+    if (st == CTSC_OK) st = wide_round(cx, &reduced, dt);
     *out = reduced;
     return st;
 }
@@ -383,34 +391,34 @@ ctsc_status op_multi_margin_loss(op_ctx *cx, const value *args, value *results) 
     double p = arg_float(&args[2]), margin = arg_float(&args[3]);
     int64_t reduction = arg_int(&args[5]);
     tensor *x = NULL, *at = NULL, *weight = NULL, *rows = NULL, *y = NULL;
-    nn_text text;
+    sizes_text text;
     ctsc_status st;
-    if (p != 1 && p != 2) return nn_fail(cx, "only p == 1 and p == 2 supported");
+    if (p != 1 && p != 2) return kernel_fail(cx, "only p == 1 and p == 2 supported");
     TRY(loss_check_reduction(cx, reduction));
     if (!class_margin_shape_ok(input))
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: %s",
-            nn_shape(input, &text));
+            shape_print(input, &text));
     class_shape s = class_shape_of(input);
     if (target->ndim > 1 || target->numel != s.batch)
-        return nn_fail(cx, "inconsistent target size, got: %s", nn_shape(target, &text));
+        return kernel_fail(cx, "inconsistent target size, got: %s", shape_print(target, &text));
     if (!dtype_is_float((dtype)input->dtype))
         return op_refuse_dtype(cx, "multi_margin_loss_cpu_kernel", (dtype)input->dtype);
     if (target->dtype != DT_INT64)
-        return nn_fail(cx, "expected scalar type Long but found %s",
-                       dtype_table[target->dtype].ir_name);
-    TRY(nn_input(cx, "multi_margin_loss_cpu_kernel", input, &x));
-    TRY_OUT(nn_as(cx, target, DT_INT64, &at));
-    TRY_OUT(nn_as_optional(cx, &args[4], (dtype)x->dtype, &weight));
+        return kernel_fail(cx, "expected scalar type Long but found %s",
+                           dtype_table[target->dtype].ir_name);
+    TRY(wide_input(cx, "multi_margin_loss_cpu_kernel", input, &x));
+    TRY_OUT(wide_as(cx, target, DT_INT64, &at));
+    TRY_OUT(wide_as_optional(cx, &args[4], (dtype)x->dtype, &weight));
     if (weight && weight->numel < s.classes) {
-        st = nn_fail(cx, "inconsistent weight size, got: %s", nn_shape(weight, &text));
+        st = kernel_fail(cx, "inconsistent weight size, got: %s", shape_print(weight, &text));
         goto out;
     }
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, &s.batch, &rows));
     for (int64_t r = 0; r < s.batch; r++) {
         int64_t k = TENSOR_AT(at, int64_t)[r];
         if (k < 0 || k >= s.classes) {
-            st = nn_fail(cx, "target out of range");
+            st = kernel_fail(cx, "target out of range");
             goto out;
         }
         class_put(
@@ -447,27 +455,27 @@ static double class_multilabel_row(const tensor *x, int64_t row, int64_t classes
 static ctsc_status class_multilabel(op_ctx *cx, const value *args, tensor **out) {
     tensor *input = arg_tensor(&args[0]), *target = arg_tensor(&args[1]);
     tensor *x = NULL, *at = NULL, *rows = NULL;
-    nn_text text;
+    sizes_text text;
     ctsc_status st;
     TRY(loss_check_reduction(cx, arg_int(&args[2])));
     if (!class_margin_shape_ok(input))
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: %s",
-            nn_shape(input, &text));
+            shape_print(input, &text));
     class_shape s = class_shape_of(input);
     if (input->ndim < 2 ? target->ndim > 1 || target->numel != s.classes
                         : !tensor_same_shape(input, target))
-        return nn_fail(cx, "inconsistent size %s for argument #2 'target'",
-                       nn_shape(target, &text));
+        return kernel_fail(cx, "inconsistent size %s for argument #2 'target'",
+                           shape_print(target, &text));
     if (target->dtype != DT_INT64)
-        return nn_fail(cx, "expected scalar type Long but found %s",
-                       dtype_table[target->dtype].ir_name);
-    TRY(nn_input(cx, "multilabel_margin_loss_forward_out_frame", input, &x));
-    TRY_OUT(nn_as(cx, target, DT_INT64, &at));
+        return kernel_fail(cx, "expected scalar type Long but found %s",
+                           dtype_table[target->dtype].ir_name);
+    TRY(wide_input(cx, "multilabel_margin_loss_forward_out_frame", input, &x));
+    TRY_OUT(wide_as(cx, target, DT_INT64, &at));
     for (int64_t i = 0; i < at->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= -1 && k < s.classes) continue;
-        st = nn_fail(cx, "argument #2 'target' is out of range");
+        st = kernel_fail(cx, "argument #2 'target' is out of range");
         goto out;
     }
     TRY_OUT(tensor_new_like(cx->diag, target, (dtype)x->dtype, &out[1]));
@@ -476,7 +484,7 @@ static ctsc_status class_multilabel(op_ctx *cx, const value *args, tensor **out)
         class_put(
             rows, r,
             class_multilabel_row(x, r, s.classes, TENSOR_AT(at, int64_t) + r * s.classes, out[1]));
-    TRY_OUT(nn_round(cx, &out[1], (dtype)input->dtype));
+    TRY_OUT(wide_round(cx, &out[1], (dtype)input->dtype));
     TRY_OUT(class_margin_finish(cx, rows, arg_int(&args[2]), input->ndim < 2, (dtype)input->dtype,
                                 &out[0]));
 out:
@@ -497,5 +505,5 @@ ctsc_status op_multilabel_margin_loss(op_ctx *cx, const value *args, value *resu
 ctsc_status op_multilabel_margin_loss_forward(op_ctx *cx, const value *args, value *results) {
     tensor *out[2] = {NULL};
     TRY(class_multilabel(cx, args, out));
-    return nn_finish_all(cx, args, 2, out, results);
+    return op_finish_all(cx, args, 2, out, results);
 }

@@ -7,6 +7,7 @@
  * the target, blanks in between, after t steps.
  * Tests: tests/unit/test_nn.c
  */
+#include "base/minmax.h"
 #include "runtime/kernels/loss/loss.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ static const int64_t *ctc_target(const ctc_job *j, int64_t b) {
 
 static void ctc_range(void *ctx, int64_t begin, int64_t end) {
     const ctc_job *j = ctx;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         for (int64_t b = begin; b < end; b++) {
             const int64_t *target = ctc_target(j, b);
             int64_t length = j->target_lengths[b];
@@ -82,26 +83,29 @@ static ctsc_status ctc_check_targets(op_ctx *cx, const tensor *targets, const te
     for (int64_t b = 0; b < batch; b++) {
         int64_t n = TENSOR_AT(lengths, int64_t)[b];
         if (n < 0 || n > INT32_MAX)
-            return nn_fail(cx,
-                           "Expected target_lengths to have value at least 0, but got value %lld "
-                           "(while checking arguments for ctc_loss_cpu)",
-                           (long long)n);
+            return kernel_fail(
+                cx,
+                "Expected target_lengths to have value at least 0, but got value %lld "
+                "(while checking arguments for ctc_loss_cpu)",
+                (long long)n);
         sum += n;
-        *max = nn_max(*max, n);
+        *max = int64_max(*max, n);
     }
     if (targets->ndim == 1) {
         if (targets->sizes[0] == sum) return CTSC_OK;
-        return nn_fail(cx, "Expected tensor to have size %lld at dimension 0, but got size %lld %s",
-                       (long long)sum, (long long)targets->sizes[0], where);
+        return kernel_fail(cx,
+                           "Expected tensor to have size %lld at dimension 0, but got size %lld %s",
+                           (long long)sum, (long long)targets->sizes[0], where);
     }
     if (targets->ndim != 2)
-        return nn_fail(cx, "Expected 1 to 2 dimensions, but got %d-dimensional tensor %s",
-                       targets->ndim, where);
+        return kernel_fail(cx, "Expected 1 to 2 dimensions, but got %d-dimensional tensor %s",
+                           targets->ndim, where);
     if (targets->sizes[0] != batch)
-        return nn_fail(cx, "Expected tensor to have size %lld at dimension 0, but got size %lld %s",
-                       (long long)batch, (long long)targets->sizes[0], where);
+        return kernel_fail(cx,
+                           "Expected tensor to have size %lld at dimension 0, but got size %lld %s",
+                           (long long)batch, (long long)targets->sizes[0], where);
     if (targets->sizes[1] < *max)
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected tensor to have size at least %lld at dimension 1, but got size %lld %s",
             (long long)*max, (long long)targets->sizes[1], where);
     return CTSC_OK;
@@ -110,21 +114,24 @@ static ctsc_status ctc_check_targets(op_ctx *cx, const tensor *targets, const te
 static ctsc_status ctc_check(op_ctx *cx, const tensor *logs, int64_t blank, const tensor *inputs,
                              const tensor *lengths) {
     int64_t time = logs->sizes[0], batch = logs->sizes[1], labels = logs->sizes[2];
-    if (blank < 0 || blank >= labels) return nn_fail(cx, "blank must be in label range");
-    if (inputs->numel != batch) return nn_fail(cx, "input_lengths must be of size batch_size");
-    if (lengths->numel != batch) return nn_fail(cx, "target_lengths must be of size batch_size");
+    if (blank < 0 || blank >= labels) return kernel_fail(cx, "blank must be in label range");
+    if (inputs->numel != batch) return kernel_fail(cx, "input_lengths must be of size batch_size");
+    if (lengths->numel != batch)
+        return kernel_fail(cx, "target_lengths must be of size batch_size");
     for (int64_t b = 0; b < batch; b++) {
         int64_t n = TENSOR_AT(inputs, int64_t)[b];
         if (n > time)
-            return nn_fail(cx,
-                           "Expected input_lengths to have value at most %lld, but got value %lld "
-                           "(while checking arguments for ctc_loss_cpu)",
-                           (long long)time, (long long)n);
+            return kernel_fail(
+                cx,
+                "Expected input_lengths to have value at most %lld, but got value %lld "
+                "(while checking arguments for ctc_loss_cpu)",
+                (long long)time, (long long)n);
         if (n < 0)
-            return nn_fail(cx,
-                           "Expected input_lengths to have value at least 0, but got value %lld "
-                           "(while checking arguments for ctc_loss_cpu)",
-                           (long long)n);
+            return kernel_fail(
+                cx,
+                "Expected input_lengths to have value at least 0, but got value %lld "
+                "(while checking arguments for ctc_loss_cpu)",
+                (long long)n);
     }
     return CTSC_OK;
 }
@@ -135,8 +142,8 @@ static ctsc_status ctc_check_labels(op_ctx *cx, const ctc_job *j) {
         const int64_t *target = ctc_target(j, b);
         for (int64_t i = 0; i < j->target_lengths[b]; i++)
             if (target[i] < 0 || target[i] >= j->labels)
-                return nn_fail(cx, "targets must be in label range, but got %lld",
-                               (long long)target[i]);
+                return kernel_fail(cx, "targets must be in label range, but got %lld",
+                                   (long long)target[i]);
     }
     return CTSC_OK;
 }
@@ -145,8 +152,8 @@ static ctsc_status ctc_check_labels(op_ctx *cx, const ctc_job *j) {
 static ctsc_status ctc_lengths(op_ctx *cx, const value *v, const char *name, tensor **out) {
     if (v->tag == V_TENSOR) {
         dtype dt = (dtype)v->u.tensor->dtype;
-        if (!dtype_is_int(dt)) return nn_fail(cx, "%s must be integral", name);
-        return nn_as(cx, v->u.tensor, DT_INT64, out);
+        if (!dtype_is_int(dt)) return kernel_fail(cx, "%s must be integral", name);
+        return wide_as(cx, v->u.tensor, DT_INT64, out);
     }
     const int64_t *data;
     int64_t n = arg_ints(v, &data);
@@ -163,17 +170,18 @@ static ctsc_status ctc_run(op_ctx *cx, tensor *logs, tensor *targets, tensor *in
     int64_t max;
     ctsc_status st;
     if (logs->ndim != 3)
-        return nn_fail(cx,
-                       "Expected 3-dimensional tensor, but got %d-dimensional tensor for argument "
-                       "#1 'log_probs' (while checking arguments for ctc_loss_cpu)",
-                       logs->ndim);
+        return kernel_fail(
+            cx,
+            "Expected 3-dimensional tensor, but got %d-dimensional tensor for argument "
+            "#1 'log_probs' (while checking arguments for ctc_loss_cpu)",
+            logs->ndim);
     if (!dtype_is_float((dtype)logs->dtype))
         return op_refuse_dtype(cx, "ctc_loss_cpu", (dtype)logs->dtype);
     TRY(ctc_check(cx, logs, blank, inputs, lengths));
     TRY(ctc_check_targets(cx, targets, lengths, logs->sizes[1], &max));
     int64_t sizes[3] = {logs->sizes[1], logs->sizes[0], 2 * max + 1};
-    TRY(nn_input(cx, "ctc_loss_cpu", logs, &x));
-    TRY_OUT(nn_as(cx, targets, DT_INT64, &labels));
+    TRY(wide_input(cx, "ctc_loss_cpu", logs, &x));
+    TRY_OUT(wide_as(cx, targets, DT_INT64, &labels));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, sizes, &out[0]));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 3, sizes, &out[1]));
     ctc_job j = {.dt = (dtype)x->dtype,
@@ -190,8 +198,8 @@ static ctsc_status ctc_run(op_ctx *cx, tensor *logs, tensor *targets, tensor *in
                  .targets = tensor_data(labels),
                  .stride = targets->ndim == 2 ? targets->sizes[1] : 0};
     TRY_OUT(ctc_check_labels(cx, &j));
-    if (j.batch) pool_for(j.batch, nn_grain(j.time * j.width * 32), ctc_range, &j);
-    for (int i = 0; i < 2; i++) TRY_OUT(nn_round(cx, &out[i], (dtype)logs->dtype));
+    if (j.batch) pool_for(j.batch, kernel_grain(j.time * j.width * 32), ctc_range, &j);
+    for (int i = 0; i < 2; i++) TRY_OUT(wide_round(cx, &out[i], (dtype)logs->dtype));
 out:
     tensor_unref(x);
     tensor_unref(labels);
@@ -224,7 +232,7 @@ ctsc_status op_ctc_loss_internal(op_ctx *cx, const value *args, value *results) 
 out:
     tensor_unref(inputs);
     tensor_unref(lengths);
-    return st == CTSC_OK ? nn_finish_all(cx, args, 2, out, results) : st;
+    return st == CTSC_OK ? op_finish_all(cx, args, 2, out, results) : st;
 }
 
 static ctsc_status ctc_reduce(op_ctx *cx, tensor *loss, const tensor *lengths, int64_t reduction,
@@ -232,7 +240,7 @@ static ctsc_status ctc_reduce(op_ctx *cx, tensor *loss, const tensor *lengths, i
     dtype dt = (dtype)loss->dtype;
     for (int64_t b = 0; reduction == LOSS_MEAN && b < loss->numel; b++) {
         void *p = (char *)tensor_data(loss) + (size_t)b * dtype_size(dt);
-        int64_t n = nn_max(TENSOR_AT(lengths, int64_t)[b], 1);
+        int64_t n = int64_max(TENSOR_AT(lengths, int64_t)[b], 1);
         dtype_store_float(dt, p, dtype_load_float(dt, p) / (double)n);
     }
     return loss_reduce(cx, loss, reduction, out);

@@ -224,8 +224,8 @@ static void gemm_own_chunks(void *ctx, int64_t begin, int64_t end) {
         part.a.p = (const char *)part.a.p + i * part.a.rs * size;
         part.b.p = (const char *)part.b.p + j * part.b.cs * size;
         part.c = (char *)part.c + (i * part.ldc + j) * size;
-        if (part.bias) part.bias = (const char *)part.bias + j * size;
-        if (part.tail.other) part.tail.other += i * part.ldc + j;
+        if (part.after.bias) part.after.bias = (const char *)part.after.bias + j * size;
+        if (part.after.other) part.after.other += i * part.ldc + j;
         gemm_block_run(job->plan, &part, scratch);
     }
     slots_give(&job->slots, taken);
@@ -338,7 +338,7 @@ static void *gemm_move_apart(const gemm_prepacked *b, int64_t m, gemm_matrix *a,
 }
 
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
-                               const void *bias, const conv_tail *tail, void *c, int64_t ldc) {
+                               const dense_epilogue *after, void *c, int64_t ldc) {
     if (m == 0) return CTSC_OK;
     size_t apart_size = 0;
     void *apart = gemm_move_apart(b, m, &a, &apart_size);
@@ -350,9 +350,8 @@ ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm
                                .a = a,
                                .b = {.p = b->panels, .rs = 0, .cs = b->k},
                                .c = c,
-                               .ldc = ldc,
-                               .bias = bias};
-    if (tail) own.whole.tail = *tail;
+                               .ldc = ldc};
+    if (after) own.whole.after = *after;
     ctsc_status st = gemm_own(d, &own);
     recycle_free(apart, apart_size);
     return st;

@@ -24,6 +24,7 @@
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "base/minmax.h"
 #include "cpu/ukernel.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
@@ -32,8 +33,6 @@
 enum { GEMM_ALIGN = 64 }; /* of packed blocks */
 
 static int64_t block_max(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static int64_t block_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t block_round(int64_t n, int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
@@ -48,7 +47,7 @@ static int64_t block_even(int64_t n, int64_t most, int64_t multiple) {
 /* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about
  * equal, since one of a few rows would take as long as one of more. */
 static int64_t block_tile(int64_t m, int64_t tiles, int64_t i, int64_t *begin) {
-    *begin = i * (m / tiles) + block_min(i, m % tiles);
+    *begin = i * (m / tiles) + int64_min(i, m % tiles);
     return m / tiles + (i < m % tiles);
 }
 
@@ -72,7 +71,7 @@ static int64_t block_waste(int64_t n, int64_t nr) {
 }
 
 gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
-    int64_t least = block_min(p->m, p->n);
+    int64_t least = int64_min(p->m, p->n);
     if (u && p->m == 1 && p->b.cs == 1) return (gemm_plan){.micro = u, .method = GEMM_ROW};
     if (u && least == 1 && p->a.cs == 1 && p->b.rs == 1)
         return (gemm_plan){.micro = u, .method = GEMM_DOT};
@@ -126,9 +125,9 @@ static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, co
     int64_t size = u->size;
     for (int64_t j = 0; j < n; j += u->nr, b += k * u->nr * size)
         for (int64_t i = 0; i < m; i += u->mr)
-            u->tile[block_min(m - i, u->mr)](k, a + i * k * size, b, u->nr,
+            u->tile[int64_min(m - i, u->mr)](k, a + i * k * size, b, u->nr,
                                              c + (i * ldc + j) * size, ldc,
-                                             (int)block_min(n - j, u->nr), alpha, beta);
+                                             (int)int64_min(n - j, u->nr), alpha, beta);
 }
 
 /* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from
@@ -140,7 +139,7 @@ typedef struct block_prefetch {
 
 static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem *p, int64_t x,
                                         int64_t k, int64_t j) {
-    int64_t size = u->size, n = block_min(p->n - j, u->nr);
+    int64_t size = u->size, n = int64_min(p->n - j, u->nr);
     const char *from = block_at(&p->b, x, j, (size_t)size);
     if (n <= 0) return (block_prefetch){NULL, 0, 0, 0};
     if (p->b.cs == 1) return (block_prefetch){from, k, (n * size + 63) / 64, p->b.rs * size};
@@ -161,22 +160,22 @@ static inline void block_ask(const block_prefetch *next, int64_t part, int64_t p
 static void block_panels(gemm_plan plan, const gemm_problem *p, const block_sizes *s, int64_t j,
                          int64_t x, int64_t end, const char *pa, char *pb) {
     const gemm_micro *u = plan.micro;
-    int64_t size = u->size, n = block_min(p->n - j, s->nc), tiles = (p->m + u->mr - 1) / u->mr,
+    int64_t size = u->size, n = int64_min(p->n - j, s->nc), tiles = (p->m + u->mr - 1) / u->mr,
             first = x;
     for (; x < end; x += s->kc) {
-        int64_t k = block_min(end - x, s->kc);
+        int64_t k = int64_min(end - x, s->kc);
         bool more = x + k < end;
         int64_t then = more ? x + k : first;
         u->pack(block_at(&p->b, x, j, (size_t)size), n, k, p->b.cs, p->b.rs, u->nr, pb);
         for (int64_t y = 0; y < n; y += u->nr) {
-            block_prefetch next = block_prefetch_of(u, p, then, block_min(s->kc, end - then),
+            block_prefetch next = block_prefetch_of(u, p, then, int64_min(s->kc, end - then),
                                                     (more ? j : j + s->nc) + y);
             for (int64_t i = 0; i < tiles; i++) {
                 block_ask(&next, i, tiles);
-                u->tile[block_min(p->m - i * u->mr, u->mr)](
+                u->tile[int64_min(p->m - i * u->mr, u->mr)](
                     k, pa + i * u->mr * k * size, pb + y * k * size, u->nr,
                     (char *)p->c + (i * u->mr * p->ldc + j + y) * size, p->ldc,
-                    (int)block_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
+                    (int)int64_min(n - y, u->nr), p->alpha, x ? 1 : p->beta);
             }
         }
         pa += tiles * u->mr * k * size;
@@ -190,9 +189,9 @@ static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_si
     const gemm_micro *u = plan.micro;
     int64_t size = u->size;
     for (int64_t x = 0; x < p->k; x += s->ka) {
-        int64_t end = block_min(p->k, x + s->ka);
+        int64_t end = int64_min(p->k, x + s->ka);
         for (int64_t y = x; y < end; y += s->kc)
-            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs,
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, int64_min(end - y, s->kc), p->a.rs,
                     p->a.cs, u->mr, pa + block_round(p->m, u->mr) * (y - x) * size);
         for (int64_t j = 0; j < p->n; j += s->nc) block_panels(plan, p, s, j, x, end, pa, pb);
     }
@@ -205,14 +204,14 @@ static void block_direct(gemm_plan plan, const gemm_problem *p, const block_size
     const gemm_micro *u = plan.micro;
     int64_t size = u->size, tiles = (p->m + u->mr - 1) / u->mr, i;
     for (int64_t x = 0; x < p->k; x += s->kc) {
-        int64_t k = block_min(p->k - x, s->kc), stride = u->mr * k * size;
+        int64_t k = int64_min(p->k - x, s->kc), stride = u->mr * k * size;
         for (int64_t t = 0; t < tiles; t++) {
             int64_t rows = block_tile(p->m, tiles, t, &i);
             u->pack(block_at(&p->a, i, x, (size_t)size), rows, k, p->a.rs, p->a.cs, u->mr,
                     pa + t * stride);
         }
         for (int64_t j = 0; j < p->n; j += u->nr) {
-            int64_t n = block_min(p->n - j, u->nr), ldb = p->b.rs;
+            int64_t n = int64_min(p->n - j, u->nr), ldb = p->b.rs;
             const char *b = block_at(&p->b, x, j, (size_t)size);
             if (n < u->nr) {
                 u->pack(b, n, k, p->b.cs, p->b.rs, u->nr, pb);
@@ -242,10 +241,10 @@ static void block_packed(gemm_plan plan, const gemm_problem *p, char *scratch) {
     }
     for (int64_t j = 0; j < p->n; j += s.nc)
         for (int64_t x = 0; x < p->k; x += s.kc) {
-            int64_t n = block_min(p->n - j, s.nc), k = block_min(p->k - x, s.kc);
+            int64_t n = int64_min(p->n - j, s.nc), k = int64_min(p->k - x, s.kc);
             u->pack(block_at(&p->b, x, j, size), n, k, p->b.cs, p->b.rs, u->nr, pb);
             for (int64_t i = 0; i < p->m; i += s.mc) {
-                int64_t m = block_min(p->m - i, s.mc);
+                int64_t m = int64_min(p->m - i, s.mc);
                 u->pack(block_at(&p->a, i, x, size), m, k, p->a.rs, p->a.cs, u->mr, pa);
                 block_tiles(u, m, n, k, pa, pb, (char *)p->c + (i * p->ldc + j) * (int64_t)size,
                             p->ldc, p->alpha, x ? 1 : p->beta);
@@ -261,7 +260,7 @@ static block_sizes transposed_sizes_of(const gemm_micro *u, int64_t m, int64_t k
                      .mc = block_even(m, u->mc, u->nr),
                      .nc = GEMM_TRANSPOSED_TILES * u->mr};
     int64_t size = u->size;
-    s.ka = block_min(k, block_max(1, GEMM_TRANSPOSED_A / size / s.mc / s.kc) * s.kc);
+    s.ka = int64_min(k, block_max(1, GEMM_TRANSPOSED_A / size / s.mc / s.kc) * s.kc);
     s.b_at = block_b_at(s.mc * s.ka, (size_t)size);
     return s;
 }
@@ -276,7 +275,7 @@ typedef struct transposed_prefetch {
 static transposed_prefetch transposed_prefetch_of(const gemm_micro *u, const gemm_problem *p,
                                                   int64_t x, int64_t y, int64_t panel,
                                                   int64_t panels) {
-    int64_t n = block_min(p->n - y, u->mr), begin = n * panel / panels,
+    int64_t n = int64_min(p->n - y, u->mr), begin = n * panel / panels,
             end = n * (panel + 1) / panels;
     if (n <= 0) return (transposed_prefetch){p->b.p, 0};
     return (transposed_prefetch){block_at(&p->b, x, y + begin, (size_t)u->size),
@@ -289,10 +288,10 @@ static transposed_prefetch transposed_prefetch_of(const gemm_micro *u, const gem
 static void transposed_strip(const gemm_micro *u, const gemm_problem *p, const block_sizes *s,
                              int64_t j, int64_t x, int64_t end, const char *pa, char *rest,
                              char *strip) {
-    int64_t size = u->size, n = block_min(p->n - j, s->nc), whole = n / u->mr * u->mr, first = x;
+    int64_t size = u->size, n = int64_min(p->n - j, s->nc), whole = n / u->mr * u->mr, first = x;
     int64_t panels = (p->m + u->nr - 1) / u->nr;
     for (; x < end; x += s->kc) {
-        int64_t k = block_min(end - x, s->kc);
+        int64_t k = int64_min(end - x, s->kc);
         bool more = x + k < end;
         double beta = x ? 1 : p->beta;
         if (whole < n)
@@ -300,7 +299,7 @@ static void transposed_strip(const gemm_micro *u, const gemm_problem *p, const b
                     u->mr, rest);
         for (int64_t i = 0; i < panels; i++, pa += k * u->nr * size) {
             char *to = strip + i * n * u->nr * size;
-            int cols = (int)block_min(p->m - i * u->nr, u->nr);
+            int cols = (int)int64_min(p->m - i * u->nr, u->nr);
             for (int64_t y = 0; y < whole; y += u->mr, to += u->mr * u->nr * size) {
                 transposed_prefetch next = transposed_prefetch_of(
                     u, p, more ? x + k : first, (more ? j : j + s->nc) + y, i, panels);
@@ -317,17 +316,17 @@ static void transposed_rows(const gemm_micro *u, const gemm_problem *p, const bl
                             char *pa, char *rest, char *strip) {
     int64_t size = u->size;
     for (int64_t x = 0; x < p->k; x += s->ka) {
-        int64_t end = block_min(p->k, x + s->ka);
+        int64_t end = int64_min(p->k, x + s->ka);
         for (int64_t y = x; y < end; y += s->kc)
-            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, block_min(end - y, s->kc), p->a.rs,
+            u->pack(block_at(&p->a, 0, y, (size_t)size), p->m, int64_min(end - y, s->kc), p->a.rs,
                     p->a.cs, u->nr, pa + block_round(p->m, u->nr) * (y - x) * size);
         for (int64_t j = 0; j < p->n; j += s->nc) {
-            int64_t n = block_min(p->n - j, s->nc);
+            int64_t n = int64_min(p->n - j, s->nc);
             char *c = (char *)p->c + j * size;
             if (x || p->beta != 0) u->pack(c, p->m, n, p->ldc, 1, u->nr, strip);
             transposed_strip(u, p, s, j, x, end, pa, rest, strip);
             for (int64_t i = 0; i < p->m; i += u->nr)
-                u->unpack(strip + i * n * size, block_min(p->m - i, u->nr), n, p->ldc, u->nr,
+                u->unpack(strip + i * n * size, int64_min(p->m - i, u->nr), n, p->ldc, u->nr,
                           c + i * p->ldc * size);
         }
     }
@@ -342,9 +341,9 @@ static size_t transposed_scratch(const gemm_micro *u, int64_t m, int64_t k) {
     block_sizes s = transposed_sizes_of(u, m, k);
     size_t size = (size_t)u->size;
     /* Fewer rows may be packed for more of k. */
-    int64_t rows = block_round(block_min(m, u->mc), u->nr),
+    int64_t rows = block_round(int64_min(m, u->mc), u->nr),
             a = block_max(GEMM_TRANSPOSED_A / (int64_t)size, rows * s.kc);
-    a = block_min(a, rows * block_round(k, 4));
+    a = int64_min(a, rows * block_round(k, 4));
     return block_b_at(a, size) + transposed_rest_size(u, &s) + block_b_at(rows * s.nc, size) +
            GEMM_ALIGN;
 }
@@ -355,7 +354,7 @@ static void block_transposed(const gemm_micro *u, const gemm_problem *p, char *s
     size_t size = (size_t)u->size;
     for (int64_t i = 0; i < p->m; i += s.mc) {
         gemm_problem rows = *p;
-        rows.m = block_min(p->m - i, s.mc);
+        rows.m = int64_min(p->m - i, s.mc);
         rows.a.p = block_at(&p->a, i, 0, size);
         rows.c = (char *)p->c + i * p->ldc * (int64_t)size;
         transposed_rows(u, &rows, &s, scratch, rest, strip);
@@ -372,7 +371,7 @@ static void block_thin(const gemm_micro *u, const gemm_problem *p, char *scratch
          *strip = pa + block_b_at(u->nr * p->k, (size_t)size);
     u->pack(p->b.p, p->n, p->k, p->b.cs, p->b.rs, u->mr, pb);
     for (int64_t i = 0; i < p->m; i += u->nr) {
-        int64_t m = block_min(p->m - i, u->nr);
+        int64_t m = int64_min(p->m - i, u->nr);
         char *c = (char *)p->c + i * p->ldc * size;
         u->pack(block_at(&p->a, i, 0, (size_t)size), m, p->k, p->a.rs, p->a.cs, u->nr, pa);
         if (p->beta != 0) u->pack(c, m, p->n, p->ldc, 1, u->nr, strip);
@@ -420,15 +419,15 @@ static int64_t prepacked_most(const gemm_micro *u, int64_t kc) {
 static void prepacked_begin(const gemm_problem *p, int64_t rows, int64_t j, int64_t n, char *c,
                             int64_t size) {
     for (int64_t i = 0; i < rows; i++, c += p->ldc * size)
-        memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
+        memcpy(c, (const char *)p->after.bias + j * size, (size_t)(n * size));
 }
 
 /* What becomes of m rows of C, n columns of each, from element (i, j) on: their
  * sums are complete. */
 static void prepacked_finish(const gemm_problem *p, int64_t i, int64_t m, int64_t j, int64_t n) {
-    if (p->tail.other == NULL && p->tail.activation == DENSE_PLAIN) return;
+    if (p->after.other == NULL && p->after.activation == DENSE_PLAIN) return;
     for (int64_t at = i * p->ldc + j; m > 0; m--, at += p->ldc)
-        conv_tail_finish(&p->tail, (float *)p->c + at, at, n);
+        epilogue_rows(&p->after, (float *)p->c + at, at, n);
 }
 
 /* A block of A, packed: m rows from i on, k steps from x on, a tile's `stride` bytes
@@ -444,16 +443,16 @@ static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const pr
                             int64_t j, const char *next) {
     int64_t i = a->i, m = a->m, x = a->x, k = a->k;
     const char *pa = a->tiles;
-    int64_t size = u->size, n = block_min(p->n - j, u->nr), tiles = (m + u->mr - 1) / u->mr, begin;
+    int64_t size = u->size, n = int64_min(p->n - j, u->nr), tiles = (m + u->mr - 1) / u->mr, begin;
     const char *b = (const char *)p->b.p + (j * p->b.cs + x * u->nr) * size;
     int all = (int)(GEMM_NEAR * u->nr * size / 64), lines = (int)((all + tiles - 1) / tiles);
     for (int64_t t = 0; t < tiles; t++, pa += a->stride) {
         int64_t rows = block_tile(m, tiles, t, &begin),
-                asked = t * lines < all && next && tiles > 1 ? block_min(lines, all - t * lines)
+                asked = t * lines < all && next && tiles > 1 ? int64_min(lines, all - t * lines)
                                                              : 0;
         char *c = (char *)p->c + ((i + begin) * p->ldc + j) * size;
-        double beta = x || p->bias ? 1 : p->beta;
-        if (x == 0 && p->bias) prepacked_begin(p, rows, j, n, c, size);
+        double beta = x || p->after.bias ? 1 : p->beta;
+        if (x == 0 && p->after.bias) prepacked_begin(p, rows, j, n, c, size);
         if (n < u->nr) u->tile[rows](k, pa, b, u->nr, c, p->ldc, (int)n, p->alpha, beta);
         else
             u->near[rows](k, pa, b, u->nr, c, p->ldc, p->alpha, beta,
@@ -492,8 +491,8 @@ void gemm_block_pack_rows(gemm_plan plan, const gemm_problem *p, int64_t begin, 
     int64_t mc = prepacked_rows(plan, p->m), tiles = prepacked_tiles(u, p->m);
     for (int64_t part = begin; part < end; part++) {
         int64_t x = part / tiles * plan.kc, i = part % tiles * u->mr / mc * mc;
-        prepacked_pack(u, p, i, block_min(p->m - i, mc), part % tiles - i / u->mr, x,
-                       block_min(p->k - x, plan.kc), (char *)to + part * prepacked_part(plan));
+        prepacked_pack(u, p, i, int64_min(p->m - i, mc), part % tiles - i / u->mr, x,
+                       int64_min(p->k - x, plan.kc), (char *)to + part * prepacked_part(plan));
     }
 }
 
@@ -503,9 +502,9 @@ static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch
     for (int64_t x = 0; x < p->k; x += plan.kc)
         for (int64_t i = 0; i < p->m; i += mc) {
             prepacked_block a = {.i = i,
-                                 .m = block_min(p->m - i, mc),
+                                 .m = int64_min(p->m - i, mc),
                                  .x = x,
-                                 .k = block_min(p->k - x, plan.kc),
+                                 .k = int64_min(p->k - x, plan.kc),
                                  .tiles = scratch};
             a.stride = p->rows ? prepacked_part(plan) : u->mr * a.k * size;
             if (p->rows)
@@ -517,7 +516,7 @@ static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch
                                                           ((j + u->nr) * p->b.cs + x * u->nr) * size
                                                     : NULL;
                 prepacked_panel(u, p, &a, j, next);
-                if (x + a.k == p->k) prepacked_finish(p, i, a.m, j, block_min(p->n - j, u->nr));
+                if (x + a.k == p->k) prepacked_finish(p, i, a.m, j, int64_min(p->n - j, u->nr));
             }
         }
 }
@@ -528,20 +527,21 @@ enum { LYING_TAIL = 4 };
 /* Rows [begin, begin + m) of A as they lie, steps [x, x + k), with all panels of B. */
 static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begin, int64_t m,
                         int64_t x, int64_t k) {
-    const float *a = (const float *)p->a.p + begin * p->a.rs + x, *b = p->b.p, *bias = p->bias;
+    const float *a = (const float *)p->a.p + begin * p->a.rs + x, *b = p->b.p,
+                *bias = p->after.bias;
     float *c = (float *)p->c + begin * p->ldc;
     int64_t tiles = (m + u->mr - 1) / u->mr, rows = m / tiles, longer = m % tiles,
             some = tiles - longer;
     gemm_segment all = {0, x * u->nr, k};
     gemm_rows r = {.lda = p->a.rs, .segment = &all, .segments = 1, .nr = u->nr, .ldc = p->ldc};
     const bool last = x + k == p->k;
-    const float *other = last && p->tail.other ? p->tail.other + begin * p->ldc : NULL;
+    const float *other = last && p->after.other ? p->after.other + begin * p->ldc : NULL;
     r.ends = (x ? GEMM_ADD_C : 0) | (bias && last ? GEMM_ADD_BIAS : 0) |
              (other ? GEMM_ADD_OTHER : 0);
     /* bounds are applied to the sums while they are in registers, other activations to some panels
      * of rows at a time */
-    conv_tail rest = {NULL, last ? p->tail.activation : DENSE_PLAIN};
-    if (conv_tail_bounds(rest.activation, &r.low, &r.high)) {
+    dense_epilogue rest = {.activation = last ? p->after.activation : DENSE_PLAIN};
+    if (activation_bounds(rest.activation, &r.low, &r.high)) {
         if (rest.activation != DENSE_PLAIN) r.ends |= GEMM_CLAMP;
         rest.activation = DENSE_PLAIN;
     }
@@ -549,7 +549,7 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
     gemm_rows_prefetch(&r, k, u->nr, tiles);
     for (int64_t j = 0; j < p->n; j += u->nr, c += u->nr) {
         r.b = b + j * p->b.cs;
-        r.cols = (int)block_min(p->n - j, u->nr);
+        r.cols = (int)int64_min(p->n - j, u->nr);
         r.bias = bias ? bias + j : NULL;
         if (j + u->nr >= p->n) r.lines = 0, r.share = 0;
         const char *next = (const char *)(r.b + (r.lines ? u->nr * p->b.cs + all.b : 0));
@@ -562,7 +562,7 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
         if (rest.activation == DENSE_PLAIN || (end < p->n && end - done < LYING_TAIL * u->nr))
             continue;
         for (int64_t i = 0; i < m; i++)
-            conv_tail_finish(&rest, (float *)p->c + (begin + i) * p->ldc + done, 0, end - done);
+            epilogue_rows(&rest, (float *)p->c + (begin + i) * p->ldc + done, 0, end - done);
         done = end;
     }
 }
@@ -571,7 +571,7 @@ static void block_lying(gemm_plan plan, const gemm_problem *p) {
     int64_t mc = prepacked_rows(plan, p->m);
     for (int64_t x = 0; x < p->k; x += plan.kc)
         for (int64_t i = 0; i < p->m; i += mc)
-            lying_block(plan.micro, p, i, block_min(p->m - i, mc), x, block_min(p->k - x, plan.kc));
+            lying_block(plan.micro, p, i, int64_min(p->m - i, mc), x, int64_min(p->k - x, plan.kc));
 }
 
 /* One row, one panel after the other from end to end. */
@@ -584,10 +584,10 @@ static void block_stream(const gemm_micro *u, const gemm_problem *p, char *scrat
     }
     for (int64_t j = 0; j < p->n; j += u->nr) {
         char *c = (char *)p->c + j * size;
-        int64_t n = block_min(p->n - j, u->nr);
-        if (p->bias) memcpy(c, (const char *)p->bias + j * size, (size_t)(n * size));
+        int64_t n = int64_min(p->n - j, u->nr);
+        if (p->after.bias) memcpy(c, (const char *)p->after.bias + j * size, (size_t)(n * size));
         u->stream(p->k, a, (const char *)p->b.p + j * p->b.cs * size, c, (int)n, p->alpha,
-                  p->bias ? 1 : p->beta);
+                  p->after.bias ? 1 : p->beta);
         prepacked_finish(p, 0, 1, j, n);
     }
 }
@@ -616,11 +616,11 @@ static void block_dot(gemm_plan plan, const gemm_problem *p) {
     for (int64_t i = 0; i < p->m; i += rows)
         for (int64_t j = 0; j < p->n; j += GEMM_DOT_COLS)
             for (int64_t x = 0; x < p->k; x += kc)
-                block_dot_columns(u, block_min(p->m - i, rows), block_min(p->k - x, kc),
+                block_dot_columns(u, int64_min(p->m - i, rows), int64_min(p->k - x, kc),
                                   block_at(&p->a, i, x, (size_t)size), p->a.rs,
                                   block_at(&p->b, x, j, (size_t)size), p->b.cs,
                                   (char *)p->c + (i * p->ldc + j) * size, p->ldc,
-                                  (int)block_min(p->n - j, GEMM_DOT_COLS), p->alpha,
+                                  (int)int64_min(p->n - j, GEMM_DOT_COLS), p->alpha,
                                   x ? 1 : p->beta);
 }
 
@@ -629,7 +629,7 @@ static void block_dot(gemm_plan plan, const gemm_problem *p) {
 static void block_row(const gemm_micro *u, const gemm_problem *p) {
     int64_t size = u->size;
     for (int64_t j = 0; j < p->n; j += GEMM_ROW_STEPS)
-        u->row(block_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs,
+        u->row(int64_min(p->n - j, GEMM_ROW_STEPS), p->k, p->a.p, p->a.cs,
                block_at(&p->b, 0, j, (size_t)size), p->b.rs, (char *)p->c + j * size, p->alpha,
                p->beta);
 }
@@ -649,16 +649,16 @@ size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k) {
     if (plan.method == GEMM_THIN) return thin_scratch(u, k);
     if (plan.method == GEMM_STREAM) return block_b_at(k, (size_t)u->size) + GEMM_ALIGN;
     if (plan.method == GEMM_PREPACKED)
-        return block_b_at(block_min(block_round(m, u->mr), prepacked_most(u, plan.kc)) * plan.kc,
+        return block_b_at(int64_min(block_round(m, u->mr), prepacked_most(u, plan.kc)) * plan.kc,
                           (size_t)u->size) +
                GEMM_ALIGN;
     size_t size = (size_t)u->size;
     int64_t rows = block_round(m, u->mr), kc = block_sizes_of(plan, m, n, k, 1).kc, columns = u->nr,
             a = rows * kc;
     if (plan.method == GEMM_PACKED) {
-        a = block_min(rows * block_round(k, 4), u->mc * u->kc);
+        a = int64_min(rows * block_round(k, 4), u->mc * u->kc);
         columns = m <= u->mc || u->nc < GEMM_GROUP * u->nr ? GEMM_GROUP * u->nr : u->nc;
-        columns = block_min(block_round(n, u->nr), columns);
+        columns = int64_min(block_round(n, u->nr), columns);
     }
     return block_b_at(a, size) + (size_t)(columns * kc) * size + 64 + GEMM_ALIGN;
 }

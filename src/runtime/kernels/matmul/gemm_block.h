@@ -12,7 +12,7 @@
 #define CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H
 
 #include "cpu/gemm/gemm_micro.h"
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/matmul/gemm.h"
 #include "tensor/dtype.h"
 
@@ -49,12 +49,10 @@ typedef struct gemm_problem {
     int64_t ldc;
     /* GEMM_PREPACKED: what gemm_block_pack_rows made of A; NULL: the product packs A itself */
     const void *rows;
-    /* B packed before: a row that is added to each of C's; NULL: none; beta does not matter then.
-     * GEMM_LYING: nor does it without, and alpha is 1 */
-    const void *bias;
-    /* B packed before, of floats: what becomes of C behind all of this; tail.other lies as c does.
-     * Zeros: nothing */
-    conv_tail tail;
+    /* B packed before: what becomes of C. Its bias is a row that is added to each of C's, and beta
+     * does not matter then; GEMM_LYING: nor does it without, and alpha is 1. The rest is of floats
+     * alone, and `other` has the layout of c. Zeros: nothing */
+    dense_epilogue after;
 } gemm_problem;
 
 /* The best micro-kernels for this processor, NULL if it has none. */

@@ -309,8 +309,8 @@ static ctsc_status int8w_many(diag *d, const gemm_micro *u, int8w_job *j) {
         int64_t n = c->n - j->first < INT8W_CHUNK ? c->n - j->first : INT8W_CHUNK;
         pool_for((n + j->nr - 1) / j->nr, 1 + 32768 / (j->nr * c->k), int8w_widen, j);
         gemm_prepacked b = {.micro = u, .n = n, .k = c->k, .panels = j->panels};
-        st = gemm_run_prepacked(d, &b, c->rows, a, c->bias ? c->bias + j->first : NULL, NULL,
-                                c->out + j->first, c->n);
+        dense_epilogue after = {.bias = c->bias ? c->bias + j->first : NULL};
+        st = gemm_run_prepacked(d, &b, c->rows, a, &after, c->out + j->first, c->n);
     }
     recycle_free(memory, bytes + REDUCED_ALIGN);
     return st;

@@ -444,21 +444,22 @@ static const gemm_prepacked *linear_panels(const tensor *input, const tensor *we
     return prepack_linear(weight);
 }
 
-/* What the product does of e, which is done then. */
-static conv_tail linear_tail(epilogue *e, const tensor *result) {
-    if (!epilogue_fits_host(e, result)) return (conv_tail){NULL, DENSE_PLAIN};
+/* What the product does of e, which is done then, after adding the bias. */
+static dense_epilogue linear_epilogue(const tensor *bias, epilogue *e, const tensor *result) {
+    const void *added = bias ? tensor_data(bias) : NULL;
+    if (!epilogue_fits_host(e, result)) return (dense_epilogue){.bias = added};
     e->done = true;
-    return (conv_tail){e->other ? TENSOR_AT(e->other, float) : NULL, e->activation};
+    return epilogue_of(added, e);
 }
 
 typedef struct linear_finish {
-    conv_tail tail;
+    dense_epilogue after;
     float *rows;
 } linear_finish;
 
 static void linear_finish_range(void *ctx, int64_t begin, int64_t end) {
     const linear_finish *f = ctx;
-    conv_tail_finish(&f->tail, f->rows + begin, begin, end - begin);
+    epilogue_rows(&f->after, f->rows + begin, begin, end - begin);
 }
 
 /* input times the panels, with the sizes of the result. */
@@ -469,9 +470,9 @@ static ctsc_status linear_by_panels(diag *d, tensor *input, const gemm_prepacked
     TRY(tensor_new(d, DT_FLOAT32, input->ndim, sizes, &t));
     ctsc_status st = matmul_fold(d, input, &folded);
     if (st == CTSC_OK) {
-        conv_tail tail = linear_tail(e, t);
-        st = gemm_run_prepacked(d, panels, rows, gemm_of(folded), bias ? tensor_data(bias) : NULL,
-                                &tail, tensor_data(t), panels->n);
+        dense_epilogue after = linear_epilogue(bias, e, t);
+        st = gemm_run_prepacked(d, panels, rows, gemm_of(folded), &after, tensor_data(t),
+                                panels->n);
         tensor_unref(folded);
     }
     if (st == CTSC_OK) *out = t;
@@ -504,8 +505,7 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
         gemm_matrix right = {tensor_data(weight), weight->strides[1], weight->strides[0]};
         gemm_scale beta = bias && !along ? gemm_one : gemm_zero;
         bool with = epilogue_fits(e, t);
-        dense_epilogue after = epilogue_of_device(along ? tensor_data(bias) : NULL,
-                                                  with ? e : NULL);
+        dense_epilogue after = epilogue_of(along ? tensor_data(bias) : NULL, with ? e : NULL);
         if (there)
             st = on_device->gemm(d, there, (dtype)input->dtype, rows, n, k, gemm_one,
                                  gemm_of(folded), right, beta, tensor_data(t), n, &after);
@@ -515,7 +515,7 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
         if (with) e->done = true;
     }
     if (st == CTSC_OK && epilogue_fits_host(e, t)) {
-        linear_finish f = {linear_tail(e, t), tensor_data(t)};
+        linear_finish f = {linear_epilogue(NULL, e, t), tensor_data(t)};
         pool_for(t->numel, LINEAR_GRAIN / (int64_t)sizeof(float), linear_finish_range, &f);
     }
     tensor_unref(folded);

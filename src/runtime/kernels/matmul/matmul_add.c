@@ -8,6 +8,7 @@
  * tests/unit/test_matmul.c
  */
 #include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/matmul/gemm.h"
 
 /* A new tensor of the given shape holding self, broadcast and converted; only the shape is checked
  * if beta is 0, because then nothing of self shows. */

@@ -12,7 +12,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H
 
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/matmul/gemm.h"
 
 /* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth
@@ -43,10 +43,10 @@ typedef struct gemm_prepacked {
 /* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be
  * done; products then take w as it is. Thread-safe; the result lives as long as w's storage. */
 const gemm_prepacked *prepack_linear(const tensor *w);
-/* c = a b + bias, rows of c ldc apart and each without gaps; then, of floats, the tail of
- * that, whose `other` lies as c does. bias: n elements; NULL: none, and no tail. Fails
- * only without memory. */
+/* c = a b + bias, rows of c ldc apart and each without gaps; then, of floats, the rest of `after`,
+ * whose `other` has the layout of c. Its bias has n elements; after NULL: nothing. Fails only
+ * without memory. */
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
-                               const void *bias, const conv_tail *tail, void *c, int64_t ldc);
+                               const dense_epilogue *after, void *c, int64_t ldc);
 
 #endif

@@ -14,6 +14,7 @@
  * tests/unit/test_precision.c
  */
 #include "runtime/kernels/matmul/quad_matrix.h"
+#include "base/minmax.h"
 
 #include "base/memory/mem.h"
 #include "cpu/vector.h"
@@ -23,9 +24,6 @@
 #include <string.h>
 
 enum { QUAD_WIDE_PART = 2, QUAD_ALIGN = 64 };
-
-static inline int64_t quad_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t quad_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* ---- packing bfloat16 ------------------------------------------------------------------------ */
 
@@ -75,7 +73,7 @@ static int64_t quad_sets(const int16_t *v, int64_t n, int64_t sets) {
 
 /* Takes from v what fits into a byte. */
 static int8_t quad_part(int16_t *v) {
-    int8_t part = (int8_t)quad_max(INT8_MIN, quad_min(INT8_MAX, *v));
+    int8_t part = (int8_t)int64_max(INT8_MIN, int64_min(INT8_MAX, *v));
     *v = (int16_t)(*v - part);
     return part;
 }
@@ -284,9 +282,9 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
                    .small = s->small,
                    .panel = panel};
     for (int64_t p = first; p < last; p += u->panels) {
-        int panels = (int)quad_min(u->panels, last - p);
+        int panels = (int)int64_min(u->panels, last - p);
         int64_t column = (p - first) * QUAD_COLUMNS;
-        int cols = (int)quad_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
+        int cols = (int)int64_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
         bool direct = !s->bytes && !s->floats && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         if (m->narrow)

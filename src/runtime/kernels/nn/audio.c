@@ -8,12 +8,12 @@
  * it mixed with the signal. Both write to arguments, and are theirs.
  * Tests: tests/unit/test_nn.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 static ctsc_status audio_check(op_ctx *cx, const char *name, const tensor *const *t, int n) {
     for (int i = 1; i < n; i++)
         if (t[i]->dtype != t[0]->dtype)
-            return nn_fail(cx, "%s: the tensors have several dtypes", name);
+            return kernel_fail(cx, "%s: the tensors have several dtypes", name);
     if (t[0]->dtype != DT_FLOAT32 && t[0]->dtype != DT_FLOAT64)
         return op_refuse_dtype(cx, name, (dtype)t[0]->dtype);
     return CTSC_OK;
@@ -40,7 +40,8 @@ ctsc_status op_audio_lfilter(op_ctx *cx, const value *args, value *results) {
                 a->sizes[1] > 0 && y->sizes[0] == x->sizes[0] && y->sizes[1] == x->sizes[1] &&
                 y->sizes[2] - x->sizes[2] == a->sizes[1] - 1;
     if (!fits)
-        return nn_fail(cx, "torchaudio::_lfilter_core_loop: the sizes of input, coefficients and "
+        return kernel_fail(cx,
+                           "torchaudio::_lfilter_core_loop: the sizes of input, coefficients and "
                            "output do not fit");
     for (int64_t b = 0; b < x->sizes[0]; b++)
         for (int64_t c = 0; c < x->sizes[1]; c++) {
@@ -89,7 +90,8 @@ ctsc_status op_audio_overdrive(op_ctx *cx, const value *args, value *results) {
         if (fits && t[i]->ndim == 2) fits = t[i]->sizes[1] == t[0]->sizes[1];
     }
     if (!fits)
-        return nn_fail(cx, "torchaudio::_overdrive_core_loop: the sizes of the tensors do not fit");
+        return kernel_fail(cx,
+                           "torchaudio::_overdrive_core_loop: the sizes of the tensors do not fit");
     for (int64_t c = 0; c < t[0]->sizes[0]; c++)
         (t[0]->dtype == DT_FLOAT32 ? audio_overdrive_float : audio_overdrive_double)(t, c);
     for (int i = 0; i < 3; i++) results[i] = value_ref(args[2 + i]);

@@ -13,7 +13,7 @@
 #define NN_PASTE(name) NN_PASTE_(name)
 #define BLOCK NN_PASTE(NAME)
 
-NN_HOT static void BLOCK(const T *p, int64_t n, double *lanes, T mean) {
+VECTOR_CLONES static void BLOCK(const T *p, int64_t n, double *lanes, T mean) {
     T acc[NN_LANES] = {0};
     int64_t i = 0;
     for (; i + NN_LANES <= n; i += NN_LANES)
@@ -34,7 +34,7 @@ double NAME(const T *p, int64_t n, T mean) {
     double total = 0;
     for (int64_t at = 0; at < n; at += NN_BLOCK) {
         double lanes[NN_LANES];
-        BLOCK(p + at, nn_min(NN_BLOCK, n - at), lanes, mean);
+        BLOCK(p + at, int64_min(NN_BLOCK, n - at), lanes, mean);
         total += lanes[0];
     }
     return total;

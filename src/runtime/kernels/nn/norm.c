@@ -24,7 +24,7 @@ typedef struct norm_rows {
     int64_t period, inner;
 } norm_rows;
 
-NN_HOT static void norm_row_f32(const float *x, float *y, int64_t n, float a, float b) {
+VECTOR_CLONES static void norm_row_f32(const float *x, float *y, int64_t n, float a, float b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a + b;
 }
 VECTOR_LOOPS static void norm_row_f64(const double *x, double *y, int64_t n, double a, double b) {
@@ -34,8 +34,8 @@ VECTOR_LOOPS static void norm_row_f64(const double *x, double *y, int64_t n, dou
     _Generic(*(x), float: norm_row_f32, double: norm_row_f64)((const void *)(x), (void *)(y), n,   \
                                                               a, b)
 
-NN_HOT static void norm_each_f32(const float *x, float *y, int64_t n, const float *a,
-                                 const float *b) {
+VECTOR_CLONES static void norm_each_f32(const float *x, float *y, int64_t n, const float *a,
+                                        const float *b) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] * a[i] + b[i];
 }
 VECTOR_LOOPS static void norm_each_f64(const double *x, double *y, int64_t n, const double *a,
@@ -48,7 +48,7 @@ VECTOR_LOOPS static void norm_each_f64(const double *x, double *y, int64_t n, co
 
 static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
     const norm_rows *j = ctx;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *x = j->x;
         T *y = j->y;
         const T *scale = j->scale;
@@ -57,7 +57,7 @@ static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
             1) { /* one element per row: a stretch of rows runs through scale and shift */
             for (int64_t r = begin; r < end;) {
                 int64_t at = r % j->period;
-                int64_t n = nn_min(end - r, j->period - at);
+                int64_t n = int64_min(end - r, j->period - at);
                 norm_each(x + r, y + r, n, scale + at, shift + at);
                 r += n;
             }
@@ -70,7 +70,7 @@ static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
 }
 
 static void norm_rows_run(norm_rows *j, int64_t rows) {
-    pool_for(rows, nn_grain(j->inner), norm_rows_range, j);
+    pool_for(rows, kernel_grain(j->inner), norm_rows_range, j);
 }
 
 /* ---- batch norm: statistics per channel ------------------------------------------------------ */
@@ -85,7 +85,7 @@ typedef struct norm_stats {
 static void norm_stats_range(void *ctx, int64_t begin, int64_t end) {
     const norm_stats *j = ctx;
     double count = (double)j->batch * (double)j->inner;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *x = j->x;
         for (int64_t c = begin; c < end; c++) j->mean[c] = j->square[c] = 0;
         if (j->inner == 1) {
@@ -112,7 +112,7 @@ static void norm_stats_range(void *ctx, int64_t begin, int64_t end) {
 }
 
 static void norm_stats_run(norm_stats *j) {
-    pool_for(j->channels, nn_grain(2 * j->batch * j->inner), norm_stats_range, j);
+    pool_for(j->channels, kernel_grain(2 * j->batch * j->inner), norm_stats_range, j);
 }
 
 /* ---- batch norm ------------------------------------------------------------------------------ */
@@ -131,18 +131,19 @@ static int64_t norm_channels(const tensor *input) { return input->ndim > 1 ? inp
 static ctsc_status norm_check_channels(op_ctx *cx, const char *name, const tensor *t,
                                        const norm_batch *b) {
     if (!t || t->numel == b->channels) return CTSC_OK;
-    return nn_fail(cx, "%s should contain %lld elements not %lld", name,
-                   (long long)(b->channels * b->instances), (long long)(t->numel * b->instances));
+    return kernel_fail(cx, "%s should contain %lld elements not %lld", name,
+                       (long long)(b->channels * b->instances),
+                       (long long)(t->numel * b->instances));
 }
 
 /* Parameters have the input's dtype; beside half and bfloat16 inputs they may also be float. */
 static ctsc_status norm_check_param_dtype(op_ctx *cx, const norm_batch *b, const tensor *t) {
     dtype in = (dtype)b->input->dtype;
     if (!t || t->dtype == in) return CTSC_OK;
-    if (nn_compute(in) != in && t->dtype == DT_FLOAT32) return CTSC_OK;
-    if (nn_compute(in) != in)
-        return nn_fail(cx, "mixed dtype (CPU): expect parameter to have scalar type of Float");
-    return nn_fail(cx, "mixed dtype (CPU): expect input to have scalar type of BFloat16");
+    if (wide_dtype(in) != in && t->dtype == DT_FLOAT32) return CTSC_OK;
+    if (wide_dtype(in) != in)
+        return kernel_fail(cx, "mixed dtype (CPU): expect parameter to have scalar type of Float");
+    return kernel_fail(cx, "mixed dtype (CPU): expect input to have scalar type of BFloat16");
 }
 
 /* So that norm_at finds each element. Only running statistics have to be vectors; of the others the
@@ -151,19 +152,20 @@ static ctsc_status norm_check_layout(op_ctx *cx, const norm_batch *b) {
     const tensor *running[] = {b->mean, b->var}, *affine[] = {b->weight, b->bias};
     for (int i = 0; i < 2; i++) {
         if (running[i] && running[i]->ndim != 1)
-            return nn_fail(cx, "TensorAccessor expected 1 dims but tensor has %d",
-                           running[i]->ndim);
+            return kernel_fail(cx, "TensorAccessor expected 1 dims but tensor has %d",
+                               running[i]->ndim);
         if (affine[i] && affine[i]->ndim > 1 && !tensor_is_contiguous(affine[i]))
-            return nn_fail(cx, "weight and bias should be 1-dimensional or contiguous");
+            return kernel_fail(cx, "weight and bias should be 1-dimensional or contiguous");
     }
     return CTSC_OK;
 }
 
 static ctsc_status norm_batch_check(op_ctx *cx, const norm_batch *b) {
     if (b->mean) TRY(norm_check_channels(cx, "running_mean", b->mean, b));
-    else if (!b->training) return nn_fail(cx, "running_mean must be defined in evaluation mode");
+    else if (!b->training)
+        return kernel_fail(cx, "running_mean must be defined in evaluation mode");
     if (b->var) TRY(norm_check_channels(cx, "running_var", b->var, b));
-    else if (!b->training) return nn_fail(cx, "running_var must be defined in evaluation mode");
+    else if (!b->training) return kernel_fail(cx, "running_var must be defined in evaluation mode");
     TRY(norm_check_channels(cx, "weight", b->weight, b));
     TRY(norm_check_channels(cx, "bias", b->bias, b));
     TRY(norm_check_layout(cx, b));
@@ -201,7 +203,7 @@ static ctsc_status norm_update_running(op_ctx *cx, const norm_batch *b, const no
     for (int which = 0; which < 2; which++) {
         tensor *t = which ? b->var : b->mean;
         if (!t) continue;
-        double *fresh = mem_alloc(sizeof *fresh * (size_t)nn_max(b->channels, 1));
+        double *fresh = mem_alloc(sizeof *fresh * (size_t)int64_max(b->channels, 1));
         if (!fresh) return diag_no_memory(cx->diag);
         for (int64_t c = 0; c < b->channels; c++) {
             double old = norm_at(t, c, 0), sum = 0;
@@ -223,7 +225,7 @@ static ctsc_status norm_update_running(op_ctx *cx, const norm_batch *b, const no
 static void norm_batch_affine(const norm_batch *b, const norm_stats *s, dtype dt, int64_t rows,
                               void *scale, void *shift) {
     double count = (double)s->batch * (double)s->inner;
-    NN_WIDE(dt, {
+    WIDE_DISPATCH(dt, {
         T *alpha = scale;
         T *beta = shift;
         for (int64_t r = 0; r < rows; r++) {
@@ -246,9 +248,9 @@ static ctsc_status norm_batch_run(op_ctx *cx, const norm_batch *b, int64_t batch
     tensor *x = NULL, *y = NULL;
     ctsc_status st;
     void *affine = NULL;
-    TRY(nn_input(cx, "batch_norm", b->input, &x));
+    TRY(wide_input(cx, "batch_norm", b->input, &x));
     TRY_OUT(tensor_new_like(cx->diag, x, (dtype)x->dtype, &y));
-    if (!(affine = mem_alloc(2 * sizeof(double) * (size_t)nn_max(rows, 1)))) {
+    if (!(affine = mem_alloc(2 * sizeof(double) * (size_t)int64_max(rows, 1)))) {
         st = diag_no_memory(cx->diag);
         goto out;
     }
@@ -261,13 +263,13 @@ static ctsc_status norm_batch_run(op_ctx *cx, const norm_batch *b, int64_t batch
                           .square = stats->square};
     if (b->training) {
         norm_stats_run(stats);
-        TRY_OUT(norm_update_running(cx, b, stats, rows / nn_max(b->channels, 1)));
+        TRY_OUT(norm_update_running(cx, b, stats, rows / int64_max(b->channels, 1)));
     }
     void *shift = (double *)affine + rows;
     norm_batch_affine(b, stats, (dtype)x->dtype, rows, affine, shift);
     norm_rows j = {(dtype)x->dtype, tensor_data(x), tensor_data(y), affine, shift, rows, inner};
     norm_rows_run(&j, batch * rows);
-    TRY_OUT(nn_round(cx, &y, (dtype)b->input->dtype));
+    TRY_OUT(wide_round(cx, &y, (dtype)b->input->dtype));
     *out = y, y = NULL;
 out:
     mem_free(affine);
@@ -312,12 +314,12 @@ static ctsc_status norm_batch_all(op_ctx *cx, const value *args, tensor **out) {
     if (empty) TRY_OUT(tensor_clone(cx->diag, b.input, &out[0]));
     else
         TRY_OUT(norm_batch_run(cx, &b, b.input->sizes[0], b.channels,
-                               nn_product(b.input, 2, b.input->ndim), &stats, &out[0]));
+                               sizes_product(b.input, 2, b.input->ndim), &stats, &out[0]));
     dtype in = (dtype)b.input->dtype;
     const tensor *params[] = {b.weight, b.bias, b.mean, b.var};
     bool mixed = false;
     for (int i = 0; i < 4; i++) mixed |= params[i] && params[i]->dtype != in;
-    dtype saved = mixed ? nn_compute(in) : in;
+    dtype saved = mixed ? wide_dtype(in) : in;
     TRY_OUT(norm_saved(cx, saved, b.channels, stats.mean, &out[1]));
     TRY_OUT(norm_saved(cx, saved, b.channels, stats.square, &out[2]));
 out:
@@ -341,7 +343,7 @@ static ctsc_status norm_return_first(ctsc_status st, int n, tensor **out, value 
 /* The same where it returns all of them, or writes them to its out= arguments. */
 static ctsc_status norm_return_all(op_ctx *cx, const value *args, ctsc_status st, int n,
                                    tensor **out, value *results) {
-    if (st == CTSC_OK) return nn_finish_all(cx, args, n, out, results);
+    if (st == CTSC_OK) return op_finish_all(cx, args, n, out, results);
     norm_release(n, out);
     return st;
 }
@@ -444,7 +446,7 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
                     .momentum = arg_float(&args[6]),
                     .eps = arg_float(&args[7])};
     if (!b.training && (!b.mean || !b.var))
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected running_mean and running_var to be defined when use_input_stats is false");
     int dim;
@@ -453,7 +455,8 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     const tensor *repeated[] = {b.weight, b.bias, b.mean, b.var};
     for (int i = 0; i < 4; i++)
         if (repeated[i] && repeated[i]->ndim > 1)
-            return nn_fail(cx, "Number of dimensions of repeat dims can not be smaller than number "
+            return kernel_fail(cx,
+                               "Number of dimensions of repeat dims can not be smaller than number "
                                "of dimensions of tensor");
     b.channels = norm_channels(b.input);
     b.instances = b.input->sizes[0];
@@ -468,8 +471,8 @@ ctsc_status op_instance_norm(op_ctx *cx, const value *args, value *results) {
     double *memory = mem_alloc(2 * sizeof *memory * (size_t)rows);
     if (!memory) return diag_no_memory(cx->diag);
     if (b.training) stats.mean = memory, stats.square = memory + rows;
-    ctsc_status st = norm_batch_run(cx, &b, 1, rows, nn_product(b.input, 2, b.input->ndim), &stats,
-                                    &y);
+    ctsc_status st = norm_batch_run(cx, &b, 1, rows, sizes_product(b.input, 2, b.input->ndim),
+                                    &stats, &y);
     mem_free(memory);
     return st == CTSC_OK ? op_return_tensor(results, y) : st;
 }
@@ -485,8 +488,8 @@ typedef struct norm_layer {
     int64_t groups, channel; /* group norm: groups per item, elements of a channel; 0: layer norm */
 } norm_layer;
 
-NN_HOT static void norm_layer_row_f32(const float *x, float *y, int64_t n, float a, float b,
-                                      const float *w, const float *v) {
+VECTOR_CLONES static void norm_layer_row_f32(const float *x, float *y, int64_t n, float a, float b,
+                                             const float *w, const float *v) {
     if (w && v)
         for (int64_t i = 0; i < n; i++) y[i] = (x[i] * a + b) * w[i] + v[i];
     else
@@ -503,7 +506,7 @@ VECTOR_LOOPS static void norm_layer_row_f64(const double *x, double *y, int64_t 
 static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
     const norm_layer *j = ctx;
     int64_t n = j->inner;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *weight = j->weight;
         const T *bias = j->bias;
         for (int64_t r = begin; r < end; r++) {
@@ -527,7 +530,7 @@ static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
                 norm_layer_row(x, y, n, scale, shift, weight, bias);
                 continue;
             }
-            int64_t channels = n / nn_max(j->channel, 1);
+            int64_t channels = n / int64_max(j->channel, 1);
             int64_t c = r % j->groups * channels;
             for (int64_t k = 0; k < channels; k++, c++) {
                 T a = weight ? scale * weight[c] : scale;
@@ -549,8 +552,8 @@ static ctsc_status norm_check_dtypes(op_ctx *cx, const tensor *input, const valu
         if (t[i] && half && t[i]->dtype == DT_FLOAT32) *statistics = DT_FLOAT32;
     for (int i = 0; i < 2; i++)
         if (t[i] && t[i]->dtype != *statistics)
-            return nn_fail(cx, "expected scalar type %s but found %s",
-                           dtype_table[*statistics].ir_name, dtype_table[t[i]->dtype].ir_name);
+            return kernel_fail(cx, "expected scalar type %s but found %s",
+                               dtype_table[*statistics].ir_name, dtype_table[t[i]->dtype].ir_name);
     return CTSC_OK;
 }
 
@@ -563,19 +566,19 @@ static ctsc_status norm_layer_run(op_ctx *cx, const char *name, tensor *input, c
     ctsc_status st;
     dtype statistics;
     TRY(norm_check_dtypes(cx, input, weight, bias, &statistics));
-    TRY(nn_input(cx, name, input, &x));
+    TRY(wide_input(cx, name, input, &x));
     dtype dt = (dtype)x->dtype;
-    TRY_OUT(nn_as_optional(cx, weight, dt, &w));
-    TRY_OUT(nn_as_optional(cx, bias, dt, &b));
+    TRY_OUT(wide_as_optional(cx, weight, dt, &w));
+    TRY_OUT(wide_as_optional(cx, bias, dt, &b));
     TRY_OUT(tensor_new_like(cx->diag, x, dt, &out[0]));
     TRY_OUT(tensor_new(cx->diag, dt, nd, sizes, &out[1]));
     TRY_OUT(tensor_new(cx->diag, dt, nd, sizes, &out[2]));
     j->dt = dt, j->x = tensor_data(x), j->y = tensor_data(out[0]);
     j->weight = w ? tensor_data(w) : NULL, j->bias = b ? tensor_data(b) : NULL;
     j->mean = tensor_data(out[1]), j->rstd = tensor_data(out[2]);
-    if (rows) pool_for(rows, nn_grain(j->inner) / 4 + 1, norm_layer_range, j);
-    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
-    for (int i = 1; i < 3; i++) TRY_OUT(nn_round(cx, &out[i], statistics));
+    if (rows) pool_for(rows, kernel_grain(j->inner) / 4 + 1, norm_layer_range, j);
+    TRY_OUT(wide_round(cx, &out[0], (dtype)input->dtype));
+    for (int i = 1; i < 3; i++) TRY_OUT(wide_round(cx, &out[i], statistics));
 out:
     tensor_unref(x);
     tensor_unref(w);
@@ -588,21 +591,21 @@ static ctsc_status norm_layer_param(op_ctx *cx, const char *name, const value *v
     const tensor *t = arg_tensor_or_null(v);
     if (!t || (t->ndim == n && memcmp(t->sizes, shape, sizeof *shape * (size_t)n) == 0))
         return CTSC_OK;
-    nn_text have, want;
-    return nn_fail(
+    sizes_text have, want;
+    return kernel_fail(
         cx,
         "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and "
         "normalized_shape = %s",
-        name, name, nn_shape(t, &have), nn_sizes(n, shape, &want));
+        name, name, shape_print(t, &have), sizes_print(n, shape, &want));
 }
 
 static ctsc_status norm_layer_check(op_ctx *cx, const tensor *x, int n, const int64_t *shape) {
     if (n <= x->ndim && memcmp(x->sizes + x->ndim - n, shape, sizeof *shape * (size_t)n) == 0)
         return CTSC_OK;
-    nn_text have, want;
-    return nn_fail(
+    sizes_text have, want;
+    return kernel_fail(
         cx, "Given normalized_shape=%s, expected input with shape [*, %s, but got input of size%s",
-        nn_sizes(n, shape, &want), want.s + 1, nn_shape(x, &have));
+        sizes_print(n, shape, &want), want.s + 1, shape_print(x, &have));
 }
 
 /* args: input, normalized_shape, weight, bias, eps - the same places in both overloads. */
@@ -611,7 +614,7 @@ static ctsc_status norm_layer_all(op_ctx *cx, const value *args, tensor **out) {
     const int64_t *shape;
     int n = arg_ints(&args[1], &shape);
     if (n < 1)
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
                 "least one element, but got normalized_shape = []");
     TRY(norm_layer_param(cx, "weight", &args[2], n, shape));
@@ -620,9 +623,9 @@ static ctsc_status norm_layer_all(op_ctx *cx, const value *args, tensor **out) {
     int outer = input->ndim - n;
     int64_t sizes[TENSOR_MAX_DIMS];
     for (int i = 0; i < input->ndim; i++) sizes[i] = i < outer ? input->sizes[i] : 1;
-    norm_layer j = {.inner = nn_product(input, outer, input->ndim), .eps = arg_float(&args[4])};
+    norm_layer j = {.inner = sizes_product(input, outer, input->ndim), .eps = arg_float(&args[4])};
     return norm_layer_run(cx, "LayerNormKernelImpl", input, &args[2], &args[3], &j,
-                          nn_product(input, 0, outer), input->ndim, sizes, out);
+                          sizes_product(input, 0, outer), input->ndim, sizes, out);
 }
 
 ctsc_status op_layer_norm(op_ctx *cx, const value *args, value *results) {
@@ -644,32 +647,33 @@ static ctsc_status norm_group_param(op_ctx *cx, const char *name, const value *v
                                     const tensor *weight, const tensor *input) {
     const tensor *t = arg_tensor_or_null(v);
     if (!t || (t->ndim == 1 && t->numel == channels)) return CTSC_OK;
-    nn_text have, in;
-    return nn_fail(
+    sizes_text have, in;
+    return kernel_fail(
         cx,
         "Expected %s to be a vector of size equal to the number of channels in input, but "
         "got %s of shape %s and input of shape %s",
-        name, name, weight ? nn_shape(weight, &have) : "[0]", nn_shape(input, &in));
+        name, name, weight ? shape_print(weight, &have) : "[0]", shape_print(input, &in));
 }
 
 static ctsc_status norm_group_all(op_ctx *cx, tensor *input, const value *weight, const value *bias,
                                   int64_t batch, int64_t channels, int64_t inner, int64_t groups,
                                   double eps, tensor **out) {
     if (groups <= 0)
-        return nn_fail(cx, "Expected num groups to be greater than 0, got %lld", (long long)groups);
-    nn_text text;
+        return kernel_fail(cx, "Expected num groups to be greater than 0, got %lld",
+                           (long long)groups);
+    sizes_text text;
     if (channels % groups)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected number of channels in input to be divisible by num_groups, but got "
             "input of shape %s and num_groups=%lld",
-            nn_shape(input, &text), (long long)groups);
+            shape_print(input, &text), (long long)groups);
     TRY(norm_group_param(cx, "weight", weight, channels, arg_tensor_or_null(weight), input));
     TRY(norm_group_param(cx, "bias", bias, channels, arg_tensor_or_null(weight), input));
     int64_t count;
     if (batch < 0 || channels < 0 || inner < 0 || __builtin_mul_overflow(batch, channels, &count) ||
         __builtin_mul_overflow(count, inner, &count) || count != input->numel)
-        return nn_fail(cx, "Expected X.numel() == N * C * HxW to be true, but got false.");
+        return kernel_fail(cx, "Expected X.numel() == N * C * HxW to be true, but got false.");
     int64_t sizes[2] = {batch, groups}, rows, row;
     /* without elements the sizes of what is there are any numbers */
     if (__builtin_mul_overflow(batch, groups, &rows) ||
@@ -685,7 +689,7 @@ ctsc_status op_group_norm(op_ctx *cx, const value *args, value *results) {
     TRY(op_wrap_dim(cx, input, 0, &dim));
     TRY(op_wrap_dim(cx, input, 1, &dim));
     ctsc_status st = norm_group_all(cx, input, &args[2], &args[3], input->sizes[0], input->sizes[1],
-                                    nn_product(input, 2, input->ndim), arg_int(&args[1]),
+                                    sizes_product(input, 2, input->ndim), arg_int(&args[1]),
                                     arg_float(&args[4]), out);
     return norm_return_first(st, 3, out, results);
 }
@@ -712,16 +716,16 @@ static ctsc_status norm_except(op_ctx *cx, const tensor *x, double p, int dim, t
     int64_t sizes[TENSOR_MAX_DIMS];
     for (int i = 0; i < x->ndim; i++) sizes[i] = i == dim ? x->sizes[i] : 1;
     int64_t len = dim < 0 ? 1 : x->sizes[dim];
-    int64_t inner = dim < 0 ? x->numel : nn_product(x, dim + 1, x->ndim);
-    int64_t outer = dim < 0 ? 1 : nn_product(x, 0, dim);
+    int64_t inner = dim < 0 ? x->numel : sizes_product(x, dim + 1, x->ndim);
+    int64_t outer = dim < 0 ? 1 : sizes_product(x, 0, dim);
     TRY(tensor_new(cx->diag, (dtype)x->dtype, dim < 0 ? 0 : x->ndim, sizes, out));
-    double *sums = mem_zalloc(sizeof *sums * (size_t)nn_max(len, 1));
+    double *sums = mem_zalloc(sizeof *sums * (size_t)int64_max(len, 1));
     if (!sums) {
         tensor_unref(*out);
         *out = NULL;
         return diag_no_memory(cx->diag);
     }
-    NN_WIDE(x->dtype, {
+    WIDE_DISPATCH(x->dtype, {
         const T *v = tensor_data(x);
         T *norm = tensor_data(*out);
         for (int64_t o = 0; o < outer; o++)
@@ -744,11 +748,11 @@ ctsc_status op_norm_except_dim(op_ctx *cx, const value *args, value *results) {
     tensor *v = arg_tensor(&args[0]), *x, *norm;
     int dim = -1;
     if (arg_int(&args[2]) != -1) TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), v->ndim, &dim));
-    TRY(nn_input(cx, "norm_except_dim", v, &x));
+    TRY(wide_input(cx, "norm_except_dim", v, &x));
     if (v->ndim == 0) dim = -1;
     ctsc_status st = norm_except(cx, x, (double)arg_int(&args[1]), dim, &norm);
     tensor_unref(x);
-    return st == CTSC_OK ? nn_finish(cx, args, norm, (dtype)v->dtype, results) : st;
+    return st == CTSC_OK ? wide_finish(cx, args, norm, (dtype)v->dtype, results) : st;
 }
 
 /* w = v * (g / norm). out[0]: w, out[1]: the norms. */
@@ -759,13 +763,13 @@ static ctsc_status norm_weight_all(op_ctx *cx, const value *args, tensor **out) 
     int dim = -1;
     if (arg_int(&args[2]) != -1) TRY(tensor_wrap_dim(cx->diag, arg_int(&args[2]), v->ndim, &dim));
     if (v->ndim == 0) dim = -1;
-    TRY(nn_input(cx, "weight_norm", v, &x));
+    TRY(wide_input(cx, "weight_norm", v, &x));
     TRY_OUT(norm_except(cx, x, 2, dim, &out[1]));
     TRY_OUT(tensor_expand(cx->diag, g, out[1]->ndim, out[1]->sizes, &fit));
-    TRY_OUT(nn_as(cx, fit, (dtype)x->dtype, &factor));
+    TRY_OUT(wide_as(cx, fit, (dtype)x->dtype, &factor));
     TRY_OUT(tensor_new_like(cx->diag, x, (dtype)x->dtype, &out[0]));
-    int64_t len = out[1]->numel, inner = dim < 0 ? x->numel : nn_product(x, dim + 1, x->ndim);
-    NN_WIDE(x->dtype, {
+    int64_t len = out[1]->numel, inner = dim < 0 ? x->numel : sizes_product(x, dim + 1, x->ndim);
+    WIDE_DISPATCH(x->dtype, {
         const T *a = tensor_data(x);
         const T *gain = tensor_data(factor);
         const T *norm = tensor_data(out[1]);
@@ -773,7 +777,7 @@ static ctsc_status norm_weight_all(op_ctx *cx, const value *args, tensor **out) 
         for (int64_t r = 0, rows = inner ? x->numel / inner : 0; r < rows; r++)
             norm_row(a + r * inner, y + r * inner, inner, gain[r % len] / norm[r % len], (T)0);
     });
-    for (int i = 0; i < 2; i++) TRY_OUT(nn_round(cx, &out[i], (dtype)v->dtype));
+    for (int i = 0; i < 2; i++) TRY_OUT(wide_round(cx, &out[i], (dtype)v->dtype));
 out:
     tensor_unref(x);
     tensor_unref(fit);

@@ -25,7 +25,7 @@ typedef struct softmax_job {
 
 #define T float
 #define NAME(x) x##_f32
-#define HOT NN_HOT
+#define HOT VECTOR_CLONES
 #include "runtime/kernels/nn/softmax_loops.h"
 
 #define T double
@@ -50,7 +50,7 @@ static void softmax_column_range(void *ctx, int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; chunk++) {
         int64_t column = chunk % stretches * SOFTMAX_COLUMNS;
         int64_t at = chunk / stretches * j->dim * j->inner + column;
-        int64_t n = nn_min(SOFTMAX_COLUMNS, j->inner - column);
+        int64_t n = int64_min(SOFTMAX_COLUMNS, j->inner - column);
         if (j->dt == DT_FLOAT64) softmax_columns_f64(j, at, n);
         else softmax_columns_f32(j, at, n);
     }
@@ -58,11 +58,11 @@ static void softmax_column_range(void *ctx, int64_t begin, int64_t end) {
 
 static void softmax_run(softmax_job *j, int64_t outer) {
     if (j->inner == 1) {
-        pool_for(outer, nn_grain(8 * j->dim), softmax_row_range, j);
+        pool_for(outer, kernel_grain(8 * j->dim), softmax_row_range, j);
         return;
     }
     int64_t stretches = (j->inner + SOFTMAX_COLUMNS - 1) / SOFTMAX_COLUMNS;
-    pool_for(outer * stretches, nn_grain(8 * j->dim * nn_min(j->inner, SOFTMAX_COLUMNS)),
+    pool_for(outer * stretches, kernel_grain(8 * j->dim * int64_min(j->inner, SOFTMAX_COLUMNS)),
              softmax_column_range, j);
 }
 
@@ -84,7 +84,7 @@ ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, boo
     /* Converting twice rounds as PyTorch does when dt is narrower than the input. */
     tensor *typed;
     TRY(tensor_to_dtype(cx->diag, input, dt, &typed));
-    st = nn_input(cx, "softmax", typed, &x);
+    st = wide_input(cx, "softmax", typed, &x);
     tensor_unref(typed);
     TRY(st);
     TRY_OUT(tensor_new_like(cx->diag, x, (dtype)x->dtype, &y));
@@ -93,11 +93,11 @@ ctsc_status nn_softmax(op_ctx *cx, tensor *input, int64_t dim_arg, dtype dt, boo
                          .x = tensor_data(x),
                          .y = tensor_data(y),
                          .dim = x->ndim ? x->sizes[dim] : 1,
-                         .inner = nn_product(x, dim + 1, x->ndim),
+                         .inner = sizes_product(x, dim + 1, x->ndim),
                          .log = logarithm};
         softmax_run(&j, x->numel / j.dim / j.inner);
     }
-    TRY_OUT(nn_round(cx, &y, dt));
+    TRY_OUT(wide_round(cx, &y, dt));
     *out = y, y = NULL;
 out:
     tensor_unref(x);
@@ -119,7 +119,7 @@ static ctsc_status softmax_internal_op(op_ctx *cx, const value *args, bool logar
                                        value *results) {
     tensor *input = arg_tensor(&args[0]), *y = NULL;
     if (arg_bool(&args[2]))
-        return nn_fail(cx, "softmax with half to float conversion is not supported on CPU");
+        return kernel_fail(cx, "softmax with half to float conversion is not supported on CPU");
     TRY(nn_softmax(cx, input, arg_int(&args[1]), (dtype)input->dtype, logarithm, &y));
     return op_finish(cx, args, y, results);
 }

@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/nn/nn.h"
 #include "runtime/kernels/pool/pool.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
@@ -22,7 +23,7 @@ typedef struct adaptive_job {
     bool average;
 } adaptive_job;
 
-NN_HOT static void adaptive_add_f32(float *acc, const float *row, int64_t n) {
+VECTOR_CLONES static void adaptive_add_f32(float *acc, const float *row, int64_t n) {
     for (int64_t i = 0; i < n; i++) acc[i] += row[i];
 }
 VECTOR_LOOPS static void adaptive_add_f64(double *acc, const double *row, int64_t n) {
@@ -42,7 +43,7 @@ VECTOR_LOOPS static void adaptive_avg_row(const adaptive_job *j, int64_t plane, 
     bool fold = width <= ADAPTIVE_ROW && g->out[2] > 1;
     adaptive_window(g, 0, od, &d0, &d1);
     adaptive_window(g, 1, oh, &h0, &h1);
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * width;
         T *y = (T *)j->y + at;
         T *acc = (T *)(void *)memory;
@@ -75,7 +76,7 @@ static void adaptive_max_row(const adaptive_job *j, int64_t plane, int64_t od, i
     int64_t d0, d1, h0, h1, w0, w1;
     adaptive_window(g, 0, od, &d0, &d1);
     adaptive_window(g, 1, oh, &h0, &h1);
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         T *y = (T *)j->y + at;
         for (int64_t o = 0; o < g->out[2]; o++) {
@@ -112,14 +113,15 @@ static ctsc_status adaptive_run(op_ctx *cx, const tensor *x, adaptive_job *j) {
                                j->indices, 0, false);
     int64_t rows = g->planes * g->out[0] * g->out[1];
     if (rows && g->out[2])
-        return op_for(cx, rows, nn_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])),
+        return op_for(cx, rows,
+                      kernel_grain(g->in[0] * g->in[1] * g->in[2] / (g->out[0] * g->out[1])),
                       adaptive_range, j);
     return CTSC_OK;
 }
 
 static void adaptive_sizes(const tensor *input, int n, const int64_t *out, pool_geometry *g) {
     *g = (pool_geometry){.in = {1, 1, 1}, .out = {1, 1, 1}};
-    g->planes = nn_product(input, 0, input->ndim - n);
+    g->planes = sizes_product(input, 0, input->ndim - n);
     for (int i = 0; i < n; i++) {
         g->in[3 - n + i] = input->sizes[input->ndim - n + i];
         g->out[3 - n + i] = out[i];
@@ -137,8 +139,8 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
     pool_result_sizes(input, n, &g, sizes);
     /* A dtype that no kernel is for does not matter where there is nothing to compute. */
     bool empty = average && !dtype_is_float((dtype)input->dtype) &&
-                 nn_product(input, 0, input->ndim - n) == 0;
-    TRY(empty ? nn_as(cx, input, (dtype)input->dtype, &x) : nn_input(cx, name, input, &x));
+                 sizes_product(input, 0, input->ndim - n) == 0;
+    TRY(empty ? wide_as(cx, input, (dtype)input->dtype, &x) : wide_input(cx, name, input, &x));
     TRY_OUT(
         tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (!average)
@@ -150,7 +152,7 @@ static ctsc_status adaptive_pool(op_ctx *cx, const char *name, tensor *input, in
                       .indices = average ? NULL : tensor_data(out[1]),
                       .average = average};
     if (!empty) TRY_OUT(adaptive_run(cx, x, &j));
-    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
+    TRY_OUT(wide_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);
     if (st != CTSC_OK) {
@@ -174,48 +176,51 @@ static ctsc_status adaptive_mean(op_ctx *cx, const value *args, int n, value *re
     value_unref(call[1]);
     if (st != CTSC_OK) return st;
     out[0] = mean.u.tensor;
-    return nn_finish_all(cx, args, 1, out, results);
+    return op_finish_all(cx, args, 1, out, results);
 }
 
 static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *results) {
     tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
     const int64_t *size;
     int len = arg_ints(&args[1], &size);
-    nn_text text;
+    sizes_text text;
     if (n == 1) {
         TRY(pool_check_1d(cx, input, "adaptive_avg_pool1d"));
         if (len != 1)
-            return nn_fail(
+            return kernel_fail(
                 cx, "adaptive_avg_pool1d() argument 'output_size' should contain one int (got %d)",
                 len);
         if (size[0] < 0)
-            return nn_fail(cx,
-                           "adaptive_avg_pool2d: elements of output_size must be greater than or "
-                           "equal to 0 but received {1, %lld}",
-                           (long long)size[0]);
+            return kernel_fail(
+                cx,
+                "adaptive_avg_pool2d: elements of output_size must be greater than or "
+                "equal to 0 but received {1, %lld}",
+                (long long)size[0]);
     } else if (len != n) {
-        return nn_fail(cx, "adaptive_avg_pool%dd: output_size must be %d", n, n);
+        return kernel_fail(cx, "adaptive_avg_pool%dd: output_size must be %d", n, n);
     }
     bool one = true;
     for (int i = 0; i < n; i++) {
         if (size[i] < 0 && n == 2)
-            return nn_fail(cx,
-                           "adaptive_avg_pool2d: elements of output_size must be greater than or "
-                           "equal to 0 but received {%lld, %lld}",
-                           (long long)size[0], (long long)size[1]);
+            return kernel_fail(
+                cx,
+                "adaptive_avg_pool2d: elements of output_size must be greater than or "
+                "equal to 0 but received {%lld, %lld}",
+                (long long)size[0], (long long)size[1]);
         if (size[i] < 0)
-            return nn_fail(cx,
-                           "adaptive_avg_pool2d: elements of output_size must be greater than or "
-                           "equal to 0 but received {%lld, %lld,%lld}",
-                           (long long)size[0], (long long)size[1], (long long)size[2]);
+            return kernel_fail(
+                cx,
+                "adaptive_avg_pool2d: elements of output_size must be greater than or "
+                "equal to 0 but received {%lld, %lld,%lld}",
+                (long long)size[0], (long long)size[1], (long long)size[2]);
         one &= size[i] == 1;
     }
     /* Pooling to a single value is a mean to PyTorch, which asks nothing of the leading dims. */
     if (one ? input->ndim < n : n > 1 && input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, "adaptive_avg_pool%dd(): Expected %dD or %dD tensor, but got %s", n,
-                       n + 1, n + 2, nn_shape(input, &text));
+        return kernel_fail(cx, "adaptive_avg_pool%dd(): Expected %dD or %dD tensor, but got %s", n,
+                           n + 1, n + 2, shape_print(input, &text));
     if (one && dtype_is_integral((dtype)input->dtype))
-        return nn_fail(
+        return kernel_fail(
             cx,
             "mean(): could not infer output dtype. Input dtype must be either a floating point "
             "or complex dtype. Got: %s",
@@ -224,14 +229,14 @@ static ctsc_status adaptive_avg(op_ctx *cx, const value *args, int n, value *res
         return adaptive_mean(cx, args, n, results);
     for (int i = n == 2 ? input->ndim - 2 : 1; !one && n > 1 && i < input->ndim; i++)
         if (input->sizes[i] == 0)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "adaptive_avg_pool%dd(): Expected input to have non-zero size for non-batch "
                 "dimensions, but input has sizes %s with dimension %d being empty",
-                n, nn_shape(input, &text), i);
+                n, shape_print(input, &text), i);
     TRY(adaptive_pool(cx, n == 3 ? "adaptive_avg_pool3d_cpu" : "adaptive_avg_pool2d", input, n,
                       size, true, out));
-    return nn_finish_all(cx, args, 1, out, results);
+    return op_finish_all(cx, args, 1, out, results);
 }
 
 ctsc_status op_adaptive_avg_pool1d(op_ctx *cx, const value *args, value *results) {
@@ -250,39 +255,39 @@ static ctsc_status adaptive_max(op_ctx *cx, const value *args, int n, value *res
     tensor *input = arg_tensor(&args[0]), *out[2] = {NULL};
     const int64_t *size;
     int len = arg_ints(&args[1], &size);
-    nn_text text;
+    sizes_text text;
     if (n == 1) {
         TRY(pool_check_1d(cx, input, "adaptive_max_pool1d"));
         if (len != 1)
-            return nn_fail(
+            return kernel_fail(
                 cx, "adaptive_max_pool1d() argument 'output_size' should contain one int (got %d)",
                 len);
     }
     if (n > 1 && input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, "adaptive_max_pool%dd(): Expected %dD or %dD tensor, but got: %s", n,
-                       n + 1, n + 2, nn_shape(input, &text));
+        return kernel_fail(cx, "adaptive_max_pool%dd(): Expected %dD or %dD tensor, but got: %s", n,
+                           n + 1, n + 2, shape_print(input, &text));
     for (int i = 1; i < input->ndim; i++)
         if (input->sizes[i] == 0)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "adaptive_max_pool%dd(): Expected input to have non-zero size for non-batch "
                 "dimensions, but input has sizes %s with dimension %d being empty",
-                n, nn_shape(input, &text), i);
+                n, shape_print(input, &text), i);
     if (len != n)
-        return nn_fail(cx, "adaptive_max_pool%dd(): internal error: output_size.size() must be %d",
-                       n, n);
+        return kernel_fail(
+            cx, "adaptive_max_pool%dd(): internal error: output_size.size() must be %d", n, n);
     for (int i = 0; i < n; i++)
         if (size[i] < 0) {
             pool_geometry g;
             int64_t sizes[TENSOR_MAX_DIMS];
             adaptive_sizes(input, n, size, &g);
             pool_result_sizes(input, n, &g, sizes);
-            return nn_fail(cx, "Trying to create tensor with negative dimension %lld: %s",
-                           (long long)size[i], nn_sizes(input->ndim, sizes, &text));
+            return kernel_fail(cx, "Trying to create tensor with negative dimension %lld: %s",
+                               (long long)size[i], sizes_print(input->ndim, sizes, &text));
         }
     TRY(adaptive_pool(cx, n == 3 ? "adaptive_max_pool3d_cpu" : "adaptive_max_pool2d", input, n,
                       size, false, out));
-    return nn_finish_all(cx, args, 2, out, results);
+    return op_finish_all(cx, args, 2, out, results);
 }
 
 ctsc_status op_adaptive_max_pool1d(op_ctx *cx, const value *args, value *results) {

@@ -71,7 +71,7 @@ static void fractional_plane(const fractional_job *j, int64_t plane) {
     const int64_t *ds = j->starts + plane * fractional_starts_of_plane(g), *hs = ds + g->out[0],
                   *ws = hs + g->out[1];
     int64_t at = plane * g->out[0] * g->out[1] * g->out[2];
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *x = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         for (int64_t od = 0; od < g->out[0]; od++)
             for (int64_t oh = 0; oh < g->out[1]; oh++)
@@ -98,22 +98,22 @@ static const char *const fractional_dims[] = {"time", "height", "width"};
 
 static ctsc_status fractional_check_input(op_ctx *cx, const tensor *input, int n,
                                           const pool_geometry *g) {
-    nn_text text;
+    sizes_text text;
     if (input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx,
-                       n == 2 ? "fractional_max_pool%dd(): Expected %s tensor, but got: %s"
-                              : "fractional_max_pool%dd_out(): Expected %s tensor, but got: %s",
-                       n, n == 2 ? "3D or 4D" : "4D or 5D", nn_shape(input, &text));
+        return kernel_fail(cx,
+                           n == 2 ? "fractional_max_pool%dd(): Expected %s tensor, but got: %s"
+                                  : "fractional_max_pool%dd_out(): Expected %s tensor, but got: %s",
+                           n, n == 2 ? "3D or 4D" : "4D or 5D", shape_print(input, &text));
     for (int k = 3 - n; k < 3; k++) {
         /* of three dims the width is looked at before the height */
         int i = n == 3 && k > 0 ? 3 - k : k;
         if (g->kernel[i] < 1 || g->out[i] < 0)
-            return nn_fail(
+            return kernel_fail(
                 cx, "fractional_max_pool%dd(): kernel_size and output_size must be positive", n);
         /* three dims need one more, as in PyTorch */
         if (g->out[i] > g->in[i] || g->kernel[i] > g->in[i] ||
             g->out[i] + g->kernel[i] - (n == 2) > g->in[i])
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 n == 2
                     ? "fractional_max_pool%dd(): pool %s %lld too large relative to input %s %lld"
@@ -129,35 +129,36 @@ static ctsc_status fractional_check_samples(op_ctx *cx, const tensor *input, con
                                             int n) {
     int64_t batch = input->ndim == n + 1 ? 1 : input->sizes[0];
     if (samples->dtype != input->dtype)
-        return nn_fail(cx, "expected scalar type %s but found %s",
-                       dtype_table[input->dtype].ir_name, dtype_table[samples->dtype].ir_name);
+        return kernel_fail(cx, "expected scalar type %s but found %s",
+                           dtype_table[input->dtype].ir_name, dtype_table[samples->dtype].ir_name);
     if (samples->ndim != 3)
-        return nn_fail(cx, "Expect _random samples to have 3 dimensions got, %d", samples->ndim);
+        return kernel_fail(cx, "Expect _random samples to have 3 dimensions got, %d",
+                           samples->ndim);
     if (samples->sizes[0] < batch)
-        return nn_fail(cx, "Expect _random_samples.size(0) no less then input batch size.");
+        return kernel_fail(cx, "Expect _random_samples.size(0) no less then input batch size.");
     if (samples->sizes[1] != input->sizes[input->ndim - n - 1])
-        return nn_fail(cx, "Expect _random_samples.size(1) equals to input channel size.");
+        return kernel_fail(cx, "Expect _random_samples.size(1) equals to input channel size.");
     if (samples->sizes[2] != n)
-        return nn_fail(cx, "Expect _random_samples.size(2) equals to %d; got %lld.", n,
-                       (long long)samples->sizes[2]);
+        return kernel_fail(cx, "Expect _random_samples.size(2) equals to %d; got %lld.", n,
+                           (long long)samples->sizes[2]);
     return CTSC_OK;
 }
 
 static ctsc_status fractional_read(op_ctx *cx, const value *args, int n, pool_geometry *g) {
     const tensor *input = arg_tensor(&args[0]);
     *g = (pool_geometry){.in = {1, 1, 1}, .out = {1, 1, 1}, .kernel = {1, 1, 1}};
-    if (!nn_ints(&args[1], n, g->kernel + 3 - n))
-        return nn_fail(
+    if (!arg_ints_or_one(&args[1], n, g->kernel + 3 - n))
+        return kernel_fail(
             cx, "fractional_max_pool%dd: kernel_size must either be a single Int or tuple of Ints",
             n);
-    if (!nn_ints(&args[2], n, g->out + 3 - n))
-        return nn_fail(
+    if (!arg_ints_or_one(&args[2], n, g->out + 3 - n))
+        return kernel_fail(
             cx, "fractional_max_pool%dd: output_size must either be a single Int or tuple of Ints",
             n);
     for (int i = 0; i < n && i < input->ndim; i++) g->in[2 - i] = input->sizes[input->ndim - 1 - i];
     TRY(fractional_check_input(cx, input, n, g));
     TRY(fractional_check_samples(cx, input, arg_tensor(&args[3]), n));
-    g->planes = nn_product(input, 0, input->ndim - n);
+    g->planes = sizes_product(input, 0, input->ndim - n);
     return CTSC_OK;
 }
 
@@ -173,8 +174,8 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
             cx, n == 2 ? "fractional_max_pool2d_out_frame" : "fractional_max_pool3d_out_frame", dt);
     TRY(fractional_read(cx, args, n, &g));
     pool_result_sizes(input, n, &g, sizes);
-    ctsc_status st = nn_as(cx, input, dt, &x);
-    if (st == CTSC_OK) st = nn_as(cx, arg_tensor(&args[3]), dt, &samples);
+    ctsc_status st = wide_as(cx, input, dt, &x);
+    if (st == CTSC_OK) st = wide_as(cx, arg_tensor(&args[3]), dt, &samples);
     if (st == CTSC_OK) st = tensor_new(cx->diag, dt, input->ndim, sizes, &out);
     if (st == CTSC_OK) st = tensor_new(cx->diag, DT_INT64, input->ndim, sizes, &indices);
     const int64_t table[] = {g.planes, fractional_starts_of_plane(&g)};
@@ -189,12 +190,12 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
                             .indices = tensor_data(indices),
                             .starts = tensor_data(starts)};
         if (!fractional_place(&j))
-            st = nn_fail(
+            st = kernel_fail(
                 cx, "fractional_max_pool%dd: a random sample puts a window outside of the input",
                 n);
         else
             pool_for(g.planes,
-                     nn_grain(out->numel / g.planes * g.kernel[0] * g.kernel[1] * g.kernel[2]),
+                     kernel_grain(out->numel / g.planes * g.kernel[0] * g.kernel[1] * g.kernel[2]),
                      fractional_range, &j);
     }
     tensor_unref(starts);
@@ -205,7 +206,7 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
         tensor_unref(indices);
         return st;
     }
-    return nn_finish_all(cx, args, 2, (tensor *[]){out, indices}, results);
+    return op_finish_all(cx, args, 2, (tensor *[]){out, indices}, results);
 }
 
 ctsc_status op_fractional_max_pool2d(op_ctx *cx, const value *args, value *results) {

@@ -9,6 +9,7 @@
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool/pool.h"
+#include "base/minmax.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 #include "base/memory/recycle.h"
@@ -77,8 +78,8 @@ static ctsc_status pool_bad_list(op_ctx *cx, const char *words, const value *v) 
     const int64_t *data;
     int n = arg_ints(v, &data);
     const char *at = strstr(words, "%d");
-    if (!at) return nn_fail(cx, "%s", words);
-    return nn_fail(cx, "%.*s%d%s", (int)(at - words), words, n, at + 2);
+    if (!at) return kernel_fail(cx, "%s", words);
+    return kernel_fail(cx, "%.*s%d%s", (int)(at - words), words, n, at + 2);
 }
 
 /* args: kernel_size, stride, padding and, for the max poolings, dilation. */
@@ -87,11 +88,13 @@ static ctsc_status pool_read(op_ctx *cx, const pool_words *w, const value *args,
     int n = w->dims, at = 3 - n;
     const int64_t *data;
     *g = (pool_geometry){.kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
-    if (!nn_ints(&args[0], n, g->kernel + at)) return pool_bad_list(cx, w->kernel, &args[0]);
+    if (!arg_ints_or_one(&args[0], n, g->kernel + at))
+        return pool_bad_list(cx, w->kernel, &args[0]);
     if (arg_ints(&args[1], &data) == 0) memcpy(g->stride, g->kernel, sizeof g->stride);
-    else if (!nn_ints(&args[1], n, g->stride + at)) return pool_bad_list(cx, w->stride, &args[1]);
-    if (!nn_ints(&args[2], n, g->pad + at)) return pool_bad_list(cx, w->padding, &args[2]);
-    if (dilated && !nn_ints(&args[3], n, g->dilation + at))
+    else if (!arg_ints_or_one(&args[1], n, g->stride + at))
+        return pool_bad_list(cx, w->stride, &args[1]);
+    if (!arg_ints_or_one(&args[2], n, g->pad + at)) return pool_bad_list(cx, w->padding, &args[2]);
+    if (dilated && !arg_ints_or_one(&args[3], n, g->dilation + at))
         return pool_bad_list(cx, w->dilation, &args[3]);
     return CTSC_OK;
 }
@@ -99,30 +102,32 @@ static ctsc_status pool_read(op_ctx *cx, const pool_words *w, const value *args,
 static ctsc_status pool_bad_dilation(op_ctx *cx, const pool_geometry *g, int n) {
     long long t = g->dilation[0], h = g->dilation[1], w = g->dilation[2];
     if (n == 3)
-        return nn_fail(cx,
-                       "dilation should be greater than zero, but got dilationT: %lld dilationH: "
-                       "%lld dilationW: %lld",
-                       t, h, w);
-    return nn_fail(
+        return kernel_fail(
+            cx,
+            "dilation should be greater than zero, but got dilationT: %lld dilationH: "
+            "%lld dilationW: %lld",
+            t, h, w);
+    return kernel_fail(
         cx, "dilation should be greater than zero, but got dilationH: %lld dilationW: %lld", h, w);
 }
 
 static ctsc_status pool_bad_kernel(op_ctx *cx, const pool_geometry *g, int n) {
     long long t = g->kernel[0], h = g->kernel[1], w = g->kernel[2];
     if (n == 3)
-        return nn_fail(
+        return kernel_fail(
             cx, "kernel size should be greater than zero, but got kT: %lld kH: %lld kW: %lld", t, h,
             w);
-    return nn_fail(cx, "kernel size should be greater than zero, but got kH: %lld kW: %lld", h, w);
+    return kernel_fail(cx, "kernel size should be greater than zero, but got kH: %lld kW: %lld", h,
+                       w);
 }
 
 static ctsc_status pool_bad_stride(op_ctx *cx, const pool_geometry *g, int n) {
     long long t = g->stride[0], h = g->stride[1], w = g->stride[2];
-    if (!t || !h || !w) return nn_fail(cx, "stride should not be zero");
+    if (!t || !h || !w) return kernel_fail(cx, "stride should not be zero");
     if (n == 3)
-        return nn_fail(cx, "stride should be greater than zero, but got dT: %lld dH: %lld dW: %lld",
-                       t, h, w);
-    return nn_fail(cx, "stride should be greater than zero, but got dH: %lld dW: %lld", h, w);
+        return kernel_fail(
+            cx, "stride should be greater than zero, but got dT: %lld dH: %lld dW: %lld", t, h, w);
+    return kernel_fail(cx, "stride should be greater than zero, but got dH: %lld dW: %lld", h, w);
 }
 
 static int64_t pool_floor_div(int64_t a, int64_t b) {
@@ -151,19 +156,20 @@ static ctsc_status pool_sizes(op_ctx *cx, const tensor *input, int n, bool ceil_
         if (g->kernel[i] <= 0) return pool_bad_kernel(cx, g, n);
         if (g->dilation[i] <= 0) return pool_bad_dilation(cx, g, n);
         if (g->pad[i] < 0)
-            return nn_fail(cx, "pad must be non-negative, but got pad: %lld", (long long)g->pad[i]);
+            return kernel_fail(cx, "pad must be non-negative, but got pad: %lld",
+                               (long long)g->pad[i]);
         if (g->pad[i] > g->kernel[i] / 2)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
                 (long long)g->pad[i], (long long)g->kernel[i]);
         if (g->kernel[i] > limit || g->stride[i] > limit || g->dilation[i] > limit)
-            return nn_fail(cx, "pooling window is too large");
+            return kernel_fail(cx, "pooling window is too large");
     }
-    g->planes = nn_product(input, 0, input->ndim - n);
+    g->planes = sizes_product(input, 0, input->ndim - n);
     for (int i = 0; i < 3; i++) {
         g->in[i] = i < 3 - n ? 1 : input->sizes[input->ndim - (3 - i)];
-        if (!pool_out_size(g, i, ceil_mode)) return nn_fail(cx, "pooling window is too large");
+        if (!pool_out_size(g, i, ceil_mode)) return kernel_fail(cx, "pooling window is too large");
     }
     return CTSC_OK;
 }
@@ -172,15 +178,16 @@ static ctsc_status pool_too_small(op_ctx *cx, const tensor *input, int n, const 
     long long c = input->sizes[input->ndim - n - 1];
     const int64_t *in = g->in, *out = g->out;
     if (n == 3)
-        return nn_fail(cx,
-                       "Given input size: (%lldx%lldx%lldx%lld). Calculated output size: "
-                       "(%lldx%lldx%lldx%lld). Output size is too small",
-                       c, (long long)in[0], (long long)in[1], (long long)in[2], c,
-                       (long long)out[0], (long long)out[1], (long long)out[2]);
-    return nn_fail(cx,
-                   "Given input size: (%lldx%lldx%lld). Calculated output size: (%lldx%lldx%lld). "
-                   "Output size is too small",
-                   c, (long long)in[1], (long long)in[2], c, (long long)out[1], (long long)out[2]);
+        return kernel_fail(cx,
+                           "Given input size: (%lldx%lldx%lldx%lld). Calculated output size: "
+                           "(%lldx%lldx%lldx%lld). Output size is too small",
+                           c, (long long)in[0], (long long)in[1], (long long)in[2], c,
+                           (long long)out[0], (long long)out[1], (long long)out[2]);
+    return kernel_fail(
+        cx,
+        "Given input size: (%lldx%lldx%lld). Calculated output size: (%lldx%lldx%lld). "
+        "Output size is too small",
+        c, (long long)in[1], (long long)in[2], c, (long long)out[1], (long long)out[2]);
 }
 
 /* The batch may be empty, nothing else. */
@@ -192,17 +199,19 @@ static bool pool_has_empty_dim(const tensor *input, int n) {
 
 static ctsc_status pool_check_shape(op_ctx *cx, const char *name, const tensor *input, int n,
                                     pool_geometry *g) {
-    nn_text text;
+    sizes_text text;
     if (n == 2 && pool_has_empty_dim(input, n))
-        return nn_fail(cx,
-                       "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for "
-                       "input, but got:%s",
-                       nn_shape(input, &text));
+        return kernel_fail(
+            cx,
+            "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for "
+            "input, but got:%s",
+            shape_print(input, &text));
     if (n == 3 && pool_has_empty_dim(input, n))
-        return nn_fail(cx,
-                       "%s(): Expected input's non-batch dimensions to have positive length, but "
-                       "input has a shape of %s and non-batch dimension 0 has length zero!",
-                       name, nn_shape(input, &text));
+        return kernel_fail(
+            cx,
+            "%s(): Expected input's non-batch dimensions to have positive length, but "
+            "input has a shape of %s and non-batch dimension 0 has length zero!",
+            name, shape_print(input, &text));
     for (int i = 3 - n; i < 3; i++)
         if (g->out[i] < 1) return pool_too_small(cx, input, n, g);
     return CTSC_OK;
@@ -210,7 +219,7 @@ static ctsc_status pool_check_shape(op_ctx *cx, const char *name, const tensor *
 
 ctsc_status pool_check_1d(op_ctx *cx, const tensor *input, const char *name) {
     if (input->ndim == 2 || input->ndim == 3) return CTSC_OK;
-    return nn_fail(
+    return kernel_fail(
         cx,
         "Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 'self' "
         "(while checking arguments for %s)",
@@ -225,8 +234,8 @@ static ctsc_status pool_prepare(op_ctx *cx, const pool_words *w, const value *ar
     int n = w->dims;
     if (n == 1) TRY(pool_check_1d(cx, input, dilated ? "max_pool1d" : "avg_pool1d"));
     else if (input->ndim != n + 1 && input->ndim != n + 2)
-        return nn_fail(cx, "non-empty %dD or %dD (batch mode) tensor expected for input", n + 1,
-                       n + 2);
+        return kernel_fail(cx, "non-empty %dD or %dD (batch mode) tensor expected for input", n + 1,
+                           n + 2);
     return pool_sizes(cx, input, n, ceil_mode, g);
 }
 
@@ -255,8 +264,8 @@ static inline bool pool_told(int64_t *done, int64_t more) {
 /* Outputs [*lo, *hi) of dim i have their whole window inside the input. */
 static void pool_interior(const pool_geometry *g, int i, int64_t *lo, int64_t *hi) {
     int64_t room = g->in[i] - 1 - (g->kernel[i] - 1) * g->dilation[i] + g->pad[i];
-    *lo = nn_min((g->pad[i] + g->stride[i] - 1) / g->stride[i], g->out[i]);
-    *hi = room < 0 ? *lo : nn_max(nn_min(room / g->stride[i] + 1, g->out[i]), *lo);
+    *lo = int64_min((g->pad[i] + g->stride[i] - 1) / g->stride[i], g->out[i]);
+    *hi = room < 0 ? *lo : int64_max(int64_min(room / g->stride[i] + 1, g->out[i]), *lo);
 }
 
 #define POOL_MAX(m, v) ((v) > (m) || (v) != (v) ? (v) : (m))
@@ -297,7 +306,7 @@ static void pool_max_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
     int64_t d0, dn, h0, hn, w0, wn;
     pool_window(g, 0, od, &d0, &dn);
     pool_window(g, 1, oh, &h0, &hn);
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         const T *line = NULL;
         T *y = dst;
@@ -369,7 +378,7 @@ static void pool_max_row_indices(const pool_job *j, int64_t plane, int64_t od, i
     int64_t d0, dn, h0, hn, w0, wn;
     pool_window(g, 0, od, &d0, &dn);
     pool_window(g, 1, oh, &h0, &hn);
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         T *y = dst;
         int64_t done = 0;
@@ -453,7 +462,7 @@ static void pool_some_planes(const pool_job *j, const int32_t *start, const int3
     int64_t in = first * g->in[0] * g->in[1] * g->in[2],
             out = first * g->out[0] * g->out[1] * g->out[2];
     for (int64_t i = 0, n; i < windows; i += n) {
-        n = nn_min(POOL_TILE, windows - i);
+        n = int64_min(POOL_TILE, windows - i);
         if (j->dt == DT_FLOAT64)
             pool_places_double((const double *)j->x + in, start + i, tap, taps, n,
                                (double *)j->y + out + i, at);
@@ -470,7 +479,8 @@ static void pool_planes_places(void *ctx, int64_t begin, int64_t end) {
     const pool_job *j = ctx;
     const pool_geometry *g = j->g;
     int64_t windows = g->out[0] * g->out[1] * g->out[2];
-    int64_t planes = nn_min(end - begin, nn_max(POOL_TILE / windows, 1)), n = planes * windows;
+    int64_t planes = int64_min(end - begin, int64_max(POOL_TILE / windows, 1)),
+            n = planes * windows;
     int32_t tap[POOL_TAPS];
     size_t bytes = (size_t)n * 2 * sizeof(int32_t);
     int32_t *start = recycle_alloc(bytes);
@@ -482,7 +492,7 @@ static void pool_planes_places(void *ctx, int64_t begin, int64_t end) {
     }
     pool_starts(g, planes, start, start + n);
     for (int64_t p = begin; p < end; p += planes)
-        pool_some_planes(j, start, start + n, nn_min(planes, end - p) * windows, p, tap, taps);
+        pool_some_planes(j, start, start + n, int64_min(planes, end - p) * windows, p, tap, taps);
     recycle_free(start, bytes);
 }
 
@@ -519,7 +529,7 @@ static void pool_avg_row(const pool_job *j, int64_t plane, int64_t od, int64_t o
     int64_t d0, dn, h0, hn, w0, wn;
     pool_window(g, 0, od, &d0, &dn);
     pool_window(g, 1, oh, &h0, &hn);
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *base = (const T *)j->x + plane * g->in[0] * g->in[1] * g->in[2];
         const T *line = acc;
         T *y = dst;
@@ -614,8 +624,9 @@ VECTOR_LOOPS static void pool_range(void *ctx, int64_t begin, int64_t end) {
 /* Elements that a row of the result reads, about. */
 static int64_t pool_work(const pool_job *j) {
     const pool_geometry *g = j->g;
-    double rows = (double)nn_min(g->kernel[0], g->in[0]) * (double)nn_min(g->kernel[1], g->in[1]),
-           taps = (double)g->out[2] * (double)nn_min(g->kernel[2], g->in[2]),
+    double rows = (double)int64_min(g->kernel[0], g->in[0]) *
+                  (double)int64_min(g->kernel[1], g->in[1]),
+           taps = (double)g->out[2] * (double)int64_min(g->kernel[2], g->in[2]),
            all = pool_folds(j) ? taps + rows * (double)g->in[2] : taps * rows;
     return all < 0x1p40 ? (int64_t)all : (int64_t)1 << 40;
 }
@@ -630,9 +641,10 @@ static ctsc_status pool_run(op_ctx *cx, const tensor *x, pool_job *j) {
     if (!any) return CTSC_OK;
     int64_t work = pool_work(j);
     if (j->indices && j->dt != DT_INT64 && pool_is_inside(g))
-        return op_for(cx, g->planes, nn_grain(work * g->out[0] * g->out[1]), pool_planes_places, j);
+        return op_for(cx, g->planes, kernel_grain(work * g->out[0] * g->out[1]), pool_planes_places,
+                      j);
     bool squares = !j->average && !j->indices && j->dt != DT_INT64 && pool_is_squares(g);
-    TRY(op_for(cx, g->planes * g->out[0] * g->out[1], nn_grain(work),
+    TRY(op_for(cx, g->planes * g->out[0] * g->out[1], kernel_grain(work),
                squares ? pool_squares : pool_range, j));
     /* a row that was told to stop says nothing itself */
     return work >= POOL_LOOK && limits_stop() ? limits_fail(cx->diag) : CTSC_OK;
@@ -653,7 +665,7 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
     /* PyTorch takes integers since 2.0, but for max_pool1d alone. */
     bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL &&
                 (w->dims > 1 || with_indices) && !tensor_cuda(input);
-    TRY(ints ? nn_as(cx, input, DT_INT64, &x) : nn_input(cx, name, input, &x));
+    TRY(ints ? wide_as(cx, input, DT_INT64, &x) : wide_input(cx, name, input, &x));
     TRY_OUT(
         tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &out[0]));
     if (with_indices)
@@ -664,7 +676,7 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
                   .y = tensor_data(out[0]),
                   .indices = with_indices ? tensor_data(out[1]) : NULL};
     TRY_OUT(pool_run(cx, x, &j));
-    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
+    TRY_OUT(wide_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);
     if (st != CTSC_OK) {
@@ -682,21 +694,22 @@ static ctsc_status pool_max_op(op_ctx *cx, const pool_words *w, const value *arg
     if (w->dims == 1 && with_indices && (arg_tensor(&args[0])->numel == 0)) {
         const tensor *t = arg_tensor(&args[0]);
         int64_t wide[4];
-        nn_text text;
+        sizes_text text;
         for (int i = 0; i < t->ndim; i++) wide[i + (i == t->ndim - 1)] = t->sizes[i];
         wide[t->ndim - 1] = 1;
         if (t->ndim == 2 || t->sizes[1] * t->sizes[2] == 0)
-            return nn_fail(cx,
-                           "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size "
-                           "for input, but got:%s",
-                           nn_sizes(t->ndim + 1, wide, &text));
+            return kernel_fail(
+                cx,
+                "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size "
+                "for input, but got:%s",
+                sizes_print(t->ndim + 1, wide, &text));
     }
     if (w->dims == 1 && g.out[2] < 1) return pool_too_small(cx, arg_tensor(&args[0]), 1, &g);
     if (w->dims > 1)
         TRY(pool_check_shape(cx, "max_pool3d_with_indices_out_cpu_template", arg_tensor(&args[0]),
                              w->dims, &g));
     TRY(pool_max(cx, w, args, &g, with_indices, out));
-    return nn_finish_all(cx, args, with_indices ? 2 : 1, out, results);
+    return op_finish_all(cx, args, with_indices ? 2 : 1, out, results);
 }
 
 ctsc_status op_max_pool2d(op_ctx *cx, const value *args, value *results) {
@@ -719,32 +732,34 @@ ctsc_status op_max_pool3d_with_indices(op_ctx *cx, const value *args, value *res
 ctsc_status op_max_pool1d(op_ctx *cx, const value *args, value *results) {
     const tensor *x = arg_tensor(&args[0]);
     pool_geometry g;
-    nn_text text;
+    sizes_text text;
     if ((x->ndim != 2 && x->ndim != 3) || pool_has_empty_dim(x, 1))
-        return nn_fail(cx,
-                       "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim "
-                       "batch size for input, but got:%s",
-                       nn_shape(x, &text));
+        return kernel_fail(cx,
+                           "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim "
+                           "batch size for input, but got:%s",
+                           shape_print(x, &text));
     TRY(pool_read(cx, &pool_max1d, args + 1, true, &g));
     long long kernel = g.kernel[2], pad = g.pad[2];
     if (kernel <= 0)
-        return nn_fail(cx, "max_pool1d() kernel_size must be greater than zero, but got %lld",
-                       kernel);
+        return kernel_fail(cx, "max_pool1d() kernel_size must be greater than zero, but got %lld",
+                           kernel);
     if (g.stride[2] <= 0)
-        return nn_fail(cx, "max_pool1d() stride must be greater than zero, but got %lld",
-                       (long long)g.stride[2]);
-    if (pad < 0) return nn_fail(cx, "max_pool1d() padding must be non-negative, but got %lld", pad);
+        return kernel_fail(cx, "max_pool1d() stride must be greater than zero, but got %lld",
+                           (long long)g.stride[2]);
+    if (pad < 0)
+        return kernel_fail(cx, "max_pool1d() padding must be non-negative, but got %lld", pad);
     if (pad > kernel / 2)
-        return nn_fail(cx,
-                       "max_pool1d() padding should be at most half of kernel size, but got "
-                       "padding=%lld and kernel_size=%lld",
-                       pad, kernel);
+        return kernel_fail(cx,
+                           "max_pool1d() padding should be at most half of kernel size, but got "
+                           "padding=%lld and kernel_size=%lld",
+                           pad, kernel);
     if (g.dilation[2] <= 0)
-        return nn_fail(cx, "max_pool1d() dilation must be greater than zero, but got %lld",
-                       (long long)g.dilation[2]);
+        return kernel_fail(cx, "max_pool1d() dilation must be greater than zero, but got %lld",
+                           (long long)g.dilation[2]);
     TRY(pool_sizes(cx, x, 1, arg_bool(&args[5]), &g));
     if (g.out[2] < 0)
-        return nn_fail(cx, "max_pool1d() Invalid computed output size: %lld", (long long)g.out[2]);
+        return kernel_fail(cx, "max_pool1d() Invalid computed output size: %lld",
+                           (long long)g.out[2]);
     tensor *out[2] = {NULL};
     TRY(pool_max(cx, &pool_max1d, args, &g, false, out));
     return op_return_tensor(results, out[0]);
@@ -758,11 +773,11 @@ static ctsc_status pool_avg_check(op_ctx *cx, const pool_words *w, const value *
     const tensor *input = arg_tensor(&args[0]);
     TRY(pool_prepare(cx, w, args, false, arg_bool(&args[4]), g));
     bool override = w->dims > 1 && !arg_is_none(&args[6]);
-    if (override && arg_int(&args[6]) == 0) return nn_fail(cx, "divisor must be not zero");
+    if (override && arg_int(&args[6]) == 0) return kernel_fail(cx, "divisor must be not zero");
     *divisor = override ? arg_int(&args[6]) : 0;
     if (w->dims == 3 && !pool_has_empty_dim(input, 3) &&
         (g->out[0] < 1 || g->out[1] < 1 || g->out[2] < 1))
-        return nn_fail(
+        return kernel_fail(
             cx,
             "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld "
             "kW: %lld)",
@@ -779,8 +794,8 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
     ctsc_status st;
     TRY(pool_avg_check(cx, w, args, &g, &divisor));
     pool_result_sizes(input, w->dims, &g, sizes);
-    if (input->dtype == DT_INT64) TRY(nn_as(cx, input, DT_INT64, &x));
-    else TRY(nn_input(cx, w->name, input, &x));
+    if (input->dtype == DT_INT64) TRY(wide_as(cx, input, DT_INT64, &x));
+    else TRY(wide_input(cx, w->name, input, &x));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y));
     pool_job j = {.g = &g,
                   .dt = (dtype)x->dtype,
@@ -791,7 +806,7 @@ static ctsc_status pool_avg_op(op_ctx *cx, const pool_words *w, const value *arg
                   .divisor = divisor};
     TRY_OUT(pool_run(cx, x, &j));
     tensor_unref(x);
-    return nn_finish(cx, args, y, (dtype)input->dtype, results);
+    return wide_finish(cx, args, y, (dtype)input->dtype, results);
 out:
     tensor_unref(x);
     tensor_unref(y);
@@ -831,28 +846,31 @@ ctsc_status pool_check_avg2d(op_ctx *cx, const value *args, pool_geometry *g, in
 /* ---- max unpooling --------------------------------------------------------------------------- */
 
 static ctsc_status pool_unpool_check(op_ctx *cx, const tensor *x, const tensor *indices, int n) {
-    nn_text a, b;
+    sizes_text a, b;
     if (indices->dtype != DT_INT64 && n == 2)
-        return nn_fail(cx, "elements in indices should be type int64 but got: %s",
-                       dtype_table[indices->dtype].ir_name);
-    if (indices->dtype != DT_INT64) return nn_fail(cx, "elements in indices should be type int64");
+        return kernel_fail(cx, "elements in indices should be type int64 but got: %s",
+                           dtype_table[indices->dtype].ir_name);
+    if (indices->dtype != DT_INT64)
+        return kernel_fail(cx, "elements in indices should be type int64");
     if (x->ndim != n + 1 && x->ndim != n + 2)
-        return nn_fail(cx,
-                       "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor "
-                       "with %d dimensions.",
-                       n, n + 1, n + 2, x->ndim);
+        return kernel_fail(
+            cx,
+            "Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor "
+            "with %d dimensions.",
+            n, n + 1, n + 2, x->ndim);
     if (!tensor_same_shape(x, indices))
-        return nn_fail(cx,
-                       "Expected shape of indices to be same as that of the input tensor (%s) but "
-                       "got indices tensor with shape: %s",
-                       nn_shape(x, &a), nn_shape(indices, &b));
+        return kernel_fail(
+            cx,
+            "Expected shape of indices to be same as that of the input tensor (%s) but "
+            "got indices tensor with shape: %s",
+            shape_print(x, &a), shape_print(indices, &b));
     for (int i = 1; i < x->ndim; i++)
         if (x->sizes[i] == 0)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "max_unpooling%dd_forward_out_cpu(): Expected input to have non-zero size for "
                 "non-batch dimensions, but got %s with dimension %d being empty.",
-                n, nn_shape(x, &a), i);
+                n, shape_print(x, &a), i);
     return CTSC_OK;
 }
 
@@ -865,33 +883,33 @@ static ctsc_status pool_unpool(op_ctx *cx, const value *args, int n, const int64
     TRY(pool_unpool_check(cx, input, indices, n));
     for (int i = 0; i < input->ndim; i++)
         sizes[i] = i < input->ndim - n ? input->sizes[i] : size[i - (input->ndim - n)];
-    TRY(nn_input(cx, n == 2 ? "max_unpool2d" : "max_unpool3d", input, &x));
-    TRY_OUT(nn_as(cx, indices, DT_INT64, &at));
+    TRY(wide_input(cx, n == 2 ? "max_unpool2d" : "max_unpool3d", input, &x));
+    TRY_OUT(wide_as(cx, indices, DT_INT64, &at));
     TRY_OUT(tensor_zeros(cx->diag, (dtype)x->dtype, input->ndim, sizes, &y));
     for (int i = 0; i < n; i++)
         if (__builtin_mul_overflow(volume, size[i], &volume)) volume = 0;
-    int64_t inner = nn_product(input, input->ndim - n, input->ndim);
+    int64_t inner = sizes_product(input, input->ndim - n, input->ndim);
     for (int64_t i = 0; i < x->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= 0 && k < volume) continue;
         st =
             n == 2
-                ? nn_fail(cx,
-                          "Found an invalid max index: %lld (output volumes are of size %lldx%lld",
-                          (long long)k, (long long)size[0], (long long)size[1])
-                : nn_fail(
+                ? kernel_fail(
+                      cx, "Found an invalid max index: %lld (output volumes are of size %lldx%lld",
+                      (long long)k, (long long)size[0], (long long)size[1])
+                : kernel_fail(
                       cx,
                       "Found an invalid max index: %lld (output volumes are of size %lldx%lldx%lld",
                       (long long)k, (long long)size[0], (long long)size[1], (long long)size[2]);
         goto out;
     }
-    NN_WIDE(x->dtype, {
+    WIDE_DISPATCH(x->dtype, {
         const T *src = tensor_data(x);
         T *dst = tensor_data(y);
         for (int64_t i = 0; i < x->numel; i++)
             dst[i / inner * volume + TENSOR_AT(at, int64_t)[i]] = src[i];
     });
-    st = nn_finish(cx, args, y, (dtype)input->dtype, results);
+    st = wide_finish(cx, args, y, (dtype)input->dtype, results);
     y = NULL;
 out:
     tensor_unref(x);
@@ -904,34 +922,37 @@ ctsc_status op_max_unpool2d(op_ctx *cx, const value *args, value *results) {
     const int64_t *size;
     int n = arg_ints(&args[2], &size);
     if (n != 2)
-        return nn_fail(cx,
-                       "There should be exactly two elements (height, width) in output_size, but "
-                       "got %d elements.",
-                       n);
+        return kernel_fail(
+            cx,
+            "There should be exactly two elements (height, width) in output_size, but "
+            "got %d elements.",
+            n);
     return pool_unpool(cx, args, 2, size, results);
 }
 
 ctsc_status op_max_unpool3d(op_ctx *cx, const value *args, value *results) {
     const int64_t *size, *stride, *other;
     int n = arg_ints(&args[2], &size);
-    nn_text text;
+    sizes_text text;
     if (n != 3)
-        return nn_fail(cx,
-                       "There should be exactly three elements (depth, height, width) in "
-                       "output_size, but got %d elements.",
-                       n);
+        return kernel_fail(cx,
+                           "There should be exactly three elements (depth, height, width) in "
+                           "output_size, but got %d elements.",
+                           n);
     if ((n = arg_ints(&args[3], &stride)) != 3)
-        return nn_fail(cx,
-                       "There should be exactly three elements (depth, height, width) in stride, "
-                       "but got: %d elements.",
-                       n);
+        return kernel_fail(
+            cx,
+            "There should be exactly three elements (depth, height, width) in stride, "
+            "but got: %d elements.",
+            n);
     if ((n = arg_ints(&args[4], &other)) != 3)
-        return nn_fail(cx,
-                       "There should be exactly three elements (depth, height, width) in padding, "
-                       "but got: %d elements.",
-                       n);
+        return kernel_fail(
+            cx,
+            "There should be exactly three elements (depth, height, width) in padding, "
+            "but got: %d elements.",
+            n);
     if (stride[0] <= 0 || stride[1] <= 0 || stride[2] <= 0)
-        return nn_fail(cx, "strides should be greater than zero, but got stride: %s",
-                       nn_sizes(3, stride, &text));
+        return kernel_fail(cx, "strides should be greater than zero, but got stride: %s",
+                           sizes_print(3, stride, &text));
     return pool_unpool(cx, args, 3, size, results);
 }

@@ -6,7 +6,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_POOL_POOL_H
 #define CTSC_RUNTIME_KERNELS_POOL_POOL_H
 
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 /* A pooling over up to three dims, the missing ones in front being 1: planes = batch * channels. */
 typedef struct pool_geometry {
@@ -30,7 +30,7 @@ static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t
     int64_t skip = start < 0 ? (-start + d - 1) / d : 0;
     int64_t last = (g->in[i] - start + d - 1) / d; /* first k beyond the input */
     *begin = start + skip * d;
-    *count = nn_max(nn_min(g->kernel[i], last) - skip, 0);
+    *count = int64_max(int64_min(g->kernel[i], last) - skip, 0);
 }
 
 /* What the sum of window (od, oh, ow) is divided by; 0 where the window holds nothing. divisor:
@@ -42,7 +42,7 @@ static inline int64_t pool_divisor(const pool_geometry *g, int64_t divisor, bool
     int64_t size = 1;
     for (int i = 0; i < 3; i++) {
         int64_t start = o[i] * g->stride[i] - g->pad[i];
-        size *= nn_min(start + g->kernel[i], g->in[i] + g->pad[i]) - start;
+        size *= int64_min(start + g->kernel[i], g->in[i] + g->pad[i]) - start;
     }
     return size;
 }

@@ -8,7 +8,7 @@
  *     FOLD(m, v)  the operation
  */
 
-NN_HOT static void NAME(into)(T *acc, const T *row, int64_t n) {
+VECTOR_CLONES static void NAME(into)(T *acc, const T *row, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         T v = row[i], m = acc[i];
         acc[i] = FOLD(m, v);
@@ -32,8 +32,8 @@ static inline __attribute__((always_inline)) void NAME(along_step)(T *restrict y
 
 /* y[o] = FOLD over k of line[o * stride + k * dilation]; the usual strides get
  * code of their own. */
-NN_HOT static void NAME(along)(T *restrict y, const T *restrict line, int64_t n, int64_t stride,
-                               int64_t kernel, int64_t dilation) {
+VECTOR_CLONES static void NAME(along)(T *restrict y, const T *restrict line, int64_t n,
+                                      int64_t stride, int64_t kernel, int64_t dilation) {
     if (stride == 1) NAME(along_step)(y, line, n, 1, kernel, dilation);
     else if (stride == 2) NAME(along_step)(y, line, n, 2, kernel, dilation);
     else NAME(along_step)(y, line, n, stride, kernel, dilation);

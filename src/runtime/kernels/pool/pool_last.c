@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_pool_last.c
  */
 #include "base/memory/recycle.h"
+#include "base/minmax.h"
 #include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/pool/pool.h"
@@ -69,7 +70,7 @@ POOL_LAST_INLINE void last_max_one(const last_window *w, float *y, int64_t at) {
 }
 
 /* The last vector is moved back over channels that are done. */
-NN_HOT static void last_max_channels(const last_window *w, float *y, int64_t n) {
+VECTOR_CLONES static void last_max_channels(const last_window *w, float *y, int64_t n) {
     int64_t c = 0;
     for (; c + 64 <= n; c += 64) last_max(w, y, c, 8);
     for (; c + 8 <= n; c += 8) last_max(w, y, c, 1);
@@ -98,7 +99,7 @@ POOL_LAST_INLINE void last_mean_one(const last_window *w, float *y, int64_t at, 
     y[at] = sum / by;
 }
 
-NN_HOT static void last_mean_channels(const last_window *w, float *y, int64_t n, float by) {
+VECTOR_CLONES static void last_mean_channels(const last_window *w, float *y, int64_t n, float by) {
     int64_t c = 0;
     for (; c + 64 <= n; c += 64) last_mean(w, y, c, by, 8);
     for (; c + 8 <= n; c += 8) last_mean(w, y, c, by, 1);
@@ -106,7 +107,7 @@ NN_HOT static void last_mean_channels(const last_window *w, float *y, int64_t n,
     for (; c < n && n < 8; c++) last_mean_one(w, y, c, by);
 }
 
-NN_HOT static void last_add_channels(double *total, const float *sum, int64_t n) {
+VECTOR_CLONES static void last_add_channels(double *total, const float *sum, int64_t n) {
     for (int64_t c = 0; c < n; c++) total[c] += (double)sum[c];
 }
 
@@ -117,7 +118,7 @@ static void last_sum_large(const last_window *w, double *total, int64_t n) {
     for (int64_t a = 0; a < w->rows; a++)
         for (int64_t b = 0; b < w->columns; b += POOL_LAST_PIXELS) {
             last_window part = {w->x + a * w->row + b * w->column, 1,
-                                nn_min(w->columns - b, POOL_LAST_PIXELS), 0, w->column};
+                                int64_min(w->columns - b, POOL_LAST_PIXELS), 0, w->column};
             last_mean_channels(&part, sum, n, 1);
             last_add_channels(total, sum, n);
         }
@@ -137,7 +138,7 @@ static void last_average(const last_window *w, float *y, int64_t n, int64_t by) 
         for (int64_t c = 0; c < n; c += POOL_LAST_BLOCK) {
             last_window part = *w;
             part.x += c;
-            last_mean_large(&part, y + c, nn_min(n - c, POOL_LAST_BLOCK), (double)by);
+            last_mean_large(&part, y + c, int64_min(n - c, POOL_LAST_BLOCK), (double)by);
         }
 }
 
@@ -207,7 +208,7 @@ static void last_whole_parts(void *ctx, int64_t begin, int64_t end) {
                          j->channels};
         for (int64_t c = 0; c < j->channels; c += POOL_LAST_BLOCK, w.x += POOL_LAST_BLOCK)
             last_sum_large(&w, j->total + i * j->channels + c,
-                           nn_min(j->channels - c, POOL_LAST_BLOCK));
+                           int64_min(j->channels - c, POOL_LAST_BLOCK));
     }
 }
 
@@ -222,7 +223,7 @@ static bool last_is_whole(const last_pool_job *j) {
 static ctsc_status last_whole(op_ctx *cx, const last_pool_job *j, int64_t images) {
     const pool_geometry *g = j->g;
     int64_t rows = g->in[1], columns = g->in[2], n = j->channels,
-            parts = nn_min(rows, rows * columns * n / POOL_LAST_PART);
+            parts = int64_min(rows, rows * columns * n / POOL_LAST_PART);
     size_t bytes = (size_t)(images * parts * n) * sizeof(double);
     last_whole_job job = {j->x, rows, columns, n, parts, recycle_alloc(bytes)};
     if (!job.total) return diag_no_memory(cx->diag);
@@ -250,12 +251,12 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
     if (st == CTSC_OK && y->numel) {
         j->x = tensor_data(x), j->y = tensor_data(y);
         last_pool_cut(j, images);
-        int64_t pixels = j->adaptive
-                             ? g->in[1] * g->in[2] / g->out[1]
-                             : g->out[2] * nn_min(g->kernel[1] * g->kernel[2], g->in[1] * g->in[2]);
+        int64_t pixels = j->adaptive ? g->in[1] * g->in[2] / g->out[1]
+                                     : g->out[2] * int64_min(g->kernel[1] * g->kernel[2],
+                                                             g->in[1] * g->in[2]);
         st = last_is_whole(j) ? last_whole(cx, j, images)
                               : op_for(cx, images * g->out[1] * j->blocks,
-                                       nn_grain(pixels * j->block), last_pool_chunks, j);
+                                       kernel_grain(pixels * j->block), last_pool_chunks, j);
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);

@@ -11,8 +11,8 @@
 /* n <= POOL_TILE windows: window i begins at x[start[i]], its taps lie tap[0..taps)
  * elements behind.
  * Ties go to the first, NaN to the last. */
-NN_HOT static void NAME(pool_places)(const T *x, const int32_t *start, const int32_t *tap,
-                                     int64_t taps, int64_t n, T *y, int32_t *at) {
+VECTOR_CLONES static void NAME(pool_places)(const T *x, const int32_t *start, const int32_t *tap,
+                                            int64_t taps, int64_t n, T *y, int32_t *at) {
     T most[POOL_TILE];
     int32_t best[POOL_TILE];
     for (int64_t i = 0; i < n; i++) most[i] = x[start[i]], best[i] = 0;

@@ -9,8 +9,8 @@
 
 /* Output rows [begin, end) where pool_is_squares: the rows of small images are a few elements, so
  * that finding a row must not cost more than its maxima. */
-NN_HOT static void NAME(pool_squares)(const pool_geometry *g, const T *x, T *y, int64_t begin,
-                                      int64_t end) {
+VECTOR_CLONES static void NAME(pool_squares)(const pool_geometry *g, const T *x, T *y,
+                                             int64_t begin, int64_t end) {
     int64_t w = g->in[2], n = g->out[2], oh = begin % g->out[1];
     x += (begin / g->out[1] * g->in[1] + 2 * oh) * w;
     y += begin * n;

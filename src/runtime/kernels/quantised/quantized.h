@@ -22,8 +22,8 @@
 #ifndef CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 #define CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 
+#include "runtime/kernels/engine/wide.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
-#include "runtime/kernels/nn/nn.h"
 #include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 

@@ -10,6 +10,7 @@
  * changing scale and zero point, as far as those allow it.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/minmax.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
@@ -29,8 +30,8 @@ typedef struct binary_run {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static NN_HOT void binary_add_run(const uint8_t *a, const uint8_t *b, int64_t n,
-                                  const binary_run *r, uint8_t *out) {
+static VECTOR_CLONES void binary_add_run(const uint8_t *a, const uint8_t *b, int64_t n,
+                                         const binary_run *r, uint8_t *out) {
     int32_t am = r->a_multiplier, bm = r->b_multiplier, start = r->start, zero = (int32_t)r->zero,
             lo = (int32_t)r->lo, hi = (int32_t)r->hi;
     int shift = r->shift;
@@ -77,8 +78,8 @@ static inline __attribute__((always_inline)) int32_t binary_round(float x, float
  * point, and one rounding. Products of numbers are whole; inverse: the product of both scales over
  * the result's. */
 #define BINARY_RUNS(T, name)                                                                       \
-    static NN_FUSED void binary_sums_##name(const binary_run *r, const T *a, const T *b,           \
-                                            int64_t n, T *out) {                                   \
+    static VECTOR_FUSED_CLONES void binary_sums_##name(const binary_run *r, const T *a,            \
+                                                       const T *b, int64_t n, T *out) {            \
         float a_scale = r->a_scale, b_scale = r->b_scale, a_start = (float)-r->a_zero * a_scale,   \
               b_start = (float)-r->b_zero * b_scale, inverse = r->inverse, zero = (float)r->zero,  \
               lo = (float)r->lo, hi = (float)r->hi;                                                \
@@ -87,8 +88,8 @@ static inline __attribute__((always_inline)) int32_t binary_round(float x, float
                                          fmaf(b_scale, (float)b[i], b_start),                      \
                                      inverse, zero, lo, hi);                                       \
     }                                                                                              \
-    static NN_HOT void binary_products_##name(const binary_run *r, const T *a, const T *b,         \
-                                              int64_t n, T *out) {                                 \
+    static VECTOR_CLONES void binary_products_##name(const binary_run *r, const T *a, const T *b,  \
+                                                     int64_t n, T *out) {                          \
         int32_t a_zero = (int32_t)r->a_zero, b_zero = (int32_t)r->b_zero;                          \
         float inverse = r->inverse, zero = (float)r->zero, lo = (float)r->lo, hi = (float)r->hi;   \
         for (int64_t i = 0; i < n; i++)                                                            \
@@ -146,10 +147,12 @@ static ctsc_status binary_check(op_ctx *cx, const tensor *a, const tensor *b, do
     const char *name = cx->op->key;
     TRY(quant_need_affine(cx, a, name));
     TRY(quant_need_affine(cx, b, name));
-    if (a->dtype != b->dtype) return nn_fail(cx, "%s operands should have same data type.", name);
-    if (!(scale > 0) || isinf(scale)) return nn_fail(cx, "%s: output scale must be positive", name);
+    if (a->dtype != b->dtype)
+        return kernel_fail(cx, "%s operands should have same data type.", name);
+    if (!(scale > 0) || isinf(scale))
+        return kernel_fail(cx, "%s: output scale must be positive", name);
     if (zero < dtype_qmin((dtype)a->dtype) || zero > dtype_qmax((dtype)a->dtype))
-        return nn_fail(cx, "%s: output zero point out of range", name);
+        return kernel_fail(cx, "%s: output zero point out of range", name);
     return CTSC_OK;
 }
 
@@ -198,7 +201,7 @@ static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_
                     .lo = dtype_qmin(dt),
                     .hi = dtype_qmax(dt),
                     .dt = dt};
-    if (relu) r.lo = nn_max(r.lo, zero);
+    if (relu) r.lo = int64_max(r.lo, zero);
     iter_kernel kernel = product ? binary_mul : binary_add_float;
     if (product) r.inverse = r.a_scale * r.b_scale * r.inverse;
     else if (!qengine_is_fbgemm() && dt != DT_QINT32 && binary_fixed(&r))
@@ -264,7 +267,7 @@ static ctsc_status number_finish(op_ctx *cx, tensor *x, number_run *r, double sc
     tensor *out;
     r->dt = (dtype)x->dtype;
     r->zero = zero;
-    r->lo = relu ? nn_max(dtype_qmin(r->dt), zero) : dtype_qmin(r->dt);
+    r->lo = relu ? int64_max(dtype_qmin(r->dt), zero) : dtype_qmin(r->dt);
     r->hi = dtype_qmax(r->dt);
     r->from = x->quantiser->zero_point;
     TRY(quant_new_affine(cx, x, r->dt, scale, zero, &out));
@@ -279,7 +282,7 @@ static ctsc_status number_add(op_ctx *cx, tensor *x, double number, bool relu, v
     int64_t lo = dtype_qmin((dtype)x->dtype), hi = dtype_qmax((dtype)x->dtype),
             zero = q->zero_point;
     if (!isfinite(number / q->scale) || fabs(number / q->scale) > 0x1p31)
-        return nn_fail(cx, "%s: the number is out of range", cx->op->key);
+        return kernel_fail(cx, "%s: the number is out of range", cx->op->key);
     number_run r = {.c = (int64_t)nearbyint(number / q->scale)};
     int64_t moved = zero - r.c;
     double scale = q->scale;
@@ -300,7 +303,7 @@ static ctsc_status number_mul(op_ctx *cx, tensor *x, double number, bool relu, v
     TRY(quant_need_affine(cx, x, cx->op->key));
     const quantiser *q = x->quantiser;
     int64_t lo = dtype_qmin((dtype)x->dtype), hi = dtype_qmax((dtype)x->dtype);
-    if (!isfinite(number)) return nn_fail(cx, "%s: the number is out of range", cx->op->key);
+    if (!isfinite(number)) return kernel_fail(cx, "%s: the number is out of range", cx->op->key);
     number_run r = {0};
     if (number > 0)
         return number_finish(cx, x, &r, number * q->scale, q->zero_point, relu, results);
@@ -320,7 +323,7 @@ static double number_of(const value *v) {
 
 static ctsc_status number_check(op_ctx *cx, const value *v) {
     if (v->tag != V_TENSOR || (v->u.tensor->numel == 1 && !v->u.tensor->quantiser)) return CTSC_OK;
-    return nn_fail(cx, "%s: expected a tensor of one number", cx->op->key);
+    return kernel_fail(cx, "%s: expected a tensor of one number", cx->op->key);
 }
 
 #define NUMBER(name, fn, relu)                                                                     \
@@ -367,18 +370,18 @@ static ctsc_status cat_check(op_ctx *cx, const list *l, int64_t dim, int64_t *si
     for (size_t i = 0; i < l->len; i++) {
         const tensor *t = l->u.tensors[i];
         TRY(quant_need_affine(cx, t, "quantized::cat"));
-        if (t->dtype != first->dtype) return nn_fail(cx, "All dtypes must be the same.");
+        if (t->dtype != first->dtype) return kernel_fail(cx, "All dtypes must be the same.");
         if (t->ndim != first->ndim)
-            return nn_fail(cx, "Tensors must have same number of dimensions: got %d and %d",
-                           first->ndim, t->ndim);
+            return kernel_fail(cx, "Tensors must have same number of dimensions: got %d and %d",
+                               first->ndim, t->ndim);
         for (int k = 0; k < t->ndim; k++)
             if (k != dim && t->sizes[k] != first->sizes[k])
-                return nn_fail(cx,
-                               "Sizes of tensors must match except in dimension %lld. Expected "
-                               "size %lld but got size "
-                               "%lld for tensor number %zu in the list.",
-                               (long long)dim, (long long)first->sizes[k], (long long)t->sizes[k],
-                               i);
+                return kernel_fail(cx,
+                                   "Sizes of tensors must match except in dimension %lld. Expected "
+                                   "size %lld but got size "
+                                   "%lld for tensor number %zu in the list.",
+                                   (long long)dim, (long long)first->sizes[k],
+                                   (long long)t->sizes[k], i);
         if (__builtin_add_overflow(sizes[dim], t->sizes[dim], &sizes[dim]))
             return diag_no_memory(cx->diag);
     }
@@ -391,10 +394,10 @@ static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const val
     int dim;
     tensor *out;
     if (l->kind != LIST_TENSOR || !l->len)
-        return nn_fail(cx, "quantized::cat: expected a non-empty list of Tensors");
+        return kernel_fail(cx, "quantized::cat: expected a non-empty list of Tensors");
     tensor *first = l->u.tensors[0];
     if (!first->quantiser || !first->ndim)
-        return nn_fail(cx, "Only per-tensor quantization is supported in 'cat'!");
+        return kernel_fail(cx, "Only per-tensor quantization is supported in 'cat'!");
     TRY(tensor_wrap_dim(cx->diag, dim_arg, first->ndim, &dim));
     TRY(cat_check(cx, l, dim, sizes));
     double scale = scale_arg && scale_arg->tag != V_NONE ? arg_float(scale_arg)
@@ -403,7 +406,7 @@ static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const val
                                                        : first->quantiser->zero_point;
     if (!(scale > 0) || zero < dtype_qmin((dtype)first->dtype) ||
         zero > dtype_qmax((dtype)first->dtype))
-        return nn_fail(cx, "quantized::cat: scale or zero point out of range");
+        return kernel_fail(cx, "quantized::cat: scale or zero point out of range");
     quantiser *q = quantiser_new(scale, zero);
     if (!q) return diag_no_memory(cx->diag);
     ctsc_status s = quant_new_sizes(cx, first, first->ndim, sizes, (dtype)first->dtype, q, &out);
@@ -445,7 +448,7 @@ OPERATOR(quantised_stack) {
     const list *l = args[0].u.list;
     int64_t dim = arg_int(&args[1]);
     if (l->kind != LIST_TENSOR || !l->len)
-        return nn_fail(cx, "stack expects a non-empty TensorList");
+        return kernel_fail(cx, "stack expects a non-empty TensorList");
     list *wide = list_new(LIST_TENSOR, TYPE_TENSOR, l->len);
     if (!wide) return diag_no_memory(cx->diag);
     int at = 0;
@@ -453,7 +456,7 @@ OPERATOR(quantised_stack) {
     for (size_t i = 0; i < l->len && s == CTSC_OK; i++) {
         tensor *t;
         if (!tensor_same_shape(l->u.tensors[0], l->u.tensors[i]))
-            s = nn_fail(cx, "stack expects each tensor to be equal size");
+            s = kernel_fail(cx, "stack expects each tensor to be equal size");
         else if ((s = tensor_unsqueeze(cx->diag, l->u.tensors[i], at, &t)) == CTSC_OK &&
                  !list_append_take(wide, value_tensor_take(t)))
             s = diag_no_memory(cx->diag);

@@ -12,6 +12,7 @@
  * dims in front being 1.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/minmax.h"
 #include "base/threads/limits.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/quantised/quantized.h"
@@ -118,7 +119,7 @@ static int64_t qconv_lines(const packed *p, int dim, int64_t n) {
 static void qconv_copy_line(const qconv_job *j, int64_t batch, int64_t d, int64_t y, uint8_t *to) {
     const qconv *c = &j->c;
     int64_t left = c->p->padding[2] * c->in_channels,
-            inside = nn_min(c->in[2] * c->in_channels, j->line - left);
+            inside = int64_min(c->in[2] * c->in_channels, j->line - left);
     if (d < 0 || d >= c->in[0] || y < 0 || y >= c->in[1] || inside <= 0) {
         memset(to, c->zero, (size_t)j->line);
         return;
@@ -156,8 +157,8 @@ static qconv_chunk qconv_chunk_of(const qconv_job *j, int64_t i) {
     int64_t share = i % j->shares, band = i / j->shares % j->bands;
     qconv_chunk t = {
         .plane = i / j->shares / j->bands, .row = band * j->band, .first = share * j->share};
-    t.rows = nn_min(j->band, j->rows - t.row);
-    t.last = nn_min(t.first + j->share, j->c.p->panels.panels);
+    t.rows = int64_min(j->band, j->rows - t.row);
+    t.last = int64_min(t.first + j->share, j->c.p->panels.panels);
     return t;
 }
 
@@ -179,13 +180,13 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
                     .ldc = p->out_features};
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = (t->row + y) * j->width;
-        s.rows = nn_min(j->width, total - at);
+        s.rows = int64_min(j->width, total - at);
         s.out = j->c.out + (t->plane * total + at) * p->out_features + column;
         if (j->way == QCONV_GATHERED) s.a = scratch, s.lda = j->column;
         else if (j->way == QCONV_COPIED)
             s.a = scratch + y * p->stride[1] * j->line + group * j->c.inputs;
         else s.a = qconv_lying(j, t->plane, t->row + y) + group * j->c.inputs;
-        quad_strip_run(m, group, panel, nn_min(panel + m->kernels->panels, t->last), &s);
+        quad_strip_run(m, group, panel, int64_min(panel + m->kernels->panels, t->last), &s);
     }
 }
 
@@ -199,7 +200,7 @@ static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
         if (j->way == QCONV_COPIED && (i == begin || i % j->shares == 0))
             qconv_copy(j, t.plane, t.row, t.rows, scratch);
         for (int64_t g = 0; g < m->groups; g++) {
-            int64_t places = nn_min(j->width, j->c.places - t.row * j->width);
+            int64_t places = int64_min(j->width, j->c.places - t.row * j->width);
             for (int64_t k = 0; j->way == QCONV_GATHERED && k < places; k++)
                 qconv_gather(j, t.row * j->width + k, g, scratch + k * j->column);
             for (int64_t panel = t.first; panel < t.last; panel += m->kernels->panels)
@@ -242,9 +243,10 @@ static void qconv_choose(qconv_job *j) {
              : padded || m->k % QUAD_BYTES                              ? QCONV_COPIED
                                                                         : QCONV_DIRECT;
     if (j->flat || j->way == QCONV_GATHERED) {
-        j->width = j->flat ? QCONV_PLACES
-                           : nn_max(QUAD_MAX_ROWS, nn_min(QCONV_PLACES, QCONV_BAND / j->column));
-        j->width = nn_min(j->width, j->c.places);
+        j->width = j->flat
+                       ? QCONV_PLACES
+                       : int64_max(QUAD_MAX_ROWS, int64_min(QCONV_PLACES, QCONV_BAND / j->column));
+        j->width = int64_min(j->width, j->c.places);
         j->planes = 1;
         j->rows = (j->c.places + j->width - 1) / j->width;
     } else {
@@ -258,18 +260,18 @@ static void qconv_cut(qconv_job *j) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
     if (j->way == QCONV_GATHERED) j->band = 1;
-    else if (j->flat) j->band = nn_max(1, QCONV_BAND / (j->width * j->c.in_channels));
+    else if (j->flat) j->band = int64_max(1, QCONV_BAND / (j->width * j->c.in_channels));
     else {
         int64_t one = qconv_band_bytes(j, 1), two = qconv_band_bytes(j, 2);
         j->band = one >= QCONV_BAND ? 1 : 1 + (QCONV_BAND - one) / (two - one);
     }
-    j->band = nn_min(j->band, j->rows);
+    j->band = int64_min(j->band, j->rows);
     j->bands = (j->rows + j->band - 1) / j->band;
     j->band = (j->rows + j->bands - 1) / j->bands;
     j->bands = (j->rows + j->band - 1) / j->band;
     int64_t pairs = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
             chunks = j->planes * j->bands,
-            shares = nn_min(pairs, (QCONV_CHUNKS + chunks - 1) / chunks);
+            shares = int64_min(pairs, (QCONV_CHUNKS + chunks - 1) / chunks);
     if (j->way == QCONV_GATHERED) shares = 1;
     j->share = (pairs + shares - 1) / shares * m->kernels->panels;
     j->shares = (m->panels + j->share - 1) / j->share;
@@ -314,8 +316,8 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
         recycle_free(j.segment, segments);
         return diag_no_memory(cx->diag);
     }
-    bool whole = pool_for_limited(chunks, nn_max(1, QCONV_WORK / nn_max(work, 1)), qconv_chunks,
-                                  &j);
+    bool whole = pool_for_limited(chunks, int64_max(1, QCONV_WORK / int64_max(work, 1)),
+                                  qconv_chunks, &j);
     slots_end(&j.slots);
     recycle_free(j.segment, segments);
     return whole ? CTSC_OK : limits_fail(cx->diag);
@@ -332,12 +334,12 @@ static ctsc_status qconv_sizes(op_ctx *cx, const packed *p, const tensor *x, qco
     c->outputs = p->out_features / p->groups;
     c->inputs = p->transposed ? p->weight->sizes[0] / p->groups : p->weight->sizes[1];
     if (c->in_channels != c->inputs * p->groups)
-        return nn_fail(cx,
-                       "quantized::conv%dd: Given groups=%lld, expected input to have %lld "
-                       "channels, but got %lld "
-                       "channels instead",
-                       dims, (long long)p->groups, (long long)(c->inputs * p->groups),
-                       (long long)c->in_channels);
+        return kernel_fail(cx,
+                           "quantized::conv%dd: Given groups=%lld, expected input to have %lld "
+                           "channels, but got %lld "
+                           "channels instead",
+                           dims, (long long)p->groups, (long long)(c->inputs * p->groups),
+                           (long long)c->in_channels);
     sizes[0] = c->batch;
     sizes[1] = p->out_features;
     for (int i = 0; i < 3; i++) {
@@ -346,14 +348,14 @@ static ctsc_status qconv_sizes(op_ctx *cx, const packed *p, const tensor *x, qco
         c->in[i] = k < 0 ? 1 : x->sizes[ndim - dims + k];
         int64_t room = c->in[i] + 2 * p->padding[i] - reach;
         if (c->in[i] > INT32_MAX)
-            return nn_fail(cx, "quantized::conv%dd: the input is too large", dims);
+            return kernel_fail(cx, "quantized::conv%dd: the input is too large", dims);
         if (p->transposed)
             c->place[i] = (c->in[i] - 1) * p->stride[i] - 2 * p->padding[i] + reach +
                           p->output_padding[i];
         else c->place[i] = room < 0 ? 0 : room / p->stride[i] + 1;
         if (k >= 0) sizes[ndim - dims + k] = c->place[i];
         if (c->place[i] <= 0)
-            return nn_fail(
+            return kernel_fail(
                 cx, "quantized::conv%dd: each dimension of output tensor should be greater than 0",
                 dims);
     }
@@ -398,22 +400,22 @@ static ctsc_status qconv_check(op_ctx *cx, const packed *p, const tensor *x, dou
     snprintf(what, sizeof what, "quantized::conv%s%dd", transposed ? "_transpose" : "", dims);
     TRY(quant_need_affine(cx, x, what));
     if (x->dtype != DT_QUINT8 && x->dtype != DT_QINT8)
-        return nn_fail(cx, "%s: Expected activation data type QUInt8 but got %s", what,
-                       dtype_table[x->dtype].ir_name);
+        return kernel_fail(cx, "%s: Expected activation data type QUInt8 but got %s", what,
+                           dtype_table[x->dtype].ir_name);
     if (x->ndim != dims + 2)
-        return nn_fail(cx, "%s: Expected activation tensor to have %d dimensions, got %d", what,
-                       dims + 2, x->ndim);
+        return kernel_fail(cx, "%s: Expected activation tensor to have %d dimensions, got %d", what,
+                           dims + 2, x->ndim);
     if (p->transposed != transposed)
-        return nn_fail(cx, "%s: the packed parameters are %s transposed", what,
-                       p->transposed ? "" : "not");
+        return kernel_fail(cx, "%s: the packed parameters are %s transposed", what,
+                           p->transposed ? "" : "not");
     if (p->dims != (dims == 1 ? 2 : dims))
-        return nn_fail(cx, "%s: the packed parameters have %d dimensions", what, p->dims);
+        return kernel_fail(cx, "%s: the packed parameters have %d dimensions", what, p->dims);
     if (x->quantiser->zero_point < dtype_qmin((dtype)x->dtype) ||
         x->quantiser->zero_point > dtype_qmax((dtype)x->dtype))
-        return nn_fail(cx, "%s: input zero point out of range", what);
-    if (!(scale > 0)) return nn_fail(cx, "%s: output scale must be positive", what);
+        return kernel_fail(cx, "%s: input zero point out of range", what);
+    if (!(scale > 0)) return kernel_fail(cx, "%s: output scale must be positive", what);
     if (zero < dtype_qmin((dtype)x->dtype) || zero > dtype_qmax((dtype)x->dtype))
-        return nn_fail(cx, "%s: output zero point out of range", what);
+        return kernel_fail(cx, "%s: output zero point out of range", what);
     return CTSC_OK;
 }
 

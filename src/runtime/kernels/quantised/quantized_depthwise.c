@@ -8,6 +8,7 @@
  * stays in the first cache, and each column of it serves all taps along the row.
  * Tests: tests/unit/test_quantized_bytes.c
  */
+#include "base/minmax.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/quantised/quantized.h"
 
@@ -47,7 +48,8 @@ static void depthwise_spread(const depthwise_job *j, const uint8_t *const row[4]
                              const uint8_t *beside, int64_t first, int64_t n, int64_t channel,
                              int64_t channels, uint8_t *to) {
     int64_t width = j->c.in[2], next = j->t->quads * j->quad, step[4] = {0},
-            left = nn_min(n, nn_max(0, -first)), inside = nn_min(n, nn_max(left, width - first));
+            left = int64_min(n, int64_max(0, -first)),
+            inside = int64_min(n, int64_max(left, width - first));
     const uint8_t *none[4] = {beside, beside, beside, beside}, *at[4];
     const quad_kernels *u = j->t->kernels;
     if (left) u->spread(none, step, left, channels, to, next);
@@ -64,7 +66,7 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
                            int64_t block, uint8_t *scratch) {
     const packed *p = j->c.p;
     const quad_taps *t = j->t;
-    int64_t channel = block * j->size, channels = nn_min(j->size, t->channels - channel),
+    int64_t channel = block * j->size, channels = int64_min(j->size, t->channels - channel),
             line = ((at[0] * j->c.place[0] + at[1]) * j->c.place[1] + at[2]) * j->c.place[2] +
                    first,
             columns = (n - 1) * p->stride[2] + (p->kernel[2] - 1) * p->dilation[2] + 1;
@@ -108,7 +110,7 @@ static void depthwise_chunks(void *ctx, int64_t begin, int64_t end) {
         rest /= j->c.place[1];
         at[1] = rest % j->c.place[0];
         at[0] = rest / j->c.place[0];
-        depthwise_part(j, at, first, nn_min(j->results, j->c.place[2] - first), block, scratch);
+        depthwise_part(j, at, first, int64_min(j->results, j->c.place[2] - first), block, scratch);
     }
     slots_give(&j->slots, taken);
 }
@@ -127,7 +129,7 @@ ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c) {
     j.quad = j.size * QUAD_BYTES;
     int64_t reach = (p->kernel[2] - 1) * p->dilation[2] + 1,
             room = DEPTHWISE_SPREAD / (j.quad * j.t->quads);
-    j.results = nn_min(c->place[2], room <= reach ? 1 : (room - reach) / p->stride[2] + 1);
+    j.results = int64_min(c->place[2], room <= reach ? 1 : (room - reach) / p->stride[2] + 1);
     j.shares = (c->place[2] + j.results - 1) / j.results;
     j.columns = (j.results - 1) * p->stride[2] + reach;
     size_t taps = (size_t)(j.t->sets * j.t->quads * j.t->width) * sizeof *j.tap;
@@ -140,7 +142,7 @@ ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c) {
         recycle_free(j.tap, taps);
         return diag_no_memory(cx->diag);
     }
-    bool whole = pool_for_limited(chunks, nn_max(1, DEPTHWISE_WORK / nn_max(1, work)),
+    bool whole = pool_for_limited(chunks, int64_max(1, DEPTHWISE_WORK / int64_max(1, work)),
                                   depthwise_chunks, &j);
     slots_end(&j.slots);
     recycle_free(j.tap, taps);

@@ -19,18 +19,18 @@ static ctsc_status embedding_rows(op_ctx *cx, const packed *p, tensor *indices, 
     int64_t rows = w->sizes[0], n = w->sizes[1], sizes[2] = {indices->numel, n};
     tensor *flat = NULL, *made = NULL;
     if (indices->dtype != DT_INT64 && indices->dtype != DT_INT32)
-        return nn_fail(cx, "Expect 32 or 64 bit indices, but found %s instead.",
-                       dtype_table[indices->dtype].ir_name);
-    ctsc_status st = nn_indices(cx, indices, &flat);
+        return kernel_fail(cx, "Expect 32 or 64 bit indices, but found %s instead.",
+                           dtype_table[indices->dtype].ir_name);
+    ctsc_status st = wide_indices(cx, indices, &flat);
     if (st == CTSC_OK) st = tensor_new(cx->diag, DT_FLOAT32, 2, sizes, &made);
     const float *scales = TENSOR_AT(w->quantiser->scales, float),
                 *zeros = TENSOR_AT(w->quantiser->zero_points, float);
     for (int64_t i = 0; st == CTSC_OK && i < sizes[0]; i++) {
         int64_t k = TENSOR_AT(flat, int64_t)[i];
         if (k < 0 || k >= rows) {
-            st = nn_fail(cx,
-                         "Expected idx >= 0 && idx < num_embeddings, but got index %lld of %lld",
-                         (long long)k, (long long)rows);
+            st = kernel_fail(
+                cx, "Expected idx >= 0 && idx < num_embeddings, but got index %lld of %lld",
+                (long long)k, (long long)rows);
             break;
         }
         const uint8_t *from = TENSOR_AT(w, uint8_t) + k * n;
@@ -54,7 +54,7 @@ OPERATOR(quantized_embedding_byte) {
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s: pruned weights are not supported",
                          cx->op->key);
     if (indices->ndim >= TENSOR_MAX_DIMS)
-        return nn_fail(cx, "%s: the indices have too many dimensions", cx->op->key);
+        return kernel_fail(cx, "%s: the indices have too many dimensions", cx->op->key);
     TRY(embedding_rows(cx, p, indices, &rows));
     for (int i = 0; i < indices->ndim; i++) sizes[i] = indices->sizes[i];
     sizes[indices->ndim] = p->weight->sizes[1];
@@ -74,10 +74,12 @@ OPERATOR(quantized_embedding_bag_byte) {
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s: pruned weights are not supported",
                          cx->op->key);
     if (indices->ndim == 1 && arg_is_none(&args[2]))
-        return nn_fail(cx, "embedding_bag_byte operator expects offsets to be set for 1D indices.");
+        return kernel_fail(cx,
+                           "embedding_bag_byte operator expects offsets to be set for 1D indices.");
     if (indices->ndim != 1 && indices->ndim != 2)
-        return nn_fail(cx, "embedding_bag_byte operator only supports 1D and 2D indices, got %d",
-                       indices->ndim);
+        return kernel_fail(cx,
+                           "embedding_bag_byte operator only supports 1D and 2D indices, got %d",
+                           indices->ndim);
     TRY(embedding_rows(cx, p, indices, &rows));
     ctsc_status s = tensor_new(cx->diag, DT_INT64, indices->ndim, indices->sizes, &places);
     for (int64_t i = 0; s == CTSC_OK && i < places->numel; i++) TENSOR_AT(places, int64_t)[i] = i;
@@ -93,7 +95,7 @@ OPERATOR(quantized_embedding_bag_byte) {
         if (s == CTSC_OK && !arg_is_none(&args[6]))
             s = tensor_reshape(cx->diag, args[6].u.tensor, 1, &flat, &weights);
     } else if (s == CTSC_OK) {
-        s = nn_indices(cx, args[2].u.tensor, &offsets);
+        s = wide_indices(cx, args[2].u.tensor, &offsets);
         if (s == CTSC_OK && !arg_is_none(&args[6])) weights = tensor_ref(args[6].u.tensor);
     }
     value made[4] = {0};

@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "base/memory/recycle.h"
+#include "base/minmax.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
         to.scale += column;
         to.steps += column;
         quad_strip s = {.a = j->a + row * j->lda,
-                        .rows = nn_min(LINEAR_ROWS, j->rows - row),
+                        .rows = int64_min(LINEAR_ROWS, j->rows - row),
                         .lda = j->lda,
                         .segment = j->segment,
                         .start = j->ready->start + column,
@@ -51,7 +52,7 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
                         .ldc = j->m->n,
                         .column = column};
         s.out = j->out + (row * j->m->n + column) * (j->floats ? (int64_t)sizeof(float) : 1);
-        quad_strip_run(j->m, 0, panel, nn_min(panel + j->m->kernels->panels, j->m->panels), &s);
+        quad_strip_run(j->m, 0, panel, int64_min(panel + j->m->kernels->panels, j->m->panels), &s);
     }
 }
 
@@ -69,8 +70,8 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .shares = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
                     .segment = segment};
     int64_t blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS,
-            work = nn_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->kernels->panels;
-    pool_for(blocks * j.shares, nn_max(1, LINEAR_WORK / nn_max(work, 1)), linear_chunks, &j);
+            work = int64_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->kernels->panels;
+    pool_for(blocks * j.shares, int64_max(1, LINEAR_WORK / int64_max(work, 1)), linear_chunks, &j);
 }
 
 /* ---- rows of the input ----------------------------------------------------------------------- */
@@ -84,8 +85,8 @@ typedef struct linear_rows_job {
     float inverse; /* of a float x: 1 / scale */
 } linear_rows_job;
 
-static NN_HOT void linear_quantise(const float *x, int64_t n, float inverse, int32_t zero,
-                                   uint8_t *out) {
+static VECTOR_CLONES void linear_quantise(const float *x, int64_t n, float inverse, int32_t zero,
+                                          uint8_t *out) {
     float lo = (float)-zero, hi = (float)(255 - zero);
     for (int64_t i = 0; i < n; i++) {
         float v = rintf(x[i] * inverse);
@@ -116,7 +117,7 @@ static ctsc_status linear_rows(op_ctx *cx, const tensor *x, int64_t k, int64_t l
     if (!a) return diag_no_memory(cx->diag);
     linear_rows_job j = {tensor_data(x),      a,      k, lda, x->dtype == DT_FLOAT32,
                          (int32_t)zero_point, inverse};
-    pool_for(rows, nn_grain(k), linear_fill_rows, &j);
+    pool_for(rows, kernel_grain(k), linear_fill_rows, &j);
     *out = a;
     return CTSC_OK;
 }
@@ -125,10 +126,10 @@ static ctsc_status linear_rows(op_ctx *cx, const tensor *x, int64_t k, int64_t l
 
 static ctsc_status linear_check(op_ctx *cx, const packed *p, const tensor *x, const char *what) {
     if (x->ndim < 1)
-        return nn_fail(cx, "The dimension of the input tensor for %s should be larger than 0.",
-                       what);
+        return kernel_fail(cx, "The dimension of the input tensor for %s should be larger than 0.",
+                           what);
     if (x->sizes[x->ndim - 1] != p->weight->sizes[1])
-        return nn_fail(
+        return kernel_fail(
             cx,
             "%s(): input size does not match weight dimension 1 size: got %lld but expected %lld",
             what, (long long)x->sizes[x->ndim - 1], (long long)p->weight->sizes[1]);
@@ -160,8 +161,9 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
     float lo, hi;
     quant_params qp;
     if (x->dtype != DT_FLOAT32)
-        return nn_fail(cx, "quantized::linear_dynamic: data type of input should be float, got %s",
-                       dtype_table[x->dtype].ir_name);
+        return kernel_fail(cx,
+                           "quantized::linear_dynamic: data type of input should be float, got %s",
+                           dtype_table[x->dtype].ir_name);
     TRY(linear_check(cx, p, x, "quantized_linear_dynamic"));
     const quad_matrix *m = &p->panels;
     int64_t lda = m->quads * QUAD_BYTES;
@@ -263,11 +265,11 @@ static ctsc_status linear_op(op_ctx *cx, const value *args, value *results, bool
     TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
     TRY(quant_need_affine(cx, x, "quantized::linear"));
     if (x->dtype != DT_QUINT8 && x->dtype != DT_QINT8)
-        return nn_fail(cx, "quantized::linear: Expected activation data type QUInt8 but got %s",
-                       dtype_table[x->dtype].ir_name);
+        return kernel_fail(cx, "quantized::linear: Expected activation data type QUInt8 but got %s",
+                           dtype_table[x->dtype].ir_name);
     TRY(linear_check(cx, p, x, "quantized::linear"));
     if (zero < dtype_qmin((dtype)x->dtype) || zero > dtype_qmax((dtype)x->dtype))
-        return nn_fail(cx, "quantized::linear: output zero point out of range");
+        return kernel_fail(cx, "quantized::linear: output zero point out of range");
     TRY(linear_static(cx, p, x, arg_float(&args[2]), zero, relu, &out));
     return op_return_tensor(results, out);
 }

@@ -62,11 +62,11 @@ static ctsc_status other_one_quantiser(op_ctx *cx, int n, const value *args, con
         if (!*x) *x = args[i].u.tensor;
         if ((*x)->dtype != args[i].u.tensor->dtype ||
             !quantiser_equal((*x)->quantiser, args[i].u.tensor->quantiser))
-            return nn_fail(cx, "%s: the quantized tensors have different scales or zero points",
-                           cx->op->key);
+            return kernel_fail(cx, "%s: the quantized tensors have different scales or zero points",
+                               cx->op->key);
     }
     return *x ? quant_need_affine(cx, *x, cx->op->key)
-              : nn_fail(cx, "%s: expected a quantized tensor", cx->op->key);
+              : kernel_fail(cx, "%s: expected a quantized tensor", cx->op->key);
 }
 
 /* plain: the dtype that the elements are moved as */
@@ -77,7 +77,7 @@ static ctsc_status other_moved(op_ctx *cx, const value *args, dtype (*plain)(dty
     value raw[OTHER_ARGS];
     const tensor *x;
     ctsc_status s = CTSC_OK;
-    if (n > OTHER_ARGS) return nn_fail(cx, "%s: too many arguments", o->key);
+    if (n > OTHER_ARGS) return kernel_fail(cx, "%s: too many arguments", o->key);
     TRY(other_one_quantiser(cx, n, args, &x));
     for (int i = 0; i < n; i++) {
         raw[i] = value_none();
@@ -107,7 +107,7 @@ static ctsc_status other_in_float(op_ctx *cx, const op *o, int n, const value *a
     value plain[OTHER_ARGS];
     ctsc_status s = CTSC_OK;
     if (n > OTHER_ARGS || !o || !o->fn)
-        return nn_fail(cx, "%s: not supported for quantized tensors", cx->op->key);
+        return kernel_fail(cx, "%s: not supported for quantized tensors", cx->op->key);
     for (int i = 0; i < n; i++) {
         plain[i] = value_none();
         if (!other_is_quantised(args[i])) plain[i] = value_ref(args[i]);
@@ -129,7 +129,7 @@ static ctsc_status other_in_float(op_ctx *cx, const op *o, int n, const value *a
 static ctsc_status other_quantise(op_ctx *cx, value *v, dtype dt, double scale, int64_t zero) {
     tensor *out;
     if (v->tag != V_TENSOR) return CTSC_OK;
-    if (!(scale > 0)) return nn_fail(cx, "%s: output scale must be positive", cx->op->key);
+    if (!(scale > 0)) return kernel_fail(cx, "%s: output scale must be positive", cx->op->key);
     TRY(quant_quantise(cx, v->u.tensor, dt, scale, zero, &out));
     value_set(v, value_tensor_take(out));
     return CTSC_OK;
@@ -184,7 +184,7 @@ OPERATOR(quantised_compared) {
 /* In evaluation nothing happens. */
 OPERATOR(quantised_dropout) {
     if (arg_bool(&args[2]))
-        return nn_fail(cx, "%s: training with quantized tensors is not supported", cx->op->key);
+        return kernel_fail(cx, "%s: training with quantized tensors is not supported", cx->op->key);
     return op_return(results, value_ref(args[0]));
 }
 
@@ -211,7 +211,7 @@ static ctsc_status other_like(op_ctx *cx, const tensor *t, const value *number,
     tensor *out, *one, *q;
     TRY(quant_need_affine(cx, t, cx->op->key));
     if (dtype_arg->tag == V_INT && dtype_arg->u.i != t->dtype)
-        return nn_fail(cx, "%s: a quantized tensor keeps its dtype here", cx->op->key);
+        return kernel_fail(cx, "%s: a quantized tensor keeps its dtype here", cx->op->key);
     TRY(tensor_scalar_float(cx->diag, DT_FLOAT32, number ? arg_float(number) : 0, &one));
     ctsc_status s = quant_quantise(cx, one, (dtype)t->dtype, t->quantiser->scale,
                                    t->quantiser->zero_point, &q);
@@ -250,8 +250,8 @@ static ctsc_status other_ordered(op_ctx *cx, tensor *t, const value *format, boo
                            : order == 1 && quant_channels_last(t) && !tensor_is_contiguous(t);
     tensor *out;
     if (order >= 2 && !last)
-        return nn_fail(cx, "required rank %lld tensor to use channels_last format",
-                       (long long)order + 2);
+        return kernel_fail(cx, "required rank %lld tensor to use channels_last format",
+                           (long long)order + 2);
     if (!copy)
         TRY(last ? quant_to_channels_last(cx, t, &out) : tensor_contiguous(cx->diag, t, &out));
     else if (!last) TRY(tensor_clone(cx->diag, t, &out));
@@ -277,11 +277,11 @@ OPERATOR(quantised_to) {
         if (!strcmp(s->args[i].name, "memory_format")) format = &args[i];
         if (!strcmp(s->args[i].name, "copy")) copy = &args[i];
         if (!strcmp(s->args[i].name, "dtype") && args[i].tag == V_INT && args[i].u.i != t->dtype)
-            return nn_fail(
+            return kernel_fail(
                 cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
         if (!strcmp(s->args[i].name, "other") && args[i].tag == V_TENSOR &&
             args[i].u.tensor->dtype != t->dtype)
-            return nn_fail(
+            return kernel_fail(
                 cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
     }
     bool copied = copy && copy->tag == V_BOOL && copy->u.b,
@@ -306,7 +306,7 @@ static ctsc_status other_scaled(op_ctx *cx, const char *key, int n, const value 
     if (s == CTSC_OK && relu) { /* before rounding or after it is the same */
         float *p = TENSOR_AT(made[0].u.tensor, float);
         if (!tensor_is_contiguous(made[0].u.tensor))
-            s = nn_fail(cx, "%s: unexpected result", cx->op->key);
+            s = kernel_fail(cx, "%s: unexpected result", cx->op->key);
         for (int64_t i = 0; s == CTSC_OK && i < made[0].u.tensor->numel; i++)
             p[i] = p[i] > 0 ? p[i] : 0;
     }
@@ -325,7 +325,7 @@ static ctsc_status other_batch_norm(op_ctx *cx, const value *args, int dims, boo
                                     value *results) {
     const tensor *x = args[0].u.tensor;
     if (dims && x->ndim != dims + 2 && !(dims == 1 && x->ndim == 2))
-        return nn_fail(cx, "Expecting the input tensor of rank %d.", dims + 2);
+        return kernel_fail(cx, "Expecting the input tensor of rank %d.", dims + 2);
     value plain[] = {args[0],           args[1],          args[2], args[3],          args[4],
                      value_bool(false), value_float(0.1), args[5], value_bool(false)};
     return other_scaled(cx, "aten::batch_norm", 9, plain, args + 6, relu, results);
@@ -355,7 +355,8 @@ OPERATOR(quantized_group_norm) {
 /* instance_norm(input, weight, bias, eps, scale, zero_point): a group for each channel */
 OPERATOR(quantized_instance_norm) {
     const tensor *x = args[0].u.tensor;
-    if (x->ndim < 2) return nn_fail(cx, "Expected normalized_shape to be at least 2-dimensional");
+    if (x->ndim < 2)
+        return kernel_fail(cx, "Expected normalized_shape to be at least 2-dimensional");
     value plain[] = {args[0], value_int(x->sizes[1]), args[1], args[2], args[3], value_bool(false)};
     return other_scaled(cx, "aten::group_norm", 6, plain, args + 4, false, results);
 }

@@ -17,6 +17,7 @@
  * and nowhere else.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/minmax.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include "ir/native.h"
@@ -90,8 +91,8 @@ const packed *packed_in(const value *v) {
 ctsc_status packed_of(op_ctx *cx, const value *v, packed_kind kind, const packed **out) {
     *out = packed_in(v);
     if (*out && (*out)->kind == kind) return CTSC_OK;
-    return nn_fail(cx, "%s: the packed parameters are of another kind",
-                   cx->op ? cx->op->key : "quantized");
+    return kernel_fail(cx, "%s: the packed parameters are of another kind",
+                       cx->op ? cx->op->key : "quantized");
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
@@ -109,29 +110,29 @@ static int64_t packed_zero(const quantiser *q, int64_t j) {
 static ctsc_status packed_check_weight(op_ctx *cx, const tensor *w, int axis, const char *what) {
     const quantiser *q = w->quantiser;
     if (!q || w->dtype != DT_QINT8)
-        return nn_fail(cx, "%s: weights must be QInt8, but got %s", what,
-                       dtype_table[w->dtype].ir_name);
+        return kernel_fail(cx, "%s: weights must be QInt8, but got %s", what,
+                           dtype_table[w->dtype].ir_name);
     if (quantiser_per_tensor(q) ? q->zero_point < INT8_MIN || q->zero_point > INT8_MAX
                                 : q->scheme != QSCHEME_CHANNEL_AFFINE)
-        return nn_fail(cx, "%s: unsupported quantization of the weight", what);
+        return kernel_fail(cx, "%s: unsupported quantization of the weight", what);
     if (quantiser_per_tensor(q)) return CTSC_OK;
     if (q->axis != axis || q->scales->numel != w->sizes[axis])
-        return nn_fail(cx, "%s: only per output channel quantization is supported for the weight",
-                       what);
+        return kernel_fail(
+            cx, "%s: only per output channel quantization is supported for the weight", what);
     for (int64_t j = 0; j < q->zero_points->numel; j++)
         if (packed_zero(q, j) < INT8_MIN || packed_zero(q, j) > INT8_MAX)
-            return nn_fail(cx, "%s: a zero point of the weight is out of range", what);
+            return kernel_fail(cx, "%s: a zero point of the weight is out of range", what);
     return CTSC_OK;
 }
 
 static ctsc_status packed_set_bias(op_ctx *cx, packed *p, tensor *bias, const char *what) {
     if (!bias) return CTSC_OK;
-    if (bias->ndim != 1) return nn_fail(cx, "%s: bias should be a vector (1D Tensor)", what);
+    if (bias->ndim != 1) return kernel_fail(cx, "%s: bias should be a vector (1D Tensor)", what);
     if (bias->numel != p->out_features)
-        return nn_fail(cx, "%s: bias should have N elements: %lld", what,
-                       (long long)p->out_features);
-    if (bias->quantiser) return nn_fail(cx, "%s: bias should be a float vector", what);
-    return nn_as(cx, bias, DT_FLOAT32, &p->bias);
+        return kernel_fail(cx, "%s: bias should have N elements: %lld", what,
+                           (long long)p->out_features);
+    if (bias->quantiser) return kernel_fail(cx, "%s: bias should be a float vector", what);
+    return wide_as(cx, bias, DT_FLOAT32, &p->bias);
 }
 
 static ctsc_status packed_set_scales(op_ctx *cx, packed *p) {
@@ -160,7 +161,7 @@ static ctsc_status packed_keep_weight(op_ctx *cx, packed *p, tensor *w) {
 ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed **out) {
     const char *what = "quantized::linear_prepack";
     if (weight->ndim != 2)
-        return nn_fail(cx, "The weight tensor for %s should be 2-dimensional.", what);
+        return kernel_fail(cx, "The weight tensor for %s should be 2-dimensional.", what);
     TRY(packed_check_weight(cx, weight, 0, what));
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
@@ -180,7 +181,7 @@ ctsc_status packed_linear_new(op_ctx *cx, tensor *weight, tensor *bias, packed *
 /* Weights are float in archives, and rounded to half here. */
 ctsc_status packed_half_new(op_ctx *cx, tensor *weight, tensor *bias, packed **out) {
     if (weight->ndim != 2)
-        return nn_fail(
+        return kernel_fail(
             cx, "The weight tensor for quantized::linear_prepack_fp16 should be 2-dimensional.");
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
@@ -188,7 +189,7 @@ ctsc_status packed_half_new(op_ctx *cx, tensor *weight, tensor *bias, packed **o
     p->out_features = weight->sizes[0];
     tensor *half = NULL;
     ctsc_status s = tensor_to_dtype(cx->diag, weight, DT_FLOAT16, &half);
-    if (s == CTSC_OK) s = nn_as(cx, half, DT_FLOAT32, &p->weight);
+    if (s == CTSC_OK) s = wide_as(cx, half, DT_FLOAT32, &p->weight);
     if (s == CTSC_OK) s = packed_set_bias(cx, p, bias, "quantized::linear_prepack_fp16");
     tensor_unref(half);
     if (s == CTSC_OK) {
@@ -247,20 +248,20 @@ static bool packed_conv_pack(packed *p) {
 static ctsc_status packed_check_geometry(op_ctx *cx, const tensor *w, const packed_geometry *g) {
     enum { LIMIT = 1 << 20 };
     if (g->dims < 1 || g->dims > 3 || w->ndim != g->dims + 2)
-        return nn_fail(cx, "Weights are expected to have %d dimensions", g->dims + 2);
+        return kernel_fail(cx, "Weights are expected to have %d dimensions", g->dims + 2);
     for (int i = 0; i < g->dims; i++) {
         if (g->stride[i] < 1 || g->stride[i] > LIMIT || g->dilation[i] < 1 ||
             g->dilation[i] > LIMIT || g->padding[i] < 0 || g->padding[i] > LIMIT ||
             g->output_padding[i] < 0 || g->output_padding[i] > LIMIT || w->sizes[i + 2] < 1 ||
             w->sizes[i + 2] > LIMIT)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "quantized::conv_prepack: stride, padding, dilation or kernel size out of range");
     }
     int64_t out = g->transposed ? w->sizes[1] : w->sizes[0],
             in = g->transposed ? w->sizes[0] : w->sizes[1];
     if (g->groups < 1 || out < 1 || in < 1 || (g->transposed ? in : out) % g->groups)
-        return nn_fail(
+        return kernel_fail(
             cx, "quantized::conv_prepack: expected output channels to be divisible by groups");
     return CTSC_OK;
 }
@@ -271,7 +272,7 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
     TRY(packed_check_geometry(cx, weight, g));
     TRY(packed_check_weight(cx, weight, g->transposed ? 1 : 0, what));
     if (g->transposed && !quantiser_per_tensor(weight->quantiser))
-        return nn_fail(
+        return kernel_fail(
             cx, "%s: per channel quantization is not supported for transposed convolutions", what);
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
@@ -386,7 +387,7 @@ ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64
         int64_t zero = out->quantiser->zero_point, lo = dtype_qmin(like.dt);
         like.out_scale = out->quantiser->scale;
         like.out_zero = zero;
-        if (relu) lo = nn_max(lo, zero);
+        if (relu) lo = int64_max(lo, zero);
         like.to = (quant_bytes){.lo = (float)(lo - zero),
                                 .hi = (float)(dtype_qmax(like.dt) - zero),
                                 .zero = (int32_t)zero};
@@ -426,7 +427,8 @@ static ctsc_status packed_arg_ints(op_ctx *cx, const value *v, int dims, int64_t
     const int64_t *data;
     int n = arg_ints(v, &data);
     if (n != dims)
-        return nn_fail(cx, "%s should contain %d elements for %dD convolution.", what, dims, dims);
+        return kernel_fail(cx, "%s should contain %d elements for %dD convolution.", what, dims,
+                           dims);
     for (int i = 0; i < dims; i++) out[i] = data[i];
     return CTSC_OK;
 }
@@ -434,7 +436,7 @@ static ctsc_status packed_arg_ints(op_ctx *cx, const value *v, int dims, int64_t
 /* A convolution over one dim is one over two of which the first has size 1, in PyTorch's packed
  * parameters as well. */
 static ctsc_status packed_widen(op_ctx *cx, tensor *w, packed_geometry *g, tensor **out) {
-    if (w->ndim != 3) return nn_fail(cx, "Weights are expected to have 3 dimensions");
+    if (w->ndim != 3) return kernel_fail(cx, "Weights are expected to have 3 dimensions");
     g->dims = 2;
     g->stride[1] = g->stride[0], g->padding[1] = g->padding[0], g->dilation[1] = g->dilation[0],
     g->output_padding[1] = g->output_padding[0];
@@ -483,7 +485,7 @@ OPERATOR(quantized_conv_transpose3d_prepack) {
 OPERATOR(packed_unpack) {
     const packed *p = packed_in(&args[0]);
     if (!p || !p->weight || p->kind == PACKED_EMBEDDING)
-        return nn_fail(cx, "%s: there is nothing to unpack", cx->op->key);
+        return kernel_fail(cx, "%s: there is nothing to unpack", cx->op->key);
     results[0] = value_tensor_take(tensor_ref(p->weight));
     if (p->bias) results[1] = value_tensor_take(tensor_ref(p->bias));
     return CTSC_OK;
@@ -527,9 +529,9 @@ static ctsc_status packed_embedding_new(op_ctx *cx, tensor *weight, packed **out
     const quantiser *q = weight->quantiser;
     if (!q || weight->dtype != DT_QUINT8 || q->scheme != QSCHEME_CHANNEL_FLOAT || q->axis != 0 ||
         weight->ndim != 2 || q->scales->numel != weight->sizes[0])
-        return nn_fail(cx, "embedding_bag_prepack operator requires a weight of 2 dimensions, "
-                           "quantized per row with "
-                           "float zero points");
+        return kernel_fail(cx, "embedding_bag_prepack operator requires a weight of 2 dimensions, "
+                               "quantized per row with "
+                               "float zero points");
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
     p->kind = PACKED_EMBEDDING;
@@ -566,8 +568,8 @@ static ctsc_status packed_cell_new(op_ctx *cx, const char *cell_type, value ih, 
     const packed *pi = packed_in(&ih), *ph = packed_in(&hh);
     packed_kind want = !strcmp(cell_type, "quantized_fp16") ? PACKED_LINEAR_HALF : PACKED_LINEAR;
     if (!pi || !ph || pi->kind != want || ph->kind != want)
-        return nn_fail(cx, "quantized cell parameters: the weights are not packed for %s",
-                       cell_type);
+        return kernel_fail(cx, "quantized cell parameters: the weights are not packed for %s",
+                           cell_type);
     packed *p = mem_zalloc(sizeof *p);
     if (!p) return diag_no_memory(cx->diag);
     p->kind = PACKED_CELL;
@@ -690,7 +692,7 @@ OPERATOR(packed_state) {
     const packed *p = packed_in(&args[0]);
     bool failed = false;
     value made;
-    if (!p) return nn_fail(cx, "the packed parameters are not set");
+    if (!p) return kernel_fail(cx, "the packed parameters are not set");
     switch (p->kind) {
     case PACKED_CONV: made = state_conv(cx, p, &failed); break;
     case PACKED_EMBEDDING: made = state_embedding(p, &failed); break;
@@ -835,7 +837,8 @@ OPERATOR(packed_set_state) {
         return state_bad(cx);
     object *o = args[0].u.object;
     const char *name = class_name(o->cls);
-    if (o->slots[0].tag != V_UNINIT) return nn_fail(cx, "the packed parameters are set already");
+    if (o->slots[0].tag != V_UNINIT)
+        return kernel_fail(cx, "the packed parameters are set already");
     if (!strcmp(name, PACKED_LINEAR_CLASS)) TRY(state_set_linear(cx, args[1], &p));
     else if (!strcmp(name, PACKED_CONV2D_CLASS)) TRY(state_set_conv(cx, args[1], 2, &p));
     else if (!strcmp(name, PACKED_CONV3D_CLASS)) TRY(state_set_conv(cx, args[1], 3, &p));

@@ -8,6 +8,7 @@
  * count in float, rounded to nearest even.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/minmax.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
@@ -42,12 +43,12 @@ static void qpool_window_at(const qpool *p, const int64_t at[3], qpool_window *w
         }
         int64_t first = at[d] * p->stride[d] - p->pad[d],
                 last = first + (p->kernel[d] - 1) * p->dilation[d] + 1;
-        int64_t padded = nn_min(last, p->in[d] + p->pad[d]);
+        int64_t padded = int64_min(last, p->in[d] + p->pad[d]);
         w->from[d] = first < 0
                          ? first + (-first + p->dilation[d] - 1) / p->dilation[d] * p->dilation[d]
                          : first;
-        w->to[d] = nn_min(last, p->in[d]);
-        w->counted *= p->count_pad ? padded - first : nn_max(0, w->to[d] - w->from[d]);
+        w->to[d] = int64_min(last, p->in[d]);
+        w->counted *= p->count_pad ? padded - first : int64_max(0, w->to[d] - w->from[d]);
     }
     if (p->divisor) w->counted = p->divisor;
 }
@@ -107,7 +108,7 @@ static ctsc_status qpool_run(op_ctx *cx, tensor *x, int dims, qpool *p, value *r
         int k = d - (3 - dims);
         p->in[d] = k < 0 ? 1 : full->sizes[2 + k];
         if (k >= 0) sizes[2 + k] = p->place[d];
-        work *= p->adaptive ? p->in[d] / nn_max(1, p->place[d]) + 1 : p->kernel[d];
+        work *= p->adaptive ? p->in[d] / int64_max(1, p->place[d]) + 1 : p->kernel[d];
     }
     TRY_OUT(tensor_new_quantised(cx->diag, (dtype)x->dtype, dims + 2, sizes, x->quantiser, &out));
     quant_last_strides(dims + 2, sizes, out->strides);
@@ -115,8 +116,8 @@ static ctsc_status qpool_run(op_ctx *cx, tensor *x, int dims, qpool *p, value *r
     p->out = out;
     p->inside &= !ordered;
     if (out->numel)
-        pool_for(p->batch * p->place[0] * p->place[1] * p->place[2], nn_grain(work * p->channels),
-                 qpool_places, p);
+        pool_for(p->batch * p->place[0] * p->place[1] * p->place[2],
+                 kernel_grain(work * p->channels), qpool_places, p);
     if (!ordered) TRY_OUT(tensor_contiguous(cx->diag, out, &flat));
     else flat = tensor_ref(out);
     if (x->ndim < 4) { /* the dims that were added go again */
@@ -155,13 +156,13 @@ static ctsc_status qpool_numbers(op_ctx *cx, const value *v, int dims, const int
     const int64_t *data = NULL;
     int n = arg_ints(v, &data);
     if (n != dims && n != 1 && !(n == 0 && other))
-        return nn_fail(cx, "%s: expected %d numbers, got %d", cx->op->key, dims, n);
+        return kernel_fail(cx, "%s: expected %d numbers, got %d", cx->op->key, dims, n);
     for (int d = 0; d < 3; d++) {
         int k = d - (3 - dims);
         out[d] = k < 0 ? least : n == 0 ? other[d] : data[n == 1 ? 0 : k];
         if (out[d] < least || out[d] > INT32_MAX)
-            return nn_fail(cx, "%s: stride, padding, dilation or kernel size out of range",
-                           cx->op->key);
+            return kernel_fail(cx, "%s: stride, padding, dilation or kernel size out of range",
+                               cx->op->key);
     }
     return CTSC_OK;
 }
@@ -169,11 +170,11 @@ static ctsc_status qpool_numbers(op_ctx *cx, const value *v, int dims, const int
 static ctsc_status qpool_check(op_ctx *cx, const tensor *x, int dims) {
     TRY(quant_need_affine(cx, x, cx->op->key));
     if (x->ndim != dims + 1 && x->ndim != dims + 2)
-        return nn_fail(cx, "%s: Expected input tensor to have %d or %d dimensions, got %d",
-                       cx->op->key, dims + 1, dims + 2, x->ndim);
+        return kernel_fail(cx, "%s: Expected input tensor to have %d or %d dimensions, got %d",
+                           cx->op->key, dims + 1, dims + 2, x->ndim);
     for (int i = x->ndim - dims - 1; i < x->ndim; i++)
         if (x->sizes[i] < 1 || x->sizes[i] > INT32_MAX)
-            return nn_fail(cx, "%s: Expected input to have non-empty dimensions", cx->op->key);
+            return kernel_fail(cx, "%s: Expected input to have non-empty dimensions", cx->op->key);
     return CTSC_OK;
 }
 
@@ -184,7 +185,7 @@ static ctsc_status qpool_places_of(op_ctx *cx, const tensor *x, int dims, bool c
         int64_t in = k < 0 ? 1 : x->sizes[x->ndim - dims + k],
                 room = in + 2 * p->pad[d] - p->dilation[d] * (p->kernel[d] - 1) - 1;
         if (p->pad[d] * 2 > p->kernel[d])
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
                 (long long)p->pad[d], (long long)p->kernel[d]);
@@ -195,7 +196,7 @@ static ctsc_status qpool_places_of(op_ctx *cx, const tensor *x, int dims, bool c
         int64_t up = ceil_mode ? p->stride[d] - 1 : 0;
         p->place[d] = room + up < 0 ? 0 : (room + up) / p->stride[d] + 1;
         if (ceil_mode && (p->place[d] - 1) * p->stride[d] >= in + p->pad[d]) p->place[d]--;
-        if (p->place[d] < 1) return nn_fail(cx, "%s: Output size is too small", cx->op->key);
+        if (p->place[d] < 1) return kernel_fail(cx, "%s: Output size is too small", cx->op->key);
     }
     return CTSC_OK;
 }
@@ -224,7 +225,7 @@ static ctsc_status qpool_average(op_ctx *cx, const value *args, int dims, value 
     p.count_pad = arg_bool(&args[5]);
     if (dims > 1 && !arg_is_none(&args[6])) {
         p.divisor = arg_int(&args[6]);
-        if (!p.divisor) return nn_fail(cx, "divisor must be not zero");
+        if (!p.divisor) return kernel_fail(cx, "divisor must be not zero");
     }
     p.inside = dims != 3 && (x->dtype != DT_QUINT8 || arg_bool(&args[4])); /* else qnnpack's */
     TRY(qpool_places_of(cx, x, dims, arg_bool(&args[4]), &p));
@@ -238,13 +239,14 @@ static ctsc_status qpool_adaptive(op_ctx *cx, const value *args, int dims, value
     tensor *x = args[0].u.tensor;
     TRY(qpool_check(cx, x, dims));
     int n = arg_ints(&args[1], &sizes);
-    if (n != dims && n != 1) return nn_fail(cx, "%s: output_size must be %d", cx->op->key, dims);
+    if (n != dims && n != 1)
+        return kernel_fail(cx, "%s: output_size must be %d", cx->op->key, dims);
     for (int d = 0; d < 3; d++) {
         int k = d - (3 - dims);
         p.place[d] = k < 0 ? 1 : sizes[n == 1 ? 0 : k];
         if (p.place[d] < 0)
-            return nn_fail(cx, "%s: elements of output_size must be greater than or equal to 0",
-                           cx->op->key);
+            return kernel_fail(cx, "%s: elements of output_size must be greater than or equal to 0",
+                               cx->op->key);
     }
     return qpool_run(cx, x, dims, &p, results);
 }

@@ -9,8 +9,8 @@
 
 /* The largest of each channel, in a window of places that are step[d] elements apart. A fixed
  * number of channels at a time stays in registers while the window passes. */
-static NN_HOT void NAME(max)(const T *x, const int64_t count[3], const int64_t step[3], int64_t n,
-                             T least, T *out) {
+static VECTOR_CLONES void NAME(max)(const T *x, const int64_t count[3], const int64_t step[3],
+                                    int64_t n, T least, T *out) {
     for (; n > 0; n -= QPOOL_LANES, x += QPOOL_LANES, out += QPOOL_LANES) {
         T acc[QPOOL_LANES];
         int64_t width = n < QPOOL_LANES ? n : QPOOL_LANES;
@@ -29,7 +29,7 @@ static NN_HOT void NAME(max)(const T *x, const int64_t count[3], const int64_t s
     }
 }
 
-static NN_HOT void NAME(sum)(const T *x, int64_t n, int32_t zero, int32_t *acc) {
+static VECTOR_CLONES void NAME(sum)(const T *x, int64_t n, int32_t zero, int32_t *acc) {
     for (int64_t c = 0; c < n; c++)
         acc[c] = (int32_t)((uint32_t)acc[c] + ((uint32_t)x[c] - (uint32_t)zero));
 }
@@ -65,7 +65,7 @@ static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *o
     }
     int32_t zero = (int32_t)p->x->quantiser->zero_point;
     for (int64_t first = 0; first < p->channels; first += QPOOL_CHANNELS, x += QPOOL_CHANNELS) {
-        int64_t n = nn_min(QPOOL_CHANNELS, p->channels - first);
+        int64_t n = int64_min(QPOOL_CHANNELS, p->channels - first);
         memset(acc, 0, sizeof acc);
         for (int64_t i = 0; i < count[0]; i++)
             for (int64_t j = 0; j < count[1]; j++)

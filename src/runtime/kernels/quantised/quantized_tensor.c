@@ -9,6 +9,7 @@
  * everything but what is written for them.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/minmax.h"
 #include "runtime/kernels/quantised/quantized.h"
 
 #include <stdlib.h>
@@ -104,7 +105,7 @@ int64_t quant_unsigned_zero(const tensor *t) {
     return t->quantiser->zero_point + (t->dtype == DT_QINT8 ? 128 : 0);
 }
 
-static NN_HOT void quant_flip(const uint8_t *x, int64_t n, uint8_t *out) {
+static VECTOR_CLONES void quant_flip(const uint8_t *x, int64_t n, uint8_t *out) {
     for (int64_t i = 0; i < n; i++) out[i] = x[i] ^ 128;
 }
 
@@ -120,10 +121,10 @@ ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out) {
 
 ctsc_status quant_need_affine(op_ctx *cx, const tensor *t, const char *what) {
     if (!t->quantiser)
-        return nn_fail(cx, "%s: expected a quantized tensor, got %s", what,
-                       dtype_table[t->dtype].ir_name);
+        return kernel_fail(cx, "%s: expected a quantized tensor, got %s", what,
+                           dtype_table[t->dtype].ir_name);
     if (!quantiser_per_tensor(t->quantiser))
-        return nn_fail(cx, "%s: Only per tensor quantization is supported", what);
+        return kernel_fail(cx, "%s: Only per tensor quantization is supported", what);
     return CTSC_OK;
 }
 
@@ -132,7 +133,8 @@ ctsc_status quant_need_affine(op_ctx *cx, const tensor *t, const char *what) {
 /* PyTorch's ChooseQuantizationParams, without preserved sparsity. */
 ctsc_status quant_choose(op_ctx *cx, float lo, float hi, int qmin, int qmax, quant_params *out) {
     if (!(lo <= hi))
-        return nn_fail(cx, "In ChooseQuantizationParams, min should be less than or equal to max");
+        return kernel_fail(cx,
+                           "In ChooseQuantizationParams, min should be less than or equal to max");
     const float small = 6.1e-5f;
     lo = lo < 0 ? lo : 0;
     hi = hi > 0 ? hi : 0;
@@ -163,7 +165,7 @@ typedef struct quant_range_job {
     float lo[QUANT_RANGE_CHUNKS], hi[QUANT_RANGE_CHUNKS];
 } quant_range_job;
 
-static NN_HOT void quant_range_run(const float *p, int64_t n, float *lo, float *hi) {
+static VECTOR_CLONES void quant_range_run(const float *p, int64_t n, float *lo, float *hi) {
     float l = p[0], h = p[0];
     bool nan = false;
     for (int64_t i = 0; i < n; i++) {
@@ -178,13 +180,13 @@ static NN_HOT void quant_range_run(const float *p, int64_t n, float *lo, float *
 static void quant_range_chunks(void *ctx, int64_t begin, int64_t end) {
     quant_range_job *j = ctx;
     for (int64_t i = begin; i < end; i++)
-        quant_range_run(j->p + i * j->chunk, nn_min(j->chunk, j->n - i * j->chunk), &j->lo[i],
+        quant_range_run(j->p + i * j->chunk, int64_min(j->chunk, j->n - i * j->chunk), &j->lo[i],
                         &j->hi[i]);
 }
 
 void quant_range(const tensor *t, float *lo, float *hi) {
     quant_range_job j = {.p = TENSOR_AT(t, float), .n = t->numel};
-    j.chunk = nn_max(16384, (t->numel + QUANT_RANGE_CHUNKS - 1) / QUANT_RANGE_CHUNKS);
+    j.chunk = int64_max(16384, (t->numel + QUANT_RANGE_CHUNKS - 1) / QUANT_RANGE_CHUNKS);
     int64_t chunks = (t->numel + j.chunk - 1) / j.chunk;
     pool_for(chunks, 1, quant_range_chunks, &j);
     *lo = j.lo[0], *hi = j.hi[0];
@@ -198,8 +200,8 @@ void quant_range(const tensor *t, float *lo, float *hi) {
 
 typedef struct quant_run { float scale, inverse; int64_t zero_point, lo, hi; dtype dt; } quant_run;
 
-static NN_HOT void quant_run_bytes(const float *x, int64_t n, float inverse, float lo, float hi,
-                                   int32_t zero_point, int8_t *out) {
+static VECTOR_CLONES void quant_run_bytes(const float *x, int64_t n, float inverse, float lo,
+                                          float hi, int32_t zero_point, int8_t *out) {
     for (int64_t i = 0; i < n; i++) {
         float v = rintf(x[i] * inverse);
         v = v < 0x1p63f ? v : lo; /* as quant_round has it */
@@ -258,13 +260,13 @@ static void quant_fill_affine(tensor *out, const tensor *x) {
 
 static ctsc_status quant_check_params(op_ctx *cx, int64_t zero_point, dtype dt) {
     if (zero_point > dtype_qmax(dt))
-        return nn_fail(cx,
-                       "quantize_tensor_per_tensor_affine zero_point %lld is above upper bound.",
-                       (long long)zero_point);
+        return kernel_fail(
+            cx, "quantize_tensor_per_tensor_affine zero_point %lld is above upper bound.",
+            (long long)zero_point);
     if (zero_point < dtype_qmin(dt))
-        return nn_fail(cx,
-                       "quantize_tensor_per_tensor_affine zero_point %lld is below lower bound.",
-                       (long long)zero_point);
+        return kernel_fail(
+            cx, "quantize_tensor_per_tensor_affine zero_point %lld is below lower bound.",
+            (long long)zero_point);
     return CTSC_OK;
 }
 
@@ -272,8 +274,8 @@ ctsc_status quant_quantise(op_ctx *cx, const tensor *t, dtype dt, double scale, 
                            tensor **out) {
     tensor *made;
     if (t->dtype != DT_FLOAT32)
-        return nn_fail(cx, "Quantize only works on Float Tensor, got %s",
-                       dtype_table[t->dtype].ir_name);
+        return kernel_fail(cx, "Quantize only works on Float Tensor, got %s",
+                           dtype_table[t->dtype].ir_name);
     TRY(quant_check_params(cx, zero_point, dt));
     TRY(quant_new_affine(cx, t, dt, scale, zero_point, &made));
     quant_fill_affine(made, t);
@@ -364,7 +366,7 @@ ctsc_status quant_dequantise(op_ctx *cx, const tensor *t, tensor **out) {
     } else {
         s = q->axis < t->ndim && q->scales->numel == t->sizes[q->axis]
                 ? quant_each_channel(cx, q, false, made, t)
-                : nn_fail(cx, "dequantize: the tensor's scales do not fit its shape");
+                : kernel_fail(cx, "dequantize: the tensor's scales do not fit its shape");
     }
     if (s == CTSC_OK) *out = made;
     else tensor_unref(made);
@@ -376,8 +378,8 @@ ctsc_status quant_dequantise(op_ctx *cx, const tensor *t, tensor **out) {
 static ctsc_status quant_arg_dtype(op_ctx *cx, const value *v, dtype *out) {
     int64_t code = arg_int(v);
     if (!dtype_valid(code) || !dtype_is_quantised((dtype)code))
-        return nn_fail(cx,
-                       "Creation of quantized tensor requires quantized dtype like torch.quint8");
+        return kernel_fail(
+            cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
     *out = (dtype)code;
     return CTSC_OK;
 }
@@ -389,8 +391,8 @@ OPERATOR(quantize_per_tensor) {
     TRY(quant_arg_dtype(cx, &args[3], &dt));
     for (int i = 1; i < 3; i++)
         if (args[i].tag == V_TENSOR && args[i].u.tensor->numel != 1)
-            return nn_fail(cx, "a Tensor with %lld elements cannot be converted to Scalar",
-                           (long long)args[i].u.tensor->numel);
+            return kernel_fail(cx, "a Tensor with %lld elements cannot be converted to Scalar",
+                               (long long)args[i].u.tensor->numel);
     double scale = args[1].tag == V_TENSOR ? tensor_item_float(args[1].u.tensor)
                                            : arg_float(&args[1]);
     int64_t zero = args[2].tag == V_TENSOR ? tensor_item_int(args[2].u.tensor) : arg_int(&args[2]);
@@ -408,7 +410,8 @@ OPERATOR(quantize_per_tensor_list) {
     ctsc_status s = CTSC_OK;
     if (scales->numel < (int64_t)in->len || zeros->numel < (int64_t)in->len || scales->ndim != 1 ||
         zeros->ndim != 1)
-        s = nn_fail(cx, "quantize_per_tensor: expected a scale and a zero point for each tensor");
+        s = kernel_fail(cx,
+                        "quantize_per_tensor: expected a scale and a zero point for each tensor");
     for (size_t i = 0; i < in->len && s == CTSC_OK; i++) {
         double scale = dtype_load_float((dtype)scales->dtype,
                                         (char *)tensor_data(scales) +
@@ -441,8 +444,8 @@ OPERATOR(quantize_per_tensor_dynamic) {
         return op_return_tensor(results, half);
     }
     TRY(quant_arg_dtype(cx, &args[1], &dt));
-    if (dt == DT_QINT32) return nn_fail(cx, "dtype QInt32 not supported");
-    TRY(nn_as(cx, args[0].u.tensor, DT_FLOAT32, &x));
+    if (dt == DT_QINT32) return kernel_fail(cx, "dtype QInt32 not supported");
+    TRY(wide_as(cx, args[0].u.tensor, DT_FLOAT32, &x));
     if (x->numel) quant_range(x, &lo, &hi);
     int parts = arg_bool(&args[2]) && qengine_is_fbgemm() ? 2 : 1;
     ctsc_status s = quant_choose(cx, lo, hi, (int)dtype_qmin(dt) / parts,
@@ -458,19 +461,19 @@ static ctsc_status quant_channel_params(op_ctx *cx, dtype dt, const tensor *x, t
     bool real = dtype_is_float((dtype)zeros->dtype);
     tensor *s = NULL, *z = NULL;
     if (axis < 0 || axis >= x->ndim)
-        return nn_fail(cx,
-                       "Channel axis out of range in per channel affine quantization. Got: "
-                       "%lldExpected: [0, %d)",
-                       (long long)axis, x->ndim);
-    if (scales->ndim != 1) return nn_fail(cx, "scale tensor must have dimension 1");
-    if (zeros->ndim != 1) return nn_fail(cx, "zero_points tensor must have dimension 1");
+        return kernel_fail(cx,
+                           "Channel axis out of range in per channel affine quantization. Got: "
+                           "%lldExpected: [0, %d)",
+                           (long long)axis, x->ndim);
+    if (scales->ndim != 1) return kernel_fail(cx, "scale tensor must have dimension 1");
+    if (zeros->ndim != 1) return kernel_fail(cx, "zero_points tensor must have dimension 1");
     if (scales->numel != zeros->numel)
-        return nn_fail(cx, "number of elements in scales and zero_points must match");
+        return kernel_fail(cx, "number of elements in scales and zero_points must match");
     if (scales->numel != x->sizes[axis])
-        return nn_fail(cx, "length of scales must equal to channel, expected %lld got, %lld",
-                       (long long)x->sizes[axis], (long long)scales->numel);
-    ctsc_status st = nn_as(cx, scales, real ? DT_FLOAT32 : DT_FLOAT64, &s);
-    if (st == CTSC_OK) st = nn_as(cx, zeros, real ? DT_FLOAT32 : DT_INT64, &z);
+        return kernel_fail(cx, "length of scales must equal to channel, expected %lld got, %lld",
+                           (long long)x->sizes[axis], (long long)scales->numel);
+    ctsc_status st = wide_as(cx, scales, real ? DT_FLOAT32 : DT_FLOAT64, &s);
+    if (st == CTSC_OK) st = wide_as(cx, zeros, real ? DT_FLOAT32 : DT_INT64, &z);
     for (int64_t i = 0; st == CTSC_OK && !real && i < z->numel; i++)
         st = quant_check_params(cx, TENSOR_AT(z, int64_t)[i], dt);
     if (st == CTSC_OK &&
@@ -489,12 +492,12 @@ OPERATOR(quantize_per_channel) {
     tensor *x = args[0].u.tensor, *out;
     TRY(quant_arg_dtype(cx, &args[4], &dt));
     if (x->dtype != DT_FLOAT32)
-        return nn_fail(cx, "Quantize only works on Float Tensor, got %s",
-                       dtype_table[x->dtype].ir_name);
+        return kernel_fail(cx, "Quantize only works on Float Tensor, got %s",
+                           dtype_table[x->dtype].ir_name);
     TRY(quant_channel_params(cx, dt, x, args[1].u.tensor, args[2].u.tensor, arg_int(&args[3]), &q));
     ctsc_status s = CTSC_OK;
     if (q->scheme == QSCHEME_CHANNEL_FLOAT && dt != DT_QUINT8)
-        s = nn_fail(cx, "quantize_per_channel: float zero points need quint8");
+        s = kernel_fail(cx, "quantize_per_channel: float zero points need quint8");
     if (s == CTSC_OK) s = quant_new_like(cx, x, dt, q, &out);
     quantiser_unref(q);
     TRY(s);
@@ -511,8 +514,8 @@ static ctsc_status quant_dtype_of_ints(op_ctx *cx, dtype ints, dtype *out) {
     case DT_INT8: return *out = DT_QINT8, CTSC_OK;
     case DT_INT32: return *out = DT_QINT32, CTSC_OK;
     default:
-        return nn_fail(cx,
-                       "Creation of quantized tensor requires quantized dtype like torch.quint8");
+        return kernel_fail(
+            cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
     }
 }
 
@@ -559,8 +562,8 @@ OPERATOR(empty_affine_quantized) {
     const int64_t *sizes;
     int n = arg_ints(&args[0], &sizes);
     if (arg_is_none(&args[1]))
-        return nn_fail(cx,
-                       "Creation of quantized tensor requires quantized dtype like torch.quint8");
+        return kernel_fail(
+            cx, "Creation of quantized tensor requires quantized dtype like torch.quint8");
     TRY(quant_arg_dtype(cx, &args[1], &dt));
     TRY(quant_check_params(cx, arg_int(&args[6]), dt));
     quantiser *q = quantiser_new(arg_float(&args[5]), arg_int(&args[6]));
@@ -600,7 +603,8 @@ static ctsc_status quant_dequantise_any(op_ctx *cx, value v, value *out, int dep
     }
     bool is_list = v.tag == V_LIST, is_tuple = v.tag == V_TUPLE;
     if ((!is_list && !is_tuple) || depth > 32)
-        return nn_fail(cx, "Unsupported type in dequantize, only List[Tensor] and Tuple[Tensor or "
+        return kernel_fail(cx,
+                           "Unsupported type in dequantize, only List[Tensor] and Tuple[Tensor or "
                            "other types] are supported");
     ctsc_status s = CTSC_OK;
     if (is_tuple) {
@@ -650,7 +654,7 @@ OPERATOR(int_repr) {
 OPERATOR(q_scale) {
     const quantiser *q = args[0].u.tensor->quantiser;
     if (!quantiser_per_tensor(q))
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
     return op_return(results, value_float(q->scale));
 }
@@ -658,16 +662,16 @@ OPERATOR(q_scale) {
 OPERATOR(q_zero_point) {
     const quantiser *q = args[0].u.tensor->quantiser;
     if (!quantiser_per_tensor(q))
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected quantizer->qscheme() == kPerTensorAffine to be true, but got false.");
     return op_return(results, value_int(q->zero_point));
 }
 
 static ctsc_status quant_need_channels(op_ctx *cx, const quantiser *q) {
     if (!quantiser_per_tensor(q)) return CTSC_OK;
-    return nn_fail(cx,
-                   "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == "
-                   "kPerChannelAffineFloatQParams to be true, but got false.");
+    return kernel_fail(
+        cx, "Expected quantizer->qscheme() == kPerChannelAffine || quantizer->qscheme() == "
+            "kPerChannelAffineFloatQParams to be true, but got false.");
 }
 
 OPERATOR(q_per_channel_scales) {
@@ -700,9 +704,9 @@ OPERATOR(qscheme) {
 /* What all of these do with a tensor that is not quantised. */
 OPERATOR(not_quantised) {
     (void)args, (void)results;
-    return nn_fail(cx,
-                   "Could not run '%s' with arguments from the 'CPU' backend. This could be "
-                   "because the operator "
-                   "doesn't exist for this backend",
-                   cx->op->key);
+    return kernel_fail(cx,
+                       "Could not run '%s' with arguments from the 'CPU' backend. This could be "
+                       "because the operator "
+                       "doesn't exist for this backend",
+                       cx->op->key);
 }

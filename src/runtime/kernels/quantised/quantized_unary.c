@@ -68,7 +68,7 @@ static ctsc_status unary_run(op_ctx *cx, tensor *x, const unary_call *c, value *
     dtype dt = (dtype)x->dtype;
     TRY(quant_need_affine(cx, x, cx->op->key));
     if (c->zero_point < dtype_qmin(dt) || c->zero_point > dtype_qmax(dt))
-        return nn_fail(cx, "%s: output zero point out of range", cx->op->key);
+        return kernel_fail(cx, "%s: output zero point out of range", cx->op->key);
     TRY(quant_new_affine(cx, x, dt, c->scale, c->zero_point, &out));
     tensor *operands[] = {out, x};
     if (dt == DT_QINT32) {
@@ -142,7 +142,7 @@ static ctsc_status unary_given(op_ctx *cx, const value *args, unary_fn fn, doubl
                                double p2, const value *params, unary_rounding rounding,
                                value *results) {
     unary_call c = {fn, {p0, p1, p2}, arg_float(&params[0]), arg_int(&params[1]), rounding};
-    if (!(c.scale > 0)) return nn_fail(cx, "%s: output scale must be positive", cx->op->key);
+    if (!(c.scale > 0)) return kernel_fail(cx, "%s: output scale must be positive", cx->op->key);
     return unary_run(cx, args[0].u.tensor, &c, results);
 }
 
@@ -169,7 +169,7 @@ OPERATOR(quantised_hardtanh) {
 }
 OPERATOR(quantised_clamp) {
     if (arg_is_none(&args[1]) && arg_is_none(&args[2]))
-        return nn_fail(cx, "Both min and max should be specified for quantized clamp!");
+        return kernel_fail(cx, "Both min and max should be specified for quantized clamp!");
     return unary_same(cx, args[0].u.tensor, unary_clamp, unary_or(&args[1], -INFINITY),
                       unary_or(&args[2], INFINITY), 0, UNARY_PLAIN, results);
 }
@@ -210,7 +210,7 @@ OPERATOR(quantized_elu) {
 }
 OPERATOR(quantized_celu) {
     if (arg_float(&args[3]) == 0)
-        return nn_fail(cx, "ZeroDivisionError: alpha cannot be 0 for CELU");
+        return kernel_fail(cx, "ZeroDivisionError: alpha cannot be 0 for CELU");
     return unary_given(cx, args, unary_celu, arg_float(&args[3]), 0, 0, args + 1, UNARY_FUSED,
                        results);
 }

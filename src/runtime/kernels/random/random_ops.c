@@ -3,7 +3,7 @@
  * random_ops.c - the random operators: rand and its kin, in-place fills, sampling, dropout.
  * Tests: tests/unit/test_pointwise.c
  */
-#include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/create/create.h"
 #include "runtime/kernels/random/random.h"
 
 #include <math.h>

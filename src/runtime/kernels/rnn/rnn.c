@@ -16,7 +16,8 @@
 #include "ir/scalar/scalar_ops.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
+#include "runtime/kernels/matmul/gemm.h"
 
 #include <string.h>
 
@@ -42,13 +43,13 @@ typedef struct rnn_run {
 
 #define T float
 #define NAME(x) x##_float
-#define HOT NN_FUSED
+#define HOT VECTOR_FUSED_CLONES
 #define SIGMOID scalar_sigmoid_f32
 #define TANH scalar_tanh_f32
 #include "runtime/kernels/rnn/rnn_cells.h"
 #define T float
 #define NAME(x) x##_float
-#define HOT NN_FUSED
+#define HOT VECTOR_FUSED_CLONES
 #include "runtime/kernels/rnn/rnn_rows.h"
 
 #define T double

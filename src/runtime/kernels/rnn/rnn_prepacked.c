@@ -325,8 +325,8 @@ ctsc_status rnn_run_prepacked(diag *d, const rnn_sequence *s) {
         at += s->rows * p->input.n;
         rnn_start(&t, i);
         if (st == CTSC_OK)
-            st = gemm_run_prepacked(d, &p->input, s->rows, gemm_of(s->input), p->bias, NULL,
-                                    t.gates[i], p->input.n);
+            st = gemm_run_prepacked(d, &p->input, s->rows, gemm_of(s->input),
+                                    &(dense_epilogue){.bias = p->bias}, t.gates[i], p->input.n);
     }
     if (st == CTSC_OK && !pool_steps(s->steps, t.chunks * s->directions, rnn_chunk, &t))
         st = limits_fail(d);

@@ -6,7 +6,7 @@
  * left, brought back inside by the mode's rule. Negative padding crops.
  * Tests: tests/unit/test_resample.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include <string.h>
 
@@ -55,9 +55,10 @@ static ctsc_status pad_check_crop(op_ctx *cx, const tensor *self, int n, const i
             int64_t by = pad[2 * (self->ndim - 1 - dim) + side];
             if (by >= 0) continue;
             if (by < -size)
-                return nn_fail(cx, "start (%lld) + length (%lld) exceeds dimension size (%lld).",
-                               side ? 0LL : (long long)(0 - (uint64_t)by), (long long)(size + by),
-                               (long long)size);
+                return kernel_fail(cx,
+                                   "start (%lld) + length (%lld) exceeds dimension size (%lld).",
+                                   side ? 0LL : (long long)(0 - (uint64_t)by),
+                                   (long long)(size + by), (long long)size);
             size += by;
         }
     }
@@ -67,12 +68,13 @@ static ctsc_status pad_check_crop(op_ctx *cx, const tensor *self, int n, const i
 static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *pad,
                                 const value *fill, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], from[TENSOR_MAX_DIMS] = {0}, to[TENSOR_MAX_DIMS];
-    if (n % 2) return nn_fail(cx, "Length of pad must be even but instead it equals %d", n);
+    if (n % 2) return kernel_fail(cx, "Length of pad must be even but instead it equals %d", n);
     if (n / 2 > self->ndim)
-        return nn_fail(cx,
-                       "Length of pad should be no more than twice the number of dimensions of the "
-                       "input. Pad length is %dwhile the input has %ddimensions.",
-                       n, self->ndim);
+        return kernel_fail(
+            cx,
+            "Length of pad should be no more than twice the number of dimensions of the "
+            "input. Pad length is %dwhile the input has %ddimensions.",
+            n, self->ndim);
     for (int i = 0; i < self->ndim; i++) sizes[i] = to[i] = self->sizes[i];
     TRY(pad_check_crop(cx, self, n, pad));
     bool grows = false;
@@ -82,9 +84,9 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
                 size;
         bool fits = !__builtin_add_overflow(self->sizes[dim], left, &size) &&
                     !__builtin_add_overflow(size, right, &size);
-        if (!fits) return nn_fail(cx, "padding size is too large");
+        if (!fits) return kernel_fail(cx, "padding size is too large");
         if (size < grows)
-            return nn_fail(
+            return kernel_fail(
                 cx,
                 "The input size %lld, plus negative padding %lld and %lld resulted in a negative "
                 "output size, which is invalid. Check dimension %d of your input.",
@@ -97,8 +99,8 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
     /* from, to: where the input lies in the output, beyond its borders where it is cropped. */
     int64_t inside[TENSOR_MAX_DIMS], src_at = self->offset, dst_at = y->offset;
     for (int i = 0; i < self->ndim; i++) {
-        int64_t begin = nn_max(from[i], 0);
-        inside[i] = nn_max(nn_min(to[i], sizes[i]) - begin, 0);
+        int64_t begin = int64_max(from[i], 0);
+        inside[i] = int64_max(int64_min(to[i], sizes[i]) - begin, 0);
         if (inside[i])
             src_at += (begin - from[i]) * self->strides[i], dst_at += begin * y->strides[i];
     }
@@ -144,22 +146,22 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         in[2 - k] = self->sizes[dim];
         if (__builtin_add_overflow(self->sizes[dim], pad[2 * k], &sizes[dim]) ||
             __builtin_add_overflow(sizes[dim], pad[2 * k + 1], &sizes[dim]))
-            return nn_fail(cx, "padding size is too large");
+            return kernel_fail(cx, "padding size is too large");
         size[2 - k] = sizes[dim];
     }
     TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, self->ndim, sizes, &y));
     TRY_OUT(tensor_contiguous(cx->diag, self, &x));
     if (y->numel && !x->numel) {
-        st = nn_fail(cx, "padding of an empty dimension");
+        st = kernel_fail(cx, "padding of an empty dimension");
         goto out;
     }
     for (int i = 0; y->numel && i < 3; i++) {
         int64_t left = i >= 3 - n ? pad[2 * (2 - i)] : 0,
                 right = i >= 3 - n ? pad[2 * (2 - i) + 1] : 0;
         /* What is cropped does not take part in the circle. */
-        int64_t crop = nn_max(-left, 0), kept = in[i] - crop - nn_max(-right, 0);
+        int64_t crop = int64_max(-left, 0), kept = in[i] - crop - int64_max(-right, 0);
         if (mode == PAD_CIRCULAR && kept <= 0) {
-            st = nn_fail(cx, "Padding value causes wrapping around more than once.");
+            st = kernel_fail(cx, "Padding value causes wrapping around more than once.");
             goto out;
         }
         if (!(at[i] = mem_alloc(sizeof *at[i] * (size_t)size[i]))) {
@@ -168,13 +170,13 @@ static ctsc_status pad_gather(op_ctx *cx, tensor *self, int n, const int64_t *pa
         }
         for (int64_t o = 0; o < size[i]; o++) {
             int64_t v = o - left;
-            if (mode == PAD_REPLICATE) v = nn_max(nn_min(v, in[i] - 1), 0);
+            if (mode == PAD_REPLICATE) v = int64_max(int64_min(v, in[i] - 1), 0);
             else if (mode == PAD_CIRCULAR) v = ((v - crop) % kept + kept) % kept + crop;
             else v = v < 0 ? -v : v >= in[i] ? 2 * (in[i] - 1) - v : v;
             at[i][o] = v;
         }
     }
-    st = nn_gather3(cx->diag, x, y, nn_product(y, 0, y->ndim - n), in, size, at);
+    st = gather3(cx->diag, x, y, sizes_product(y, 0, y->ndim - n), in, size, at);
     if (st == CTSC_OK) *out = y, y = NULL;
 out:
     for (int i = 0; i < 3; i++) mem_free(at[i]);
@@ -192,31 +194,33 @@ static bool pad_shape_ok(const tensor *t, int n) {
 }
 
 static ctsc_status pad_bad_shape(op_ctx *cx, const tensor *t, int n, int mode) {
-    nn_text text;
+    sizes_text text;
     const char *middle =
         mode == PAD_REFLECT && n < 3
             ? "tensor expected for input, but got:"
             : "tensor with possibly 0 batch size and other non-zero dimensions for input, but got:";
-    return nn_fail(cx, "%s%dD or %dD (batch mode) %s %s",
-                   mode == PAD_REFLECT && n < 3 ? "" : "Expected ", n + 1, n + 2, middle,
-                   nn_shape(t, &text));
+    return kernel_fail(cx, "%s%dD or %dD (batch mode) %s %s",
+                       mode == PAD_REFLECT && n < 3 ? "" : "Expected ", n + 1, n + 2, middle,
+                       shape_print(t, &text));
 }
 
 static ctsc_status pad_check_reflect(op_ctx *cx, const tensor *t, int n, const int64_t *pad) {
-    nn_text text;
+    sizes_text text;
     for (int k = 0; k < n; k++) {
         int dim = t->ndim - 1 - k;
         int64_t size = t->sizes[dim], left = pad[2 * k], right = pad[2 * k + 1];
         if (left < size && right < size) continue;
         if (n == 2)
-            return nn_fail(cx,
+            return kernel_fail(
+                cx,
+                "Argument #%d: Padding size should be less than the corresponding input "
+                "dimension, but got: padding (%lld, %lld) at dimension %d of input %d",
+                4 + 2 * k, (long long)left, (long long)right, dim, t->ndim);
+        return kernel_fail(cx,
                            "Argument #%d: Padding size should be less than the corresponding input "
-                           "dimension, but got: padding (%lld, %lld) at dimension %d of input %d",
-                           4 + 2 * k, (long long)left, (long long)right, dim, t->ndim);
-        return nn_fail(cx,
-                       "Argument #%d: Padding size should be less than the corresponding input "
-                       "dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
-                       4 + 2 * k, (long long)left, (long long)right, dim, nn_shape(t, &text));
+                           "dimension, but got: padding (%lld, %lld) at dimension %d of input %s",
+                           4 + 2 * k, (long long)left, (long long)right, dim,
+                           shape_print(t, &text));
     }
     return CTSC_OK;
 }
@@ -229,18 +233,18 @@ static ctsc_status pad_check_result(op_ctx *cx, const tensor *t, int n, const in
         out[k] = (double)in[k] + (double)pad[2 * k] + (double)pad[2 * k + 1];
     }
     if (n == 1 && out[0] < 1)
-        return nn_fail(cx, "input (W: %lld) is too small. Calculated output W: %.0f",
-                       (long long)in[0], out[0]);
+        return kernel_fail(cx, "input (W: %lld) is too small. Calculated output W: %.0f",
+                           (long long)in[0], out[0]);
     if (n == 2 && out[0] < 1 && out[1] < 1)
-        return nn_fail(cx,
-                       "input (H: %lld, W: %lld) is too small. Calculated output H: %.0f W: %.0f",
-                       (long long)in[1], (long long)in[0], out[1], out[0]);
+        return kernel_fail(
+            cx, "input (H: %lld, W: %lld) is too small. Calculated output H: %.0f W: %.0f",
+            (long long)in[1], (long long)in[0], out[1], out[0]);
     if (n == 3 && out[0] < 1 && out[1] < 1 && out[2] < 1)
-        return nn_fail(cx,
-                       "input (D: %lld H: %lld, W: %lld) is too small. Calculated output D: %.0f "
-                       "H: %.0f W: %.0f",
-                       (long long)in[2], (long long)in[1], (long long)in[0], out[2], out[1],
-                       out[0]);
+        return kernel_fail(
+            cx,
+            "input (D: %lld H: %lld, W: %lld) is too small. Calculated output D: %.0f "
+            "H: %.0f W: %.0f",
+            (long long)in[2], (long long)in[1], (long long)in[0], out[2], out[1], out[0]);
     return CTSC_OK;
 }
 
@@ -253,7 +257,7 @@ static ctsc_status pad_mirror(op_ctx *cx, tensor *self, const value *padding, in
     const int64_t *pad;
     int dim;
     if (arg_ints(padding, &pad) != 2 * n)
-        return nn_fail(cx, "padding size is expected to be %d", 2 * n);
+        return kernel_fail(cx, "padding size is expected to be %d", 2 * n);
     if (n > 1 && self->ndim <= n) TRY(tensor_wrap_dim(cx->diag, n, self->ndim, &dim));
     if (!pad_shape_ok(self, n)) return pad_bad_shape(cx, self, n, mode);
     if (mode == PAD_REFLECT) TRY(pad_check_reflect(cx, self, n, pad));
@@ -280,15 +284,15 @@ static ctsc_status pad_circular(op_ctx *cx, tensor *self, const value *padding, 
     const int64_t *pad;
     int len = arg_ints(padding, &pad), n = self->ndim - 2;
     if (len != 2 * n)
-        return nn_fail(cx, "Invalid padding size, expected %d but got %d", 2 * n, len);
+        return kernel_fail(cx, "Invalid padding size, expected %d but got %d", 2 * n, len);
     if (n > 3)
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "circular padding of more than 3 dimensions");
     for (int k = 0; k < n; k++) {
         int64_t size = self->sizes[self->ndim - 1 - k], left = pad[2 * k], right = pad[2 * k + 1];
         if (left > size || right > size)
-            return nn_fail(cx, "Padding value causes wrapping around more than once.");
+            return kernel_fail(cx, "Padding value causes wrapping around more than once.");
         if ((double)left + (double)right + (double)size < 0)
-            return nn_fail(cx, "Negative padding value is resulting in an empty dimension");
+            return kernel_fail(cx, "Negative padding value is resulting in an empty dimension");
     }
     return pad_gather(cx, self, n, pad, PAD_CIRCULAR, out);
 }
@@ -307,18 +311,18 @@ static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *r
     tensor *self = arg_tensor(&args[0]), *y = NULL;
     const int64_t *pad;
     int len = arg_ints(&args[1], &pad), n = len / 2;
-    if (len % 2) return nn_fail(cx, "Padding length must be divisible by 2");
-    if (n > self->ndim) return nn_fail(cx, "Padding length too large");
+    if (len % 2) return kernel_fail(cx, "Padding length must be divisible by 2");
+    if (n > self->ndim) return kernel_fail(cx, "Padding length too large");
     if (mode == PAD_CONSTANT) {
         TRY(pad_constant(cx, self, len, pad, &args[3], &y));
         return op_return_tensor(results, y);
     }
     if (!arg_is_none(&args[3]) && arg_float(&args[3]) != 0)
-        return nn_fail(cx, "Padding mode \"%s\" doesn't take in value argument",
-                       mode >= 0 && mode < PAD_CONSTANT ? pad_mode_names[mode] : "");
+        return kernel_fail(cx, "Padding mode \"%s\" doesn't take in value argument",
+                           mode >= 0 && mode < PAD_CONSTANT ? pad_mode_names[mode] : "");
     if (mode < 0 || mode > PAD_CONSTANT || n < 1 || n > 3 ||
         (self->ndim != n + 1 && self->ndim != n + 2))
-        return nn_fail(
+        return kernel_fail(
             cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
     if (mode == PAD_CIRCULAR) TRY(pad_circular(cx, self, &args[1], &y));
     else TRY(pad_mirror(cx, self, &args[1], n, (int)mode, &y));
@@ -329,7 +333,7 @@ ctsc_status op_pad(op_ctx *cx, const value *args, value *results) {
     const char *name = args[2].u.str->bytes;
     for (int mode = 0; mode <= PAD_CONSTANT; mode++)
         if (strcmp(name, pad_mode_names[mode]) == 0) return pad_any(cx, args, mode, results);
-    return nn_fail(cx, "Unrecognised padding mode %s", name);
+    return kernel_fail(cx, "Unrecognised padding mode %s", name);
 }
 
 ctsc_status op_pad_enum(op_ctx *cx, const value *args, value *results) {

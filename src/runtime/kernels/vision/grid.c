@@ -7,7 +7,7 @@
  * place of the loops here.
  * Tests: tests/unit/test_resample.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -34,40 +34,43 @@ static void grid_range(void *ctx, int64_t begin, int64_t end) {
 }
 
 static ctsc_status grid_check(op_ctx *cx, const tensor *x, const tensor *grid, int64_t mode) {
-    nn_text a, b;
+    sizes_text a, b;
     if (x->ndim < 1 || grid->ndim < 1 || x->sizes[0] != grid->sizes[0])
-        return nn_fail(cx,
-                       "grid_sampler(): expected grid and input to have same batch size, but got "
-                       "input with sizes %s and grid with sizes %s",
-                       nn_shape(x, &a), nn_shape(grid, &b));
+        return kernel_fail(
+            cx,
+            "grid_sampler(): expected grid and input to have same batch size, but got "
+            "input with sizes %s and grid with sizes %s",
+            shape_print(x, &a), shape_print(grid, &b));
     if (grid->sizes[grid->ndim - 1] != x->ndim - 2)
-        return nn_fail(cx,
-                       "grid_sampler(): expected grid to have size %d in last dimension, but got "
-                       "grid with sizes %s",
-                       x->ndim - 2, nn_shape(grid, &b));
+        return kernel_fail(
+            cx,
+            "grid_sampler(): expected grid to have size %d in last dimension, but got "
+            "grid with sizes %s",
+            x->ndim - 2, shape_print(grid, &b));
     for (int i = 2; i < x->ndim; i++)
         if (x->sizes[i] == 0)
-            return nn_fail(cx,
-                           "grid_sampler(): expected input to have non-empty spatial dimensions, "
-                           "but input has sizes %s with dimension %d being empty",
-                           nn_shape(x, &a), i);
+            return kernel_fail(
+                cx,
+                "grid_sampler(): expected input to have non-empty spatial dimensions, "
+                "but input has sizes %s with dimension %d being empty",
+                shape_print(x, &a), i);
     if ((x->ndim != 4 && x->ndim != 5) || x->ndim != grid->ndim)
-        return nn_fail(cx,
-                       "grid_sampler(): expected 4D or 5D input and grid with same number of "
-                       "dimensions, but got input with sizes %s and grid with sizes %s",
-                       nn_shape(x, &a), nn_shape(grid, &b));
+        return kernel_fail(cx,
+                           "grid_sampler(): expected 4D or 5D input and grid with same number of "
+                           "dimensions, but got input with sizes %s and grid with sizes %s",
+                           shape_print(x, &a), shape_print(grid, &b));
     if (x->ndim == 5 && mode == DENSE_BICUBIC)
-        return nn_fail(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
+        return kernel_fail(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
     if (mode < DENSE_BILINEAR || mode > DENSE_BICUBIC)
-        return nn_fail(cx, "grid_sampler(): unknown interpolation mode %lld", (long long)mode);
+        return kernel_fail(cx, "grid_sampler(): unknown interpolation mode %lld", (long long)mode);
     if (!dtype_is_float((dtype)x->dtype))
         return diag_fail(cx->diag,
                          dtype_is_integral((dtype)x->dtype) ? CTSC_FAILED : CTSC_UNSUPPORTED,
                          "grid_sampler_%dd_cpu not implemented for %s", x->ndim - 2,
                          dtype_table[x->dtype].ir_name);
     if (x->dtype != grid->dtype)
-        return nn_fail(cx, "expected scalar type %s but found %s", dtype_table[x->dtype].ir_name,
-                       dtype_table[grid->dtype].ir_name);
+        return kernel_fail(cx, "expected scalar type %s but found %s",
+                           dtype_table[x->dtype].ir_name, dtype_table[grid->dtype].ir_name);
     return CTSC_OK;
 }
 
@@ -94,16 +97,16 @@ ctsc_status op_grid_sampler(op_ctx *cx, const value *args, value *results) {
         p->in[3 - n + i] = input->sizes[2 + i];
         p->out[3 - n + i] = sizes[2 + i] = grid->sizes[1 + i];
     }
-    TRY(nn_input(cx, "grid_sampler", input, &x));
-    TRY_OUT(nn_input(cx, "grid_sampler", grid, &g));
+    TRY(wide_input(cx, "grid_sampler", input, &x));
+    TRY_OUT(wide_input(cx, "grid_sampler", grid, &g));
     TRY_OUT(tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes, &y));
     j.dt = (dtype)x->dtype;
     p->x = tensor_data(x), p->grid = tensor_data(g), p->y = tensor_data(y);
     int64_t positions = y->numel ? p->batch * p->out[0] * p->out[1] * p->out[2] : 0;
     if (tensor_cuda(y)) TRY_OUT(on_device->grid(cx->diag, y, p));
     else if (positions)
-        TRY_OUT(op_for(cx, positions, nn_grain(p->channels * 8 + 32), grid_range, &j));
-    st = nn_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
+        TRY_OUT(op_for(cx, positions, kernel_grain(p->channels * 8 + 32), grid_range, &j));
+    st = wide_finish(cx, args, y, (dtype)input->dtype, results), y = NULL;
 out:
     tensor_unref(x);
     tensor_unref(g);
@@ -115,7 +118,7 @@ out:
 
 static void affine_fill(dtype dt, const dense_affine *p) {
     int64_t positions = p->size[0] * p->size[1] * p->size[2];
-    NN_WIDE(dt, {
+    WIDE_DISPATCH(dt, {
         T *out = p->y;
         for (int64_t r = 0; r < p->batch * positions; r++) {
             const dense_int at[3] = {r / p->size[2] / p->size[1] % p->size[0],
@@ -131,18 +134,19 @@ ctsc_status op_affine_grid_generator(op_ctx *cx, const value *args, value *resul
     tensor *theta = arg_tensor(&args[0]), *x, *y = NULL;
     const int64_t *size;
     int n = arg_ints(&args[1], &size) - 2;
-    nn_text text;
+    sizes_text text;
     if (n != 2 && n != 3)
-        return nn_fail(cx, "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
+        return kernel_fail(cx, "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
     if (theta->ndim != 3 || theta->sizes[0] != size[0] || theta->sizes[1] != n ||
         theta->sizes[2] != n + 1)
-        return nn_fail(cx, "Expected a batch of affine matrices of shape %lldx%dx%d, but got %s.",
-                       (long long)size[0], n, n + 1, nn_shape(theta, &text));
+        return kernel_fail(cx,
+                           "Expected a batch of affine matrices of shape %lldx%dx%d, but got %s.",
+                           (long long)size[0], n, n + 1, shape_print(theta, &text));
     int64_t sizes[5] = {size[0]};
     dense_affine p = {.batch = size[0], .size = {1, 1, 1}, .dims = n, .align = arg_bool(&args[2])};
     for (int i = 0; i < n; i++) sizes[1 + i] = p.size[3 - n + i] = size[2 + i];
     sizes[1 + n] = n;
-    TRY(nn_input(cx, "affine_grid_generator", theta, &x));
+    TRY(wide_input(cx, "affine_grid_generator", theta, &x));
     ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, n + 2, sizes, &y);
     if (st == CTSC_OK) {
         p.theta = tensor_data(x), p.y = tensor_data(y);
@@ -151,5 +155,5 @@ ctsc_status op_affine_grid_generator(op_ctx *cx, const value *args, value *resul
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);
-    return st == CTSC_OK ? nn_finish(cx, args, y, (dtype)theta->dtype, results) : st;
+    return st == CTSC_OK ? wide_finish(cx, args, y, (dtype)theta->dtype, results) : st;
 }

@@ -5,7 +5,7 @@
  * dims.
  * Tests: tests/unit/test_resample.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,24 +54,25 @@ static ctsc_status interpolate_sizes(op_ctx *cx, const interpolate_args *a, int 
     const int64_t *given;
     double factor;
     if (arg_is_none(a->size) && arg_is_none(a->factor))
-        return nn_fail(cx, "either size or scale_factor should be defined");
+        return kernel_fail(cx, "either size or scale_factor should be defined");
     for (int i = 0; i < n; i++) {
         int64_t size = 0;
         if (a->size->tag == V_LIST) {
             if (arg_ints(a->size, &given) != n)
-                return nn_fail(cx, "It is expected output_size equals to %d, but got size %d", n,
-                               arg_ints(a->size, &given));
+                return kernel_fail(cx, "It is expected output_size equals to %d, but got size %d",
+                                   n, arg_ints(a->size, &given));
             size = given[i];
         } else if (!arg_is_none(a->size)) {
             size = arg_int(a->size);
         } else {
             if (!interpolate_number(a->factor, i, &factor))
-                return nn_fail(cx,
-                               "scale_factor shape must match input shape. Input is %dD, "
-                               "scale_factor size is %d",
-                               n, i);
+                return kernel_fail(cx,
+                                   "scale_factor shape must match input shape. Input is %dD, "
+                                   "scale_factor size is %d",
+                                   n, i);
             double out = floor((double)a->input->sizes[i + 2] * factor);
-            if (!(out > -9e18 && out < 9e18)) return nn_fail(cx, "scale_factor is out of range");
+            if (!(out > -9e18 && out < 9e18))
+                return kernel_fail(cx, "scale_factor is out of range");
             size = (int64_t)out;
         }
         if (!list_append_take(sizes, value_int(size))) return diag_no_memory(cx->diag);
@@ -84,10 +85,10 @@ static ctsc_status interpolate_refuse(op_ctx *cx, const interpolate_args *a) {
     for (size_t i = 0; i < sizeof interpolate_modes / sizeof *interpolate_modes; i++) {
         const interpolate_mode *m = &interpolate_modes[i];
         if (ndim >= 3 && ndim <= 5 && m->align && strcmp(m->mode, a->mode) == 0)
-            return nn_fail(cx, "Got %dD input, but %s mode needs %dD input", ndim, a->mode,
-                           m->ndim);
+            return kernel_fail(cx, "Got %dD input, but %s mode needs %dD input", ndim, a->mode,
+                               m->ndim);
     }
-    return nn_fail(
+    return kernel_fail(
         cx,
         "Input Error: Only 3D, 4D and 5D input Tensors supported (got %dD) for the modes: "
         "nearest | linear | bilinear | trilinear (got %s) ",
@@ -105,8 +106,8 @@ static const interpolate_mode *interpolate_find(const interpolate_args *a) {
 static ctsc_status interpolate_run(op_ctx *cx, const interpolate_args *a, value *results) {
     bool plain = strcmp(a->mode, "nearest") == 0 || strcmp(a->mode, "area") == 0;
     if (plain && !arg_is_none(a->align))
-        return nn_fail(cx, "align_corners option can only be set with the interpolating modes: "
-                           "linear | bilinear | bicubic | trilinear");
+        return kernel_fail(cx, "align_corners option can only be set with the interpolating modes: "
+                               "linear | bilinear | bicubic | trilinear");
     const interpolate_mode *m = interpolate_find(a);
     if (!m) return interpolate_refuse(cx, a);
     int n = m->ndim - 2, nargs = 2;
@@ -131,7 +132,7 @@ ctsc_status op_interpolate(op_ctx *cx, const value *args, value *results) {
     interpolate_args a = {
         arg_tensor(&args[0]), &args[1], &args[2],
         args[3].u.str->bytes, &args[4], !arg_is_none(&args[5]) && !arg_bool(&args[5])};
-    if (arg_bool(&args[6])) return nn_fail(cx, "Antialias is not yet supported");
+    if (arg_bool(&args[6])) return kernel_fail(cx, "Antialias is not yet supported");
     return interpolate_run(cx, &a, results);
 }
 

@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/vision/upsample.h"
+#include "base/minmax.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -62,7 +63,7 @@ static void upsample_nearest_table(upsample_table *t, dtype dt, bool exact, bool
     for (int64_t o = 0; o < t->out; o++) {
         /* PyTorch takes the floor of a float, also for double data. */
         double v = upsample_source(step, o, !exact, false) + (exact ? 0.5 : 0);
-        t->at[o] = nn_min((int64_t)floorf((float)v), t->in - 1);
+        t->at[o] = int64_min((int64_t)floorf((float)v), t->in - 1);
     }
 }
 
@@ -84,7 +85,7 @@ static void upsample_linear_table(upsample_table *t, dtype dt, bool align, doubl
     double step = upsample_step(dt, t->in, t->out, align, given);
     for (int64_t o = 0; o < t->out; o++) {
         double v = upsample_source(step, o, align, false);
-        int64_t at = nn_min((int64_t)(align ? upsample_round(dt, v) : v), t->in - 1);
+        int64_t at = int64_min((int64_t)(align ? upsample_round(dt, v) : v), t->in - 1);
         double part = upsample_round(dt, v - (double)at);
         part = part < 0 ? 0 : part > 1 ? 1 : part;
         upsample_put(t, dt, o, 0, at, upsample_round(dt, 1 - part));
@@ -96,11 +97,11 @@ static void upsample_cubic_table(upsample_table *t, dtype dt, bool align, double
     double step = upsample_step(dt, t->in, t->out, align, given), w[4];
     for (int64_t o = 0; o < t->out; o++) {
         double v = upsample_source(step, o, align, true);
-        int64_t at = nn_min((int64_t)floorf((float)v), t->in - 1);
+        int64_t at = int64_min((int64_t)floorf((float)v), t->in - 1);
         double part = upsample_round(dt, v - (double)at);
         upsample_cubic_weights(part < 0 ? 0 : part > 1 ? 1 : part, -0.75, w);
         for (int k = 0; k < 4; k++)
-            upsample_put(t, dt, o, k, nn_max(nn_min(at - 1 + k, t->in - 1), 0), w[k]);
+            upsample_put(t, dt, o, k, int64_max(int64_min(at - 1 + k, t->in - 1), 0), w[k]);
     }
 }
 
@@ -148,9 +149,9 @@ static void upsample_aa_table(upsample_table *t, dtype dt, const upsample_filter
     double shrink = step >= 1 ? upsample_round(dt, 1 / step) : 1;
     for (int64_t o = 0; o < t->out; o++) {
         double center = upsample_round(dt, step * ((double)o + 0.5)), total = 0;
-        int64_t begin = nn_max((int64_t)(upsample_round(dt, center - support) + 0.5), 0);
-        int64_t n = nn_min((int64_t)(upsample_round(dt, center + support) + 0.5), t->in) - begin;
-        n = nn_max(nn_min(n, t->taps), 0);
+        int64_t begin = int64_max((int64_t)(upsample_round(dt, center - support) + 0.5), 0);
+        int64_t n = int64_min((int64_t)(upsample_round(dt, center + support) + 0.5), t->in) - begin;
+        n = int64_max(int64_min(n, t->taps), 0);
         t->used[o] = (int)n;
         for (int pass = 0; pass < 2; pass++)
             for (int64_t k = 0; k < t->taps; k++) {
@@ -159,7 +160,7 @@ static void upsample_aa_table(upsample_table *t, dtype dt, const upsample_filter
                 if (pass == 0) total = upsample_round(dt, total + w);
                 else
                     upsample_put(t, dt, o, (int)k,
-                                 nn_min(begin + nn_min(k, nn_max(n - 1, 0)), t->in - 1),
+                                 int64_min(begin + int64_min(k, int64_max(n - 1, 0)), t->in - 1),
                                  total != 0 ? upsample_round(dt, w / total) : w);
             }
     }
@@ -176,7 +177,7 @@ static ctsc_status upsample_table_make(op_ctx *cx, upsample_table *t, upsample_m
     t->taps = mode <= UPSAMPLE_NEAREST_EXACT || t->identity ? 1
               : mode == UPSAMPLE_LINEAR                     ? 2
               : mode == UPSAMPLE_CUBIC                      ? 4
-                                       : (int)fmin(wide, (double)nn_min(t->in, INT32_MAX));
+                                       : (int)fmin(wide, (double)int64_min(t->in, INT32_MAX));
     size_t count, bytes;
     if (!size_mul((size_t)t->out, (size_t)t->taps, &count) ||
         !size_mul(count, sizeof *t->at, &bytes))
@@ -239,7 +240,7 @@ static inline int upsample_fused_from(int taps, size_t bytes) {
 /* Line r: one of x if the dim is the innermost, else one of y. */
 static void upsample_line_aa(const upsample_pass *j, int64_t r) {
     const upsample_table *t = j->t;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *x = j->x;
         T *y = j->y;
         if (j->inner == 1)
@@ -255,7 +256,7 @@ static void upsample_row(const upsample_pass *j, int64_t outer, int64_t o) {
     const upsample_table *t = j->t;
     const int64_t *at = t->at + o * t->taps;
     int64_t n = j->inner;
-    NN_WIDE(j->dt, {
+    WIDE_DISPATCH(j->dt, {
         const T *x = (const T *)j->x + outer * t->in * n;
         const T *w = (const T *)t->weight + o * t->taps;
         T *y = (T *)j->y + (outer * t->out + o) * n;
@@ -304,7 +305,7 @@ static ctsc_status upsample_dim(op_ctx *cx, tensor **x, int64_t sizes[4], int di
     upsample_pass j = {(dtype)y->dtype, tensor_data(*x), tensor_data(y), inner, t};
     int64_t lines = inner == 1 ? outer : outer * t->out,
             work = (inner == 1 ? t->out : inner) * t->taps;
-    ctsc_status st = y->numel ? op_for(cx, lines, nn_grain(work), upsample_pass_range, &j)
+    ctsc_status st = y->numel ? op_for(cx, lines, kernel_grain(work), upsample_pass_range, &j)
                               : CTSC_OK;
     if (st != CTSC_OK) {
         tensor_unref(y);
@@ -328,13 +329,14 @@ typedef struct upsample_spec {
 
 static ctsc_status upsample_check(op_ctx *cx, const tensor *x, int noutput, upsample_spec *s) {
     int n = s->dims;
-    nn_text text;
+    sizes_text text;
     long long in[3], out[3];
     if (noutput != n)
-        return nn_fail(cx, "It is expected output_size equals to %d, but got size %d", n, noutput);
+        return kernel_fail(cx, "It is expected output_size equals to %d, but got size %d", n,
+                           noutput);
     if (x->ndim != n + 2)
-        return nn_fail(cx, "It is expected input_size equals to %d, but got size %d", n + 2,
-                       x->ndim);
+        return kernel_fail(cx, "It is expected input_size equals to %d, but got size %d", n + 2,
+                           x->ndim);
     bool bad = false;
     for (int i = 0; i < 3; i++) {
         in[i] = s->in[i] = i < 3 - n ? 1 : x->sizes[i + n - 1];
@@ -342,23 +344,26 @@ static ctsc_status upsample_check(op_ctx *cx, const tensor *x, int noutput, upsa
         bad |= in[i] <= 0 || out[i] <= 0;
     }
     if (bad && n == 1)
-        return nn_fail(cx,
-                       "Input and output sizes should be greater than 0, but got input (W: %lld) "
-                       "and output (W: %lld)",
-                       in[2], out[2]);
+        return kernel_fail(
+            cx,
+            "Input and output sizes should be greater than 0, but got input (W: %lld) "
+            "and output (W: %lld)",
+            in[2], out[2]);
     if (bad && n == 2)
-        return nn_fail(cx,
-                       "Input and output sizes should be greater than 0, but got input (H: %lld, "
-                       "W: %lld) output (H: %lld, W: %lld)",
-                       in[1], in[2], out[1], out[2]);
+        return kernel_fail(
+            cx,
+            "Input and output sizes should be greater than 0, but got input (H: %lld, "
+            "W: %lld) output (H: %lld, W: %lld)",
+            in[1], in[2], out[1], out[2]);
     if (bad)
-        return nn_fail(cx,
-                       "Input and output sizes should be greater than 0, but got input (D: %lld, "
-                       "H: %lld, W: %lld) output (D: %lld, H: %lld, W: %lld)",
-                       in[0], in[1], in[2], out[0], out[1], out[2]);
+        return kernel_fail(
+            cx,
+            "Input and output sizes should be greater than 0, but got input (D: %lld, "
+            "H: %lld, W: %lld) output (D: %lld, H: %lld, W: %lld)",
+            in[0], in[1], in[2], out[0], out[1], out[2]);
     if (x->sizes[1] == 0)
-        return nn_fail(cx, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
-                       n + 2, nn_shape(x, &text));
+        return kernel_fail(cx, "Non-empty %dD data tensor expected but got a tensor with sizes %s",
+                           n + 2, shape_print(x, &text));
     return CTSC_OK;
 }
 
@@ -367,7 +372,7 @@ static ctsc_status upsample_vec_sizes(op_ctx *cx, const tensor *x, const value *
                                       const value *factors, upsample_spec *s, int *noutput) {
     const int64_t *sizes;
     if (arg_is_none(size) == arg_is_none(factors))
-        return nn_fail(cx, "Must specify exactly one of output_size and scale_factors");
+        return kernel_fail(cx, "Must specify exactly one of output_size and scale_factors");
     if (!arg_is_none(size)) {
         *noutput = arg_ints(size, &sizes);
         for (int i = 0; i < *noutput && *noutput == s->dims; i++)
@@ -376,17 +381,17 @@ static ctsc_status upsample_vec_sizes(op_ctx *cx, const tensor *x, const value *
     }
     const list *l = factors->u.list;
     if (x->ndim != s->dims + 2)
-        return nn_fail(cx, "It is expected input_size equals to %d, but got size %d", s->dims + 2,
-                       x->ndim);
+        return kernel_fail(cx, "It is expected input_size equals to %d, but got size %d",
+                           s->dims + 2, x->ndim);
     if ((int64_t)l->len != s->dims)
-        return nn_fail(
+        return kernel_fail(
             cx, "Expected static_cast<int64_t>(scale_factors->size()) == spatial_dimensions to be "
                 "true, but got false.  (Could this error message be improved?  If so, please "
                 "report an enhancement request to PyTorch.)");
     *noutput = s->dims;
     for (int i = 0; i < s->dims; i++) {
         double out = (double)x->sizes[i + 2] * l->u.floats[i];
-        if (!(out > -9e18 && out < 9e18)) return nn_fail(cx, "scale_factor is out of range");
+        if (!(out > -9e18 && out < 9e18)) return kernel_fail(cx, "scale_factor is out of range");
         s->out[3 - s->dims + i] = (int64_t)out;
         s->scale[3 - s->dims + i] = l->u.floats[i];
     }
@@ -408,7 +413,7 @@ static ctsc_status upsample_nearest(op_ctx *cx, tensor *input, const upsample_ta
     ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes,
                                    out);
     if (st == CTSC_OK &&
-        (st = nn_gather3(cx->diag, x, *out, sizes[0] * sizes[1], in, size, at)) != CTSC_OK)
+        (st = gather3(cx->diag, x, *out, sizes[0] * sizes[1], in, size, at)) != CTSC_OK)
         tensor_unref(*out);
     tensor_unref(x);
     return st;
@@ -421,7 +426,7 @@ static ctsc_status upsample_on_device(op_ctx *cx, tensor *input, const upsample_
     dense_taps dims[3];
     for (int i = 0; i < 3; i++)
         dims[i] = (dense_taps){t[i].in, t[i].out, t[i].taps, t[i].at, t[i].weight};
-    TRY(nn_input(cx, "upsample", input, &x));
+    TRY(wide_input(cx, "upsample", input, &x));
     ctsc_status st = tensor_new_on(cx->diag, tensor_device(x), (dtype)x->dtype, input->ndim, sizes,
                                    &y);
     if (st == CTSC_OK) {
@@ -440,13 +445,13 @@ static ctsc_status upsample_weighted(op_ctx *cx, tensor *input, const upsample_t
     int64_t final[5] = {input->sizes[0], input->sizes[1]};
     for (int i = 5 - input->ndim; i < 3; i++) final[input->ndim - 3 + i] = t[i].out;
     if (tensor_cuda(input)) return upsample_on_device(cx, input, t, final, out);
-    TRY(nn_input(cx, "upsample", input, &x));
+    TRY(wide_input(cx, "upsample", input, &x));
     ctsc_status st = tensor_view(cx->diag, x, 4, sizes, &shaped);
     tensor_unref(x);
     TRY(st);
     for (int dim = 3; dim > 0 && st == CTSC_OK; dim--)
         st = upsample_dim(cx, &shaped, sizes, dim, &t[dim - 1]);
-    if (st == CTSC_OK) st = nn_round(cx, &shaped, (dtype)input->dtype);
+    if (st == CTSC_OK) st = wide_round(cx, &shaped, (dtype)input->dtype);
     /* Nothing to do at all gives a copy, never the input itself. */
     if (st == CTSC_OK && shaped->storage == input->storage) {
         tensor *copy;

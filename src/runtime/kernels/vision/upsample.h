@@ -7,7 +7,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_VISION_UPSAMPLE_H
 #define CTSC_RUNTIME_KERNELS_VISION_UPSAMPLE_H
 
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 /* One dim: output o is the sum of weight[o * taps + k] * input[begin...]. */
 typedef struct upsample_table {

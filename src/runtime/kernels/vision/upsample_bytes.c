@@ -10,6 +10,7 @@
  * PyTorch's paths (layouts, numbers of channels) agree.
  * Tests: tests/unit/test_resample.c
  */
+#include "base/minmax.h"
 #include "runtime/kernels/vision/upsample.h"
 
 #include <math.h>
@@ -106,7 +107,7 @@ static void bytes_columns(void *ctx, int64_t begin, int64_t end) {
 
 enum { BYTES_BLOCK = 256 }; /* sums of a part of a line, which stay in the first-level cache */
 
-NN_HOT static void bytes_add(const uint8_t *x, int w, int n, int *sums) {
+VECTOR_CLONES static void bytes_add(const uint8_t *x, int w, int n, int *sums) {
     for (int i = 0; i < n; i++) sums[i] += x[i] * w;
 }
 
@@ -119,7 +120,7 @@ static void bytes_rows(void *ctx, int64_t begin, int64_t end) {
         const uint8_t *x = j->x + (r / t->out * t->in + t->begin[o]) * j->inner;
         uint8_t *y = j->y + r * j->inner;
         for (int64_t i = 0; i < j->inner; i += BYTES_BLOCK) {
-            int n = (int)nn_min(j->inner - i, BYTES_BLOCK);
+            int n = (int)int64_min(j->inner - i, BYTES_BLOCK);
             for (int k = 0; k < n; k++) sums[k] = 1 << t->shift >> 1;
             for (int k = 0; k < t->n[o]; k++)
                 bytes_add(x + k * j->inner + i, t->weight[o * t->taps + k], n, sums);
@@ -140,8 +141,9 @@ static ctsc_status bytes_dim(op_ctx *cx, tensor **x, int dim, const upsample_tab
         bytes_pass j = {tensor_data(*x), tensor_data(y), dim == 3 ? 1 : sizes[3], &b};
         int64_t planes = sizes[0] * sizes[1];
         if (y->numel && dim == 3)
-            pool_for(planes * sizes[2], nn_grain(t->out * t->taps), bytes_columns, &j);
-        else if (y->numel) pool_for(planes * t->out, nn_grain(j.inner * t->taps), bytes_rows, &j);
+            pool_for(planes * sizes[2], kernel_grain(t->out * t->taps), bytes_columns, &j);
+        else if (y->numel)
+            pool_for(planes * t->out, kernel_grain(j.inner * t->taps), bytes_rows, &j);
         tensor_unref(*x);
         *x = y;
     }

@@ -39,16 +39,17 @@ static void upsample_last_nearest(void *ctx, int64_t begin, int64_t end) {
 
 /* One pixel: of two rows a and b, the weights of their columns v[0], v[1], and w[0],
  * w[1] of the rows. */
-NN_HOT static void upsample_last_mix4(const float *const a[2], const float *const b[2], float *y,
-                                      int64_t n, const float v[2], const float w[2]) {
+VECTOR_CLONES static void upsample_last_mix4(const float *const a[2], const float *const b[2],
+                                             float *y, int64_t n, const float v[2],
+                                             const float w[2]) {
     const float *a0 = a[0], *a1 = a[1], *b0 = b[0], *b1 = b[1];
     float v0 = v[0], v1 = v[1], w0 = w[0], w1 = w[1];
     for (int64_t i = 0; i < n; i++)
         y[i] = w0 * (v0 * a0[i] + v1 * a1[i]) + w1 * (v0 * b0[i] + v1 * b1[i]);
 }
 
-NN_HOT static void upsample_last_mix2(const float *a, const float *b, float *y, int64_t n, float v,
-                                      float w) {
+VECTOR_CLONES static void upsample_last_mix2(const float *a, const float *b, float *y, int64_t n,
+                                             float v, float w) {
     for (int64_t i = 0; i < n; i++) y[i] = v * a[i] + w * b[i];
 }
 
@@ -87,7 +88,7 @@ static ctsc_status upsample_last_run(op_ctx *cx, tensor *input, const upsample_t
     if (st == CTSC_OK && y->numel) {
         upsample_last_job j = {&t[1],          &t[2],         sizes[3], dtype_size((dtype)x->dtype),
                                tensor_data(x), tensor_data(y)};
-        st = op_for(cx, sizes[0] * sizes[1], nn_grain(sizes[2] * sizes[3]),
+        st = op_for(cx, sizes[0] * sizes[1], kernel_grain(sizes[2] * sizes[3]),
                     linear ? upsample_last_linear : upsample_last_nearest, &j);
         if (st != CTSC_OK) tensor_unref(y);
     }

@@ -8,8 +8,8 @@
  *     FUSED       fused multiply-add
  */
 
-NN_HOT static void NAME(upsample_gather)(const T *x, T *y, int64_t n, int taps, const int64_t *at,
-                                         const T *w) {
+VECTOR_CLONES static void NAME(upsample_gather)(const T *x, T *y, int64_t n, int taps,
+                                                const int64_t *at, const T *w) {
     for (int64_t o = 0; taps == 2 && o < n; o++)
         y[o] = w[2 * o] * x[at[2 * o]] + w[2 * o + 1] * x[at[2 * o + 1]];
     for (int64_t o = 0; taps != 2 && o < n; o++, at += taps, w += taps) {
@@ -19,15 +19,16 @@ NN_HOT static void NAME(upsample_gather)(const T *x, T *y, int64_t n, int taps, 
     }
 }
 
-NN_HOT static void NAME(upsample_mix2)(const T *a, const T *b, T *y, int64_t n, T v, T w) {
+VECTOR_CLONES static void NAME(upsample_mix2)(const T *a, const T *b, T *y, int64_t n, T v, T w) {
     for (int64_t i = 0; i < n; i++) y[i] = v * a[i] + w * b[i];
 }
 
-NN_HOT static void NAME(upsample_mix)(const T *a, T *y, int64_t n, T w) {
+VECTOR_CLONES static void NAME(upsample_mix)(const T *a, T *y, int64_t n, T w) {
     for (int64_t i = 0; i < n; i++) y[i] += w * a[i];
 }
 
-NN_FUSED static void NAME(upsample_gather_aa)(const T *x, T *y, const upsample_table *t) {
+VECTOR_FUSED_CLONES static void NAME(upsample_gather_aa)(const T *x, T *y,
+                                                         const upsample_table *t) {
     for (int64_t o = 0; o < t->out; o++) {
         const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps];
         int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);
@@ -38,8 +39,8 @@ NN_FUSED static void NAME(upsample_gather_aa)(const T *x, T *y, const upsample_t
     }
 }
 
-NN_FUSED static void NAME(upsample_row_aa)(const T *x, T *y, int64_t inner, const upsample_table *t,
-                                           int64_t o) {
+VECTOR_FUSED_CLONES static void NAME(upsample_row_aa)(const T *x, T *y, int64_t inner,
+                                                      const upsample_table *t, int64_t o) {
     const T *w = (const T *)t->weight + o * t->taps, *from = x + t->at[o * t->taps] * inner;
     int k = 1, n = t->used[o], fused = upsample_fused_from(n, sizeof *w);
     for (int64_t i = 0; i < inner; i++) y[i] = n > 0 ? w[0] * from[i] : 0;

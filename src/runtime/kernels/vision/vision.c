@@ -8,7 +8,7 @@
  * runtime/cuda/sampling.c takes the place of the loops here.
  * Tests: tests/unit/test_vision.c
  */
-#include "runtime/kernels/nn/nn.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include "runtime/kernels/engine/device_kernels.h"
 
@@ -42,8 +42,8 @@ static int vision_compare(const void *a, const void *b) {
 
 /* Boxes by coordinate, in the order of their scores: x1, y1, x2, y2 and the area, n each. */
 #define VISION_SUPPRESS(T)                                                                         \
-    NN_HOT static void vision_suppress_##T(const T *box, int64_t n, int64_t i, T threshold,        \
-                                           uint8_t *gone) {                                        \
+    VECTOR_CLONES static void vision_suppress_##T(const T *box, int64_t n, int64_t i, T threshold, \
+                                                  uint8_t *gone) {                                 \
         const T *x1 = box, *y1 = box + n, *x2 = box + 2 * n, *y2 = box + 3 * n;                    \
         const T *area = box + 4 * n;                                                               \
         region_edges_##T own = {x1[i], y1[i], x2[i], y2[i], area[i]};                              \
@@ -56,26 +56,28 @@ VISION_SUPPRESS(float)
 VISION_SUPPRESS(double)
 
 static ctsc_status vision_nms_check(op_ctx *cx, const tensor *boxes, const tensor *scores) {
-    if (boxes->ndim != 2) return nn_fail(cx, "boxes should be a 2d tensor, got %dD", boxes->ndim);
+    if (boxes->ndim != 2)
+        return kernel_fail(cx, "boxes should be a 2d tensor, got %dD", boxes->ndim);
     if (boxes->sizes[1] != 4)
-        return nn_fail(cx, "boxes should have 4 elements in dimension 1, got %lld",
-                       (long long)boxes->sizes[1]);
+        return kernel_fail(cx, "boxes should have 4 elements in dimension 1, got %lld",
+                           (long long)boxes->sizes[1]);
     if (scores->ndim != 1)
-        return nn_fail(cx, "scores should be a 1d tensor, got %dD", scores->ndim);
+        return kernel_fail(cx, "scores should be a 1d tensor, got %dD", scores->ndim);
     if (boxes->sizes[0] != scores->sizes[0])
-        return nn_fail(cx,
-                       "boxes and scores should have same number of elements in dimension 0, got "
-                       "%lld and %lld",
-                       (long long)boxes->sizes[0], (long long)scores->sizes[0]);
+        return kernel_fail(
+            cx,
+            "boxes and scores should have same number of elements in dimension 0, got "
+            "%lld and %lld",
+            (long long)boxes->sizes[0], (long long)scores->sizes[0]);
     if (boxes->dtype != scores->dtype)
-        return nn_fail(cx, "dets should have the same type as scores");
+        return kernel_fail(cx, "dets should have the same type as scores");
     return CTSC_OK;
 }
 
 /* Fills order[n] and the coordinates in that order. */
 static void vision_sort(const tensor *x, const tensor *scores, vision_score *order, void *box) {
     int64_t n = scores->numel;
-    NN_WIDE(x->dtype, {
+    WIDE_DISPATCH(x->dtype, {
         const T *s = tensor_data(scores);
         const T *p = tensor_data(x);
         T *to = box;
@@ -98,17 +100,17 @@ ctsc_status op_vision_nms(op_ctx *cx, const value *args, value *results) {
     uint8_t *gone = NULL;
     ctsc_status st;
     TRY(vision_nms_check(cx, boxes, scores));
-    TRY(nn_input(cx, "nms_kernel", boxes, &x));
-    TRY_OUT(nn_input(cx, "nms_kernel", scores, &s));
+    TRY(wide_input(cx, "nms_kernel", boxes, &x));
+    TRY_OUT(wide_input(cx, "nms_kernel", scores, &s));
     if (tensor_cuda(x)) {
         TRY_OUT(on_device->nms(cx->diag, x, s, threshold, &y));
         results[0] = value_tensor_take(y);
         goto out;
     }
     int64_t n = scores->numel, kept = 0;
-    order = mem_alloc(sizeof *order * (size_t)nn_max(n, 1));
-    box = mem_alloc(5 * sizeof(double) * (size_t)nn_max(n, 1));
-    gone = mem_zalloc((size_t)nn_max(n, 1));
+    order = mem_alloc(sizeof *order * (size_t)int64_max(n, 1));
+    box = mem_alloc(5 * sizeof(double) * (size_t)int64_max(n, 1));
+    gone = mem_zalloc((size_t)int64_max(n, 1));
     if (!order || !box || !gone) {
         st = diag_no_memory(cx->diag);
         goto out;
@@ -168,25 +170,27 @@ static ctsc_status vision_check(op_ctx *cx, const value *args, dense_region kind
     int64_t ph = arg_int(&args[3]), pw = arg_int(&args[4]), bins;
     bool ps = kind >= DENSE_PS_ROI_ALIGN;
     if (rois->ndim != 2 || rois->sizes[1] != 5)
-        return nn_fail(cx, ps ? "Tensor rois should have shape as Tensor[K, 5]"
-                              : "rois must have shape as Tensor[K, 5]");
+        return kernel_fail(cx, ps ? "Tensor rois should have shape as Tensor[K, 5]"
+                                  : "rois must have shape as Tensor[K, 5]");
     if (x->dtype != rois->dtype)
-        return nn_fail(cx,
-                       "Expected tensor for argument #1 'input' to have the same type as tensor "
-                       "for argument #2 'rois'; but type torch.%sTensor does not equal "
-                       "torch.%sTensor (while checking arguments for %s)",
-                       dtype_table[x->dtype].ir_name, dtype_table[rois->dtype].ir_name,
-                       names[kind]);
+        return kernel_fail(
+            cx,
+            "Expected tensor for argument #1 'input' to have the same type as tensor "
+            "for argument #2 'rois'; but type torch.%sTensor does not equal "
+            "torch.%sTensor (while checking arguments for %s)",
+            dtype_table[x->dtype].ir_name, dtype_table[rois->dtype].ir_name, names[kind]);
     if (x->ndim != 4)
-        return nn_fail(
+        return kernel_fail(
             cx,
             "Expected 4-dimensional input, but got %d dimensions (while checking arguments for %s)",
             x->ndim, names[kind]);
     if (ph <= 0 || pw <= 0 || __builtin_mul_overflow(ph, pw, &bins) || bins > DENSE_REGION_SAMPLES)
-        return nn_fail(cx, "pooled size %lld x %lld is out of range", (long long)ph, (long long)pw);
+        return kernel_fail(cx, "pooled size %lld x %lld is out of range", (long long)ph,
+                           (long long)pw);
     if (ps && x->sizes[1] % bins)
-        return nn_fail(cx, "input channels must be a multiple of pooling height * pooling width");
-    if (x->sizes[2] * x->sizes[3] > INT32_MAX) return nn_fail(cx, "input is too large");
+        return kernel_fail(cx,
+                           "input channels must be a multiple of pooling height * pooling width");
+    if (x->sizes[2] * x->sizes[3] > INT32_MAX) return kernel_fail(cx, "input is too large");
     if (!dtype_is_float((dtype)x->dtype)) return op_refuse_dtype(cx, names[kind], (dtype)x->dtype);
     return CTSC_OK;
 }
@@ -194,13 +198,13 @@ static ctsc_status vision_check(op_ctx *cx, const value *args, dense_region kind
 /* What a device holds is looked at by its kernels. */
 static ctsc_status vision_check_rois(op_ctx *cx, const tensor *rois, const tensor *x) {
     if (rois->sizes[0] && (x->sizes[2] == 0 || x->sizes[3] == 0))
-        return nn_fail(cx, "regions of an empty image");
+        return kernel_fail(cx, "regions of an empty image");
     for (int64_t i = 0; i < rois->sizes[0] && !tensor_cuda(rois); i++) {
         double b = rois->dtype == DT_FLOAT64 ? TENSOR_AT(rois, double)[i * 5]
                                              : (double)TENSOR_AT(rois, float)[i * 5];
         if (!(b > -1 && b < (double)x->sizes[0]))
-            return nn_fail(cx, "roi %lld belongs to image %g of a batch of %lld", (long long)i, b,
-                           (long long)x->sizes[0]);
+            return kernel_fail(cx, "roi %lld belongs to image %g of a batch of %lld", (long long)i,
+                               b, (long long)x->sizes[0]);
     }
     return CTSC_OK;
 }
@@ -212,8 +216,8 @@ static ctsc_status vision_run(op_ctx *cx, const value *args, dense_region kind, 
     bool ps = kind >= DENSE_PS_ROI_ALIGN;
     ctsc_status st;
     TRY(vision_check(cx, args, kind));
-    TRY(nn_input(cx, "roi", input, &x));
-    TRY_OUT(nn_input(cx, "roi", arg_tensor(&args[1]), &rois));
+    TRY(wide_input(cx, "roi", input, &x));
+    TRY_OUT(wide_input(cx, "roi", arg_tensor(&args[1]), &rois));
     TRY_OUT(vision_check_rois(cx, rois, x));
     vision_job j = {.dt = (dtype)x->dtype,
                     .kind = kind,
@@ -238,13 +242,13 @@ static ctsc_status vision_run(op_ctx *cx, const value *args, dense_region kind, 
     p->map = out[1] ? tensor_data(out[1]) : NULL;
     if (tensor_cuda(x)) TRY_OUT(on_device->regions(cx->diag, out[0], kind, p));
     else if (out[0]->numel)
-        TRY_OUT(op_for(cx, p->regions, nn_grain(p->out_channels * p->bins[0] * p->bins[1] * 16),
+        TRY_OUT(op_for(cx, p->regions, kernel_grain(p->out_channels * p->bins[0] * p->bins[1] * 16),
                        vision_range, &j));
     if (atomic_load(&j.no_memory)) {
         st = diag_fail(cx->diag, CTSC_LIMIT, "out of memory: a region needs too many samples");
         goto out;
     }
-    TRY_OUT(nn_round(cx, &out[0], (dtype)input->dtype));
+    TRY_OUT(wide_round(cx, &out[0], (dtype)input->dtype));
 out:
     tensor_unref(x);
     tensor_unref(rois);

@@ -4,7 +4,7 @@
  * and tensors from lists and numbers.
  * Tests: tests/unit/test_pointwise.c
  */
-#include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/create/create.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 
 #include <string.h>

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogue.c - epilogues as operators of their own, where no kernel does them with the
- * product (epilogue.h).
- * Tests: tests/unit/test_cuda_dense.c
+ * epilogue.c - what a product or a convolution does to its result besides (epilogue.h): with
+ * micro-kernels, and as operators of their own where no kernel does it.
+ * Tests: tests/unit/test_cuda_dense.c, tests/unit/test_epilogue.c
  */
-#include "runtime/kernels/matmul/epilogue.h"
+#include "runtime/kernels/engine/epilogue.h"
 
+#include "cpu/ukernel.h"
+
+#include <math.h>
 #include <string.h>
 
-static const struct epilogue_row { const char *name, *op, *approximate; } epilogue_rows[] = {
+static const struct epilogue_name { const char *name, *op, *approximate; } epilogue_names[] = {
     [DENSE_PLAIN] = {"none", NULL, NULL},
     [DENSE_RELU] = {"relu", "aten::relu", NULL},
     [DENSE_GELU] = {"gelu", "aten::gelu", "none"},
@@ -20,7 +23,7 @@ static const struct epilogue_row { const char *name, *op, *approximate; } epilog
     [DENSE_SILU] = {"silu", "aten::silu", NULL},
 };
 
-dense_epilogue epilogue_of_device(const void *bias, const epilogue *e) {
+dense_epilogue epilogue_of(const void *bias, const epilogue *e) {
     if (!e) return (dense_epilogue){.bias = bias};
     return (dense_epilogue){.bias = bias,
                             .other = e->other ? tensor_data(e->other) : NULL,
@@ -28,8 +31,8 @@ dense_epilogue epilogue_of_device(const void *bias, const epilogue *e) {
 }
 
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out) {
-    for (size_t i = 0; i < sizeof epilogue_rows / sizeof *epilogue_rows; i++)
-        if (!strcmp(epilogue_rows[i].name, activation->u.str->bytes)) {
+    for (size_t i = 0; i < sizeof epilogue_names / sizeof *epilogue_names; i++)
+        if (!strcmp(epilogue_names[i].name, activation->u.str->bytes)) {
             *out = (epilogue){.other = arg_tensor_or_null(other),
                               .activation = (enum dense_activation)i};
             return CTSC_OK;
@@ -65,7 +68,7 @@ static ctsc_status epilogue_call(op_ctx *cx, const char *op, int nargs, const va
     return CTSC_OK;
 }
 
-static ctsc_status epilogue_activate(op_ctx *cx, const struct epilogue_row *row, tensor **t) {
+static ctsc_status epilogue_activate(op_ctx *cx, const struct epilogue_name *row, tensor **t) {
     value args[2] = {value_tensor_take(*t), value_none()};
     if (!row->op) return CTSC_OK;
     if (!row->approximate) return epilogue_call(cx, row->op, 1, args, t);
@@ -83,8 +86,26 @@ ctsc_status epilogue_finish(op_ctx *cx, const epilogue *e, tensor *t, value *res
         value args[3] = {value_tensor_take(t), value_tensor_take(e->other), value_int(1)};
         st = epilogue_call(cx, e->written ? "aten::add_.Tensor" : "aten::add.Tensor", 3, args, &t);
     }
-    if (st == CTSC_OK && !e->done) st = epilogue_activate(cx, &epilogue_rows[e->activation], &t);
+    if (st == CTSC_OK && !e->done) st = epilogue_activate(cx, &epilogue_names[e->activation], &t);
     if (st == CTSC_OK) return op_return_tensor(results, t);
     tensor_unref(t);
     return st;
+}
+
+/* ---- on the host, floats --------------------------------------------------------------------- */
+
+void activation_apply(enum dense_activation a, float *rows, int64_t n) {
+    if (a != DENSE_PLAIN) ukernel_activation()->apply(a, rows, n);
+}
+
+void epilogue_rows(const dense_epilogue *e, float *rows, int64_t at, int64_t n) {
+    if (e->other) ukernel_activation()->add(rows, (const float *)e->other + at, n);
+    activation_apply((enum dense_activation)e->activation, rows, n);
+}
+
+bool activation_bounds(enum dense_activation a, float *low, float *high) {
+    if (a != DENSE_PLAIN && a != DENSE_RELU && a != DENSE_RELU6) return false;
+    *low = a == DENSE_PLAIN ? -INFINITY : 0.0f;
+    *high = a == DENSE_RELU6 ? 6.0f : INFINITY;
+    return true;
 }

@@ -4,7 +4,7 @@
  * functions.
  * Tests: tests/unit/test_pointwise.c
  */
-#include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/create/create.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 

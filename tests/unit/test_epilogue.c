@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_conv_tail.c - the activations that convolutions end with: each set of vector code that this
+ * test_epilogue.c - the activations that convolutions end with: each set of vector code that this
  * processor can run, against the scalar functions and, where those lose digits, against double.
  */
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "ir/scalar/scalar_ops.h"
-#include "runtime/kernels/conv/conv_tail.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "ukernels.h"
 
 #include <math.h>
@@ -130,14 +130,14 @@ static void test_finish(void **state) {
     float other[50], rows[50];
     for (int a = 0; a < ACTIVATIONS; a++)
         for (int with = 0; with < 2; with++) {
-            conv_tail tail = {with ? other : NULL, (enum dense_activation)a};
+            dense_epilogue after = {.other = with ? other : NULL, .activation = a};
             for (int i = 0; i < 50; i++) other[i] = (float)i / 10, rows[i] = (float)(i % 7) - 3;
-            conv_tail_finish(&tail, rows + 3, 3, 44);
+            epilogue_rows(&after, rows + 3, 3, 44);
             for (int i = 0; i < 50; i++) {
                 float want = (float)(i % 7) - 3;
                 bool done = i >= 3 && i < 47;
                 if (done && with) want += (float)i / 10;
-                if (done) conv_tail_apply((enum dense_activation)a, &want, 1);
+                if (done) activation_apply((enum dense_activation)a, &want, 1);
                 assert_memory_equal(&want, &rows[i], sizeof want);
             }
         }
@@ -153,7 +153,7 @@ static void test_bounds(void **state) {
     (void)state;
     for (int a = 0; a < ACTIVATIONS; a++) {
         float low = 7, high = 7;
-        if (!conv_tail_bounds((enum dense_activation)a, &low, &high)) {
+        if (!activation_bounds((enum dense_activation)a, &low, &high)) {
             assert_true(low == 7 && high == 7);
             continue;
         }

@@ -4,7 +4,7 @@
  * device, ...).
  * Tests: tests/unit/test_pointwise.c
  */
-#include "runtime/kernels/engine/create.h"
+#include "runtime/kernels/create/create.h"
 
 #include <string.h>
 
