@@ -84,7 +84,7 @@ Q := $(if $(V),,@)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 # -Wno-missing-field-initializers: table rows and {0} initialisers leave out what is zero on purpose.
-WARN := -Wall -Wextra -Werror -Wno-missing-field-initializers -Wvla -Wstrict-prototypes
+WARN := -Wall -Wextra -Werror -Wno-missing-field-initializers -Wvla -Wpointer-arith -Wstrict-prototypes
 # Loops marked for vectorisation that clang does not vectorise are slower, not wrong.
 ifneq ($(findstring clang,$(CC)),)
 WARN += -Wno-pass-failed

@@ -191,7 +191,7 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
 static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
     int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
             last = int64_min(t->last * QUAD_COLUMNS, n);
-    if (!j->after->other && j->after->activation == (enum dense_activation)0) return;
+    if (!j->after->other && j->after->activation == DENSE_PLAIN) return;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = bf16_at(j, t, y), places = bf16_places(j, t->row + y);
         if (j->shares == 1) {

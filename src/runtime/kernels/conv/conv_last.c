@@ -60,7 +60,7 @@ static ctsc_status last_some(void *ctx, const conv_packed *w, int64_t first) {
     conv_shape s = *c->s;
     dense_epilogue after = *c->after;
     if (!after.pitch) after.pitch = s.out_channels;
-    if (after.other) after.other = (const float *)after.other + first;
+    after.other = epilogue_other(&after, first);
     if (after.bias) after.bias = (const float *)after.bias + first;
     s.out_channels = w->out;
     return last_run(c, &s, w, &after, c->out + first);

@@ -634,8 +634,7 @@ static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, i
                          j->pitch +
                      channel;
         rows_pieces(j, t, y, &r, a + y * s->stride[ROWS_H] * j->row, j->out + at,
-                    j->after->other ? j->after->other + at : NULL,
-                    prefetch + y * t->tiles * r.share, last);
+                    epilogue_other(j->after, at), prefetch + y * t->tiles * r.share, last);
     }
 }
 

@@ -378,7 +378,7 @@ static void winograd_output(winograd_job *j, int64_t tile, int64_t slice, int64_
                          .rows = (int)p.rows,
                          .columns = (int)p.columns,
                          .bias = j->bias ? j->bias + channel : NULL,
-                         .other = j->after->other ? j->after->other + first : NULL};
+                         .other = epilogue_other(j->after, first)};
     r.clamp = activation_bounds(j->after->activation, &r.low, &r.high);
     if (!j->transforms.output(at->output + (slice * j->batch + n) * ld, slices * j->batch * ld,
                               channels, &r))

@@ -99,7 +99,7 @@ void activation_apply(enum dense_activation a, float *rows, int64_t n) {
 }
 
 void epilogue_rows(const dense_epilogue *e, float *rows, int64_t at, int64_t n) {
-    if (e->other) ukernel_activation()->add(rows, (const float *)e->other + at, n);
+    if (e->other) ukernel_activation()->add(rows, epilogue_other(e, at), n);
     activation_apply((enum dense_activation)e->activation, rows, n);
 }
 

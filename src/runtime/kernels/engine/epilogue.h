@@ -42,6 +42,10 @@ ctsc_status epilogue_finish(op_ctx *cx, const epilogue *e, tensor *t, value *res
 
 /* ---- on the host, floats --------------------------------------------------------------------- */
 
+/* What is added to the result's element number `at` and those after it; NULL: nothing. */
+static inline const float *epilogue_other(const dense_epilogue *e, int64_t at) {
+    return e->other ? (const float *)e->other + at : NULL;
+}
 /* rows[i] = a(rows[i]) of n contiguous elements. */
 void activation_apply(enum dense_activation a, float *rows, int64_t n);
 /* The whole epilogue but for the bias, for n contiguous elements of the result, the first of which

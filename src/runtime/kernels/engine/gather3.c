@@ -18,7 +18,7 @@ typedef struct gather3_job {
 } gather3_job;
 
 static void gather3_row(const gather3_job *j, const char *src, char *dst, int64_t begin,
-                          int64_t end) {
+                        int64_t end) {
     const int64_t *at = j->at[2];
     DISPATCH_BITS(j->item == 1   ? DT_UINT8
                   : j->item == 2 ? DT_INT16
@@ -49,15 +49,15 @@ static void gather3_range(void *ctx, int64_t begin, int64_t end) {
 }
 
 ctsc_status gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
-                       const int64_t out[3], int64_t *const at[3]) {
+                    const int64_t out[3], int64_t *const at[3]) {
     if (dst->numel == 0) return CTSC_OK;
     if (tensor_cuda(dst)) return on_device->gather3(d, src, dst, planes, in, out, at);
     gather3_job j = {.src = tensor_data(src),
-                       .dst = tensor_data(dst),
-                       .in = in,
-                       .out = out,
-                       .at = at,
-                       .item = dtype_size((dtype)src->dtype)};
+                     .dst = tensor_data(dst),
+                     .in = in,
+                     .out = out,
+                     .at = at,
+                     .item = dtype_size((dtype)src->dtype)};
     for (int64_t b = 0, e; b < out[2]; b = e) {
         for (e = b + 1; e < out[2] && at[2][e] == at[2][e - 1] + 1;) e++;
         if (e - b > j.run_len) j.run_begin = b, j.run_len = e - b;

@@ -18,8 +18,8 @@ ctsc_status wide_as(op_ctx *cx, tensor *t, dtype dt, tensor **out) {
 ctsc_status wide_input(op_ctx *cx, const char *name, tensor *t, tensor **out) {
     if (!dtype_is_float((dtype)t->dtype)) return op_refuse_dtype(cx, name, (dtype)t->dtype);
     return wide_as(cx, t,
-                 tensor_device(t) == DEVICE_HOST ? wide_dtype((dtype)t->dtype) : (dtype)t->dtype,
-                 out);
+                   tensor_device(t) == DEVICE_HOST ? wide_dtype((dtype)t->dtype) : (dtype)t->dtype,
+                   out);
 }
 
 ctsc_status wide_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out) {
@@ -29,7 +29,9 @@ ctsc_status wide_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out)
     return CTSC_OK;
 }
 
-ctsc_status wide_indices(op_ctx *cx, tensor *t, tensor **out) { return wide_as(cx, t, DT_INT64, out); }
+ctsc_status wide_indices(op_ctx *cx, tensor *t, tensor **out) {
+    return wide_as(cx, t, DT_INT64, out);
+}
 
 bool arg_ints_or_one(const value *v, int n, int64_t *out) {
     const int64_t *data;

@@ -14,7 +14,7 @@
 #define kernel_fail(cx, ...) diag_fail((cx)->diag, CTSC_FAILED, __VA_ARGS__)
 
 /* Runs a body with T = float or double, the two types wide_input produces. */
-#define WIDE_DISPATCH(dt, ...)                                                                           \
+#define WIDE_DISPATCH(dt, ...)                                                                     \
     do {                                                                                           \
         if ((dt) == DT_FLOAT64) {                                                                  \
             typedef double T;                                                                      \
@@ -26,7 +26,9 @@
     } while (0)
 
 /* Items to hand to a thread at once, when each costs `work` element operations. */
-static inline int64_t kernel_grain(int64_t work) { return int64_max(1, 32768 / int64_max(work, 1)); }
+static inline int64_t kernel_grain(int64_t work) {
+    return int64_max(1, 32768 / int64_max(work, 1));
+}
 
 /* The dtype to compute in: float for half and bfloat16, else dt itself. */
 static inline dtype wide_dtype(dtype dt) {
@@ -73,6 +75,6 @@ static inline int64_t sizes_product(const tensor *t, int from, int to) {
 /* dst[p, d, h, w] = src[p, at[0][d], at[1][h], at[2][w]] for contiguous tensors of any dtype: what
  * padding by reflection and upsampling by the nearest neighbour have in common. */
 ctsc_status gather3(diag *d, const tensor *src, tensor *dst, int64_t planes, const int64_t in[3],
-                       const int64_t out[3], int64_t *const at[3]);
+                    const int64_t out[3], int64_t *const at[3]);
 
 #endif

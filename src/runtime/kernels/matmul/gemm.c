@@ -225,7 +225,7 @@ static void gemm_own_chunks(void *ctx, int64_t begin, int64_t end) {
         part.b.p = (const char *)part.b.p + j * part.b.cs * size;
         part.c = (char *)part.c + (i * part.ldc + j) * size;
         if (part.after.bias) part.after.bias = (const char *)part.after.bias + j * size;
-        if (part.after.other) part.after.other += i * part.ldc + j;
+        part.after.other = epilogue_other(&part.after, i * part.ldc + j);
         gemm_block_run(job->plan, &part, scratch);
     }
     slots_give(&job->slots, taken);

@@ -535,7 +535,7 @@ static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begi
     gemm_segment all = {0, x * u->nr, k};
     gemm_rows r = {.lda = p->a.rs, .segment = &all, .segments = 1, .nr = u->nr, .ldc = p->ldc};
     const bool last = x + k == p->k;
-    const float *other = last && p->after.other ? p->after.other + begin * p->ldc : NULL;
+    const float *other = last ? epilogue_other(&p->after, begin * p->ldc) : NULL;
     r.ends = (x ? GEMM_ADD_C : 0) | (bias && last ? GEMM_ADD_BIAS : 0) |
              (other ? GEMM_ADD_OTHER : 0);
     /* bounds are applied to the sums while they are in registers, other activations to some panels
