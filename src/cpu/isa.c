@@ -10,8 +10,8 @@
 #include "cpu/isa.h"
 
 #include "base/log.h"
+#include "base/variables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -140,9 +140,9 @@ void isa_limit(isa id) {
 }
 
 uint32_t isa_start(void) {
-    const char *name = getenv("CTSC_MAX_ISA");
+    const char *name = variable_get(VARIABLE_MAX_ISA);
     isa id = name ? isa_find(name) : ISA_COUNT;
-    if (name && *name && id == ISA_COUNT)
+    if (name && id == ISA_COUNT)
         log_event(CTSC_LOG_WARNING, "CTSC_MAX_ISA: there is no instruction set '%s' here", name);
     isa_limit(id);
     return __atomic_load_n(&isa_allowed_bits, __ATOMIC_RELAXED);
