@@ -155,13 +155,13 @@ build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
 ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
 # for work, and operators whose time goes into few elements or into functions of libm.
-COLD := $(filter $(addprefix src/,base/diag.c base/disk.c base/log.c base/variables.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/print.c \
+COLD := $(filter $(addprefix src/,base/diag.c base/disk.c base/log.c base/variables.c frontend/% passes/% codegen/% ir/% tensor/compare.c tensor/dtype_names.c tensor/print.c \
     $(addprefix cuda/,capture.c context.c library.c program.c staging.c) \
     $(addprefix runtime/,api/% archive/% autograd/grad_capture.c autograd/grad_rules.c autograd/grad_wanted.c code/% interp/fork.c observe/% \
         ops/% program/% safetensors/% save/% train/%) \
     $(addprefix runtime/cuda/,along_dim.c blas.c cuda_attention.c cuda_conv.c cuda_copy.c cuda_gemm.c cuda_index.c cuda_ops.c dense.c dnn.c one_op.c record.c \
         resample.c sampling.c through_host.c) \
-    $(addprefix runtime/kernels/,engine/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
+    $(addprefix runtime/kernels/,create/create_range.c engine/nested.c fft/fft_extra.c fft/fft_plan.c fft/spectral.c linalg/% loss/% \
         matmul/einsum.c matmul/products.c pointwise/erfinv.c pointwise/pointwise_special.c pointwise/scalar_eval.c \
         $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) random/random_ops.c \
         $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) rnn/rnn_pack.c scalar/complex.c scalar/string.c)),$(LIB_SRC))
