@@ -27,7 +27,8 @@ const char *const ukernel_family_names[UKERNEL_FAMILIES] = {
     UKERNEL_FAMILY_TABLE(UKERNEL_FAMILY)
 #undef UKERNEL_FAMILY
 };
-const char *const ukernel_type_names[UKERNEL_TYPES] = {"float64", "float32", "bfloat16", "bytes"};
+const char *const ukernel_type_names[UKERNEL_TYPES] = {"float64", "float32", "float16", "bfloat16",
+                                                       "bytes"};
 
 const ukernel *ukernel_at(int i) { return i < UKERNEL_COUNT ? &ukernel_table[i] : NULL; }
 

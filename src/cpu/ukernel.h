@@ -13,14 +13,14 @@
 #include "cpu/conv/depthwise.h"
 #include "cpu/conv/winograd.h"
 #include "cpu/gemm/gemm_micro.h"
-#include "cpu/gemm/int8w.h"
+#include "cpu/gemm/widen.h"
 #include "cpu/quad/quad.h"
 #include "cpu/rows/activation.h"
 
 /* UKERNEL_FAMILY(id, name, struct): name as people read it. */
 #define UKERNEL_FAMILY_TABLE(UKERNEL_FAMILY)                                                       \
     UKERNEL_FAMILY(GEMM, "gemm", gemm_micro)               /* products of panels */                \
-    UKERNEL_FAMILY(INT8W, "int8w", int8w_micro)            /* weights of a byte, few rows */       \
+    UKERNEL_FAMILY(WIDEN, "widen", widen_micro)            /* narrow weights, few rows */          \
     UKERNEL_FAMILY(QUAD, "quad", quad_kernels)             /* bytes and bfloat16 */                \
     UKERNEL_FAMILY(WINOGRAD, "winograd", winograd_kernels) /* transforms */                        \
     UKERNEL_FAMILY(DEPTHWISE, "depthwise", depthwise_kernels)                                      \
@@ -36,6 +36,7 @@ typedef enum ukernel_family {
 typedef enum ukernel_type {
     UKERNEL_F64,
     UKERNEL_F32,
+    UKERNEL_F16,
     UKERNEL_BF16,
     UKERNEL_BYTES,
     UKERNEL_TYPES
@@ -65,8 +66,9 @@ const void *ukernel_best(ukernel_family family, ukernel_type type);
 static inline const gemm_micro *ukernel_gemm(ukernel_type type) {
     return ukernel_best(UKERNEL_GEMM, type);
 }
-static inline const int8w_micro *ukernel_int8w(void) {
-    return ukernel_best(UKERNEL_INT8W, UKERNEL_F32);
+/* type: BYTES, F16 or BF16. */
+static inline const widen_micro *ukernel_widen(ukernel_type type) {
+    return ukernel_best(UKERNEL_WIDEN, type);
 }
 /* type: BF16 (NULL: none) or BYTES. */
 static inline const quad_kernels *ukernel_quad(ukernel_type type) {

@@ -160,18 +160,18 @@ static void test_linear_int8w(void **state) {
 }
 
 /* Each set of kernels, on weights that a byte holds: the largest of a column is 127 steps. */
-static void check_tile(const int8w_micro *u) {
-    enum { N = INT8W_COLUMNS, MOST = 70 };
+static void check_tile(const widen_micro *u) {
+    enum { N = WIDEN_COLUMNS, MOST = 70 };
     static int8_t b[MOST * N];
-    static float x[INT8W_MAX_ROWS * MOST], scale[N], bias[N], out[INT8W_MAX_ROWS * N];
+    static float x[WIDEN_MAX_ROWS * MOST], scale[N], bias[N], out[WIDEN_MAX_ROWS * N];
     int rows = 1 + (int)random_below(u->rows), cols = 1 + (int)random_below(N);
     int64_t k = 1 + random_below(MOST);
     for (int i = 0; i < MOST * N; i++) b[i] = (int8_t)(random_below(255) - 127);
-    for (int i = 0; i < INT8W_MAX_ROWS * MOST; i++) x[i] = (float)(random_below(9) - 4);
+    for (int i = 0; i < WIDEN_MAX_ROWS * MOST; i++) x[i] = (float)(random_below(9) - 4);
     for (int i = 0; i < N; i++) scale[i] = 0.5f, bias[i] = (float)random_below(9);
-    for (int i = 0; i < INT8W_MAX_ROWS * N; i++) out[i] = -1e6f;
-    u->tile(rows, &(int8w_tile){x, MOST, k, b, scale, bias, out, N, cols});
-    for (int r = 0; r < INT8W_MAX_ROWS; r++)
+    for (int i = 0; i < WIDEN_MAX_ROWS * N; i++) out[i] = -1e6f;
+    u->tile(rows, &(widen_tile){x, MOST, k, b, scale, bias, out, N, cols});
+    for (int r = 0; r < WIDEN_MAX_ROWS; r++)
         for (int c = 0; c < N; c++) {
             float want = bias[c];
             for (int64_t i = 0; i < k; i++) want += x[r * MOST + i] * (float)b[i * N + c] * 0.5f;
@@ -181,7 +181,7 @@ static void check_tile(const int8w_micro *u) {
 
 static void test_tiles(void **state) {
     (void)state;
-    for (const ukernel **u = usable_ukernels(UKERNEL_INT8W, UKERNEL_F32); *u; u++)
+    for (const ukernel **u = usable_ukernels(UKERNEL_WIDEN, UKERNEL_BYTES); *u; u++)
         for (int k = 0; k < 300; k++) check_tile((*u)->record);
 }
 

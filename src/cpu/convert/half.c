@@ -9,6 +9,7 @@
 #include "cpu/convert/half.h"
 
 #include "cpu/isa.h"
+#include "cpu/vector.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -84,4 +85,43 @@ void float16_from_floats(const float *src, float16 *dst, size_t n) {
     if (n >= 8 && isa_has(ISA_AVX2)) i = float16_from_floats_avx2(src, dst, n);
 #endif
     for (; i < n; i++) dst[i] = float16_from_float(src[i]);
+}
+
+VECTOR_CLONES void bfloat16_to_floats(const bfloat16 *src, float *dst, size_t n) {
+    for (size_t i = 0; i < n; i++) dst[i] = bfloat16_to_float(src[i]);
+}
+
+VECTOR_CLONES void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u = float_bits(src[i]), rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
+        dst[i].bits = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+    }
+}
+
+#if defined(__x86_64__)
+static TARGET_AVX2 void float16_rows_avx2(const float16 *src, int64_t src_step, float *dst,
+                                          int64_t dst_step, int64_t rows, int64_t n) {
+    for (; rows > 0; rows--, src += src_step, dst += dst_step)
+        for (int64_t i = 0; i < n; i += 8)
+            _mm256_storeu_ps(dst + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(src + i))));
+}
+#endif
+
+void float16_rows_to_floats(const float16 *src, int64_t src_step, float *dst, int64_t dst_step,
+                            int64_t rows, int64_t n) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX2)) {
+        float16_rows_avx2(src, src_step, dst, dst_step, rows, n);
+        return;
+    }
+#endif
+    for (; rows > 0; rows--, src += src_step, dst += dst_step)
+        for (int64_t i = 0; i < n; i++) dst[i] = float16_to_float(src[i]);
+}
+
+VECTOR_CLONES void bfloat16_rows_to_floats(const bfloat16 *src, int64_t src_step, float *dst,
+                                           int64_t dst_step, int64_t rows, int64_t n) {
+    for (; rows > 0; rows--, src += src_step, dst += dst_step)
+        for (int64_t i = 0; i < n; i += 8)
+            for (int e = 0; e < 8; e++) dst[i + e] = bfloat16_to_float(src[i + e]);
 }

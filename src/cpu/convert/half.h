@@ -34,5 +34,12 @@ float float16_to_float(float16 h);
 /* The same for arrays, with the processor's instructions where it has them. */
 void float16_to_floats(const float16 *src, float *dst, size_t n);
 void float16_from_floats(const float *src, float16 *dst, size_t n);
+void bfloat16_to_floats(const bfloat16 *src, float *dst, size_t n);
+void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n);
+/* The same for `rows` rows of n elements, n a multiple of 8, that many elements apart. */
+void float16_rows_to_floats(const float16 *src, int64_t src_step, float *dst, int64_t dst_step,
+                            int64_t rows, int64_t n);
+void bfloat16_rows_to_floats(const bfloat16 *src, int64_t src_step, float *dst, int64_t dst_step,
+                             int64_t rows, int64_t n);
 
 #endif

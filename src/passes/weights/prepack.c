@@ -35,9 +35,15 @@ bool prepack_is_large(const tensor *w) {
            tensor_device(w) == DEVICE_HOST;
 }
 
+/* The same of 16 bits: packed as they are (runtime/kernels/matmul/linear_half.c). */
+static bool prepack_is_half(const tensor *w) {
+    return (w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16) && w->ndim == 2 &&
+           w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
+}
+
 static bool prepack_fits(const node *n, tensor **weight) {
     return node_is_overload(n, SYM_LINEAR) && known_tensor(n->inputs.data[1], weight) &&
-           prepack_is_large(*weight);
+           (prepack_is_large(*weight) || prepack_is_half(*weight));
 }
 
 static bool prepack_linear_rule(node *n) {

@@ -78,6 +78,14 @@ enum {
     GEMM_LYING_COPY = 8 << 20, /* or packed, where the copy had more bytes */
 };
 
+/* Linear layers of constant float16 and bfloat16 weights (linear_half.c). */
+enum {
+    HALF_FEW = 48,          /* [linear] rows up to which weights become floats in registers, */
+    HALF_COLUMNS = 256,     /* [linear] and columns that become float panels for more at a time */
+    HALF_BLOCK = 256 << 10, /* [linear] bytes of rows that pass the panels of quads together */
+    HALF_LOAD = 4,          /* [linear] few rows wait for memory: so much more work they are */
+};
+
 /* What linear layers add (matmul.c). */
 enum {
     LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */

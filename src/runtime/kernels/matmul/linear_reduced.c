@@ -19,6 +19,7 @@
 #include "runtime/kernels/matmul/packed_weights.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
 
+#include <math.h>
 #include <string.h>
 
 #define OPERATOR(name)                                                                             \
@@ -77,6 +78,14 @@ static ctsc_status reduced_end(reduced_call *c, ctsc_status st, tensor **out) {
     else tensor_unref(c->result);
     return st;
 }
+
+/* Weights of a byte: w is round(w / scale) * scale, scale = the column's largest
+ * magnitude / 127. */
+typedef struct gemm_int8w {
+    int64_t n, k, panels;
+    int8_t *data; /* [panel][k][WIDEN_COLUMNS] */
+    float *scale; /* [panel][column] */
+} gemm_int8w;
 
 /* What is kept with a weight. */
 typedef struct reduced_weight {
@@ -216,18 +225,36 @@ OPERATOR(linear_bf16) {
 
 /* ---- weights of a byte ----------------------------------------------------------------------- */
 
+/* A column of weights, `apart` elements apart, into its place; false: one of them is not finite.
+ * data and scale begin as zeros. */
+static bool int8w_put(const gemm_int8w *m, int64_t j, const float *column, int64_t apart) {
+    float most = 0;
+    for (int64_t i = 0; i < m->k; i++) {
+        if (!isfinite(column[i * apart])) return false;
+        if (fabsf(column[i * apart]) > most) most = fabsf(column[i * apart]);
+    }
+    float scale = most / INT8_MAX;
+    int8_t *to = m->data + j / WIDEN_COLUMNS * m->k * WIDEN_COLUMNS + j % WIDEN_COLUMNS;
+    m->scale[j] = scale;
+    for (int64_t i = 0; i < m->k && scale > 0; i++) {
+        float steps = rintf(column[i * apart] / scale);
+        to[i * WIDEN_COLUMNS] = (int8_t)fminf(INT8_MAX, fmaxf(-INT8_MAX, steps));
+    }
+    return true;
+}
+
 static bool int8w_fill(reduced_weight *r, const tensor *w) {
     gemm_int8w *m = &r->int8w;
     *m = (gemm_int8w){.n = w->sizes[0],
                       .k = w->sizes[1],
-                      .panels = (w->sizes[0] + INT8W_COLUMNS - 1) / INT8W_COLUMNS};
-    int64_t columns = m->panels * INT8W_COLUMNS, bytes;
+                      .panels = (w->sizes[0] + WIDEN_COLUMNS - 1) / WIDEN_COLUMNS};
+    int64_t columns = m->panels * WIDEN_COLUMNS, bytes;
     if (__builtin_mul_overflow(columns, m->k + (int64_t)sizeof *m->scale, &bytes)) return false;
     m->data = reduced_memory(r, (size_t)bytes);
     if (!m->data) return false;
     m->scale = (float *)(void *)(m->data + columns * m->k);
     for (int64_t j = 0; j < m->n; j++)
-        if (!gemm_int8w_put(m, j, (const float *)tensor_data(w) + j * w->strides[0], w->strides[1]))
+        if (!int8w_put(m, j, (const float *)tensor_data(w) + j * w->strides[0], w->strides[1]))
             return false;
     return true;
 }
@@ -242,7 +269,7 @@ static void *int8w_make(const void *from) {
 typedef struct int8w_job {
     const reduced_call *c;
     const gemm_int8w *m;
-    const int8w_micro *micro;
+    const widen_micro *micro;
     /* as floats, panels of nr columns from column `first` on */
     float *panels;
     int64_t first, nr;
@@ -252,11 +279,11 @@ static void int8w_chunks(void *ctx, int64_t begin, int64_t end) {
     const int8w_job *j = ctx;
     const reduced_call *c = j->c;
     for (int64_t p = begin; p < end; p++) {
-        float bias[INT8W_COLUMNS] = {0};
-        int64_t column = p * INT8W_COLUMNS, cols = c->n - column;
-        if (cols > INT8W_COLUMNS) cols = INT8W_COLUMNS;
+        float bias[WIDEN_COLUMNS] = {0};
+        int64_t column = p * WIDEN_COLUMNS, cols = c->n - column;
+        if (cols > WIDEN_COLUMNS) cols = WIDEN_COLUMNS;
         if (c->bias) memcpy(bias, c->bias + column, (size_t)cols * sizeof *bias);
-        int8w_tile t = {.ldx = c->k,
+        widen_tile t = {.ldx = c->k,
                         .k = c->k,
                         .b = j->m->data + column * c->k,
                         .scale = j->m->scale + column,
@@ -276,7 +303,7 @@ static void int8w_chunks(void *ctx, int64_t begin, int64_t end) {
 /* Panel p of the floats. */
 VECTOR_CLONES static void int8w_floats(const int8_t *from, const float *scale, int64_t k,
                                        int64_t cols, int64_t nr, float *to) {
-    for (int64_t i = 0; i < k; i++, from += INT8W_COLUMNS, to += nr) {
+    for (int64_t i = 0; i < k; i++, from += WIDEN_COLUMNS, to += nr) {
         for (int64_t c = 0; c < cols; c++) to[c] = (float)from[c] * scale[c];
         for (int64_t c = cols; c < nr; c++) to[c] = 0;
     }
@@ -286,9 +313,9 @@ static void int8w_widen(void *ctx, int64_t begin, int64_t end) {
     const int8w_job *j = ctx;
     int64_t k = j->m->k;
     for (int64_t p = begin; p < end; p++) {
-        int64_t column = j->first + p * j->nr, panel = column / INT8W_COLUMNS,
-                at = column % INT8W_COLUMNS;
-        int8w_floats(j->m->data + panel * INT8W_COLUMNS * k + at, j->m->scale + column, k,
+        int64_t column = j->first + p * j->nr, panel = column / WIDEN_COLUMNS,
+                at = column % WIDEN_COLUMNS;
+        int8w_floats(j->m->data + panel * WIDEN_COLUMNS * k + at, j->m->scale + column, k,
                      column + j->nr > j->m->n ? j->m->n - column : j->nr, j->nr,
                      j->panels + p * j->nr * k);
     }
@@ -318,10 +345,10 @@ static ctsc_status int8w_many(diag *d, const gemm_micro *u, int8w_job *j) {
 
 static ctsc_status int8w_linear(diag *d, const reduced_call *c, const gemm_int8w *m) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    int8w_job j = {.c = c, .m = m, .micro = ukernel_int8w()};
-    if (c->rows > INT8W_FEW && u && INT8W_COLUMNS % u->nr == 0) return int8w_many(d, u, &j);
+    int8w_job j = {.c = c, .m = m, .micro = ukernel_widen(UKERNEL_BYTES)};
+    if (c->rows > INT8W_FEW && u && WIDEN_COLUMNS % u->nr == 0) return int8w_many(d, u, &j);
     int64_t rows = c->rows < INT8W_FEW ? c->rows : INT8W_FEW,
-            work = rows * c->k * INT8W_COLUMNS * 4; /* few rows wait for memory */
+            work = rows * c->k * WIDEN_COLUMNS * 4; /* few rows wait for memory */
     pool_for(m->panels, 1 + REDUCED_WORK / work, int8w_chunks, &j);
     return CTSC_OK;
 }

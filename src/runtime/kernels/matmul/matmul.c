@@ -10,6 +10,7 @@
 #include "base/memory/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/matmul/linear_half.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
 /* ---- checks ---------------------------------------------------------------------------------- */
@@ -444,6 +445,13 @@ static const gemm_prepacked *linear_panels(const tensor *input, const tensor *we
     return prepack_linear(weight);
 }
 
+/* Are all of one 16-bit dtype, on the host? */
+static bool linear_is_half(const tensor *input, const tensor *weight, const tensor *bias) {
+    return (input->dtype == DT_FLOAT16 || input->dtype == DT_BFLOAT16) &&
+           weight->dtype == input->dtype && (!bias || bias->dtype == input->dtype) &&
+           tensor_device(input) == DEVICE_HOST && tensor_device(weight) == DEVICE_HOST;
+}
+
 /* What the product does of e, which is done then, after adding the bias. */
 static dense_epilogue linear_epilogue(const tensor *bias, epilogue *e, const tensor *result) {
     const void *added = bias ? tensor_data(bias) : NULL;
@@ -496,6 +504,12 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
     if (panels) return linear_by_panels(d, input, panels, bias, e, rows, sizes, out);
     tensor *t, *folded = NULL;
     TRY(tensor_new_on(d, tensor_device(input), (dtype)input->dtype, input->ndim, sizes, &t));
+    if (linear_is_half(input, weight, bias)) {
+        bool done;
+        ctsc_status st = linear_half(d, input, weight, bias, t, &done);
+        if (st == CTSC_OK && done) return *out = t, CTSC_OK;
+        if (st != CTSC_OK) return tensor_unref(t), st;
+    }
     /* On a device the product adds it, where it can. */
     cuda *there = tensor_cuda(input);
     bool along = bias && there && bias->ndim == 1 && bias->sizes[0] == n && bias->strides[0] == 1;

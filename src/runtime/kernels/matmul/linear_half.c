@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * linear_half.c - linear layers whose weight is a constant of float16 or bfloat16.
+ *
+ * Method. The weight is packed at the first call and stays as narrow as it is: no call converts all
+ * of it. Sums are float32, begin with the bias, and are rounded once. There are two ways, chosen
+ * when the weight is packed:
+ *
+ *     quads    bfloat16 where the processor multiplies pairs of it (quad_matrix.h), any number of
+ *              rows
+ *     panels   else. Few rows: weights become floats in registers (cpu/gemm/widen.h), so that a row
+ *              costs the weights' way from memory. More rows: some columns at a time become float
+ *              panels, for the kernels of those; that is paid for by the rows.
+ *
+ * Tests: tests/unit/test_linear_half.c
+ */
+#include "runtime/kernels/matmul/linear_half.h"
+
+#include "base/memory/recycle.h"
+#include "base/minmax.h"
+#include "base/threads/thread_pool.h"
+#include "runtime/kernels/engine/kernel_settings.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/matmul/packed_weights.h"
+#include "runtime/kernels/matmul/quad_matrix.h"
+
+#include <string.h>
+
+enum {
+    HALF_ALIGN = 64,
+    HALF_TILE = QUAD_MAX_PANELS * QUAD_COLUMNS, /* columns of a strip */
+    HALF_ROWS = 8 * QUAD_MAX_ROWS,              /* rows of one, at most */
+    HALF_PACK_K = 32, /* steps of k that are transposed together: what a line of a row holds */
+};
+
+typedef struct half_weight {
+    dtype dt;
+    int64_t n, k;
+    quad_matrix quads;         /* kernels NULL: */
+    const widen_micro *widen;  /* these, with */
+    uint16_t *panels;          /* [panel][k][WIDEN_COLUMNS] */
+    void *memory;
+    const void *of; /* the weight: another view of its storage is another one */
+    int64_t strides[2];
+} half_weight;
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+static void half_to_floats(dtype dt, const void *from, float *to, int64_t n) {
+    if (dt == DT_FLOAT16) float16_to_floats(from, to, (size_t)n);
+    else bfloat16_to_floats(from, to, (size_t)n);
+}
+
+static void half_from_floats(dtype dt, const float *from, void *to, int64_t n) {
+    if (dt == DT_FLOAT16) float16_from_floats(from, to, (size_t)n);
+    else bfloat16_from_floats(from, to, (size_t)n);
+}
+
+/* ---- packing --------------------------------------------------------------------------------- */
+
+typedef struct half_pack {
+    half_weight *h;
+    const tensor *w;
+} half_pack;
+
+/* Panels [begin, end). */
+static void half_pack_panels(void *ctx, int64_t begin, int64_t end) {
+    const half_pack *p = ctx;
+    const half_weight *h = p->h;
+    int64_t rs = p->w->strides[0], cs = p->w->strides[1];
+    for (int64_t panel = begin; panel < end; panel++) {
+        int64_t first = panel * WIDEN_COLUMNS, cols = int64_min(WIDEN_COLUMNS, h->n - first);
+        const uint16_t *from = (const uint16_t *)tensor_data(p->w) + first * rs;
+        uint16_t *to = h->panels + panel * h->k * WIDEN_COLUMNS;
+        for (int64_t x = 0; x < h->k; x += HALF_PACK_K)
+            for (int64_t c = 0; c < cols; c++)
+                for (int64_t i = x; i < int64_min(x + HALF_PACK_K, h->k); i++)
+                    to[i * WIDEN_COLUMNS + c] = from[c * rs + i * cs];
+    }
+}
+
+/* Panels [begin, end) of quads: pairs of k side by side. */
+static void half_pack_quads(void *ctx, int64_t begin, int64_t end) {
+    const half_pack *p = ctx;
+    const half_weight *h = p->h;
+    int64_t rs = p->w->strides[0], cs = p->w->strides[1];
+    for (int64_t panel = begin; panel < end; panel++) {
+        int64_t first = panel * QUAD_COLUMNS, cols = int64_min(QUAD_COLUMNS, h->n - first);
+        const uint16_t *from = (const uint16_t *)tensor_data(p->w) + first * rs;
+        uint16_t *to = (uint16_t *)(void *)h->quads.data +
+                       panel * h->quads.quads * QUAD_COLUMNS * QUAD_PAIR;
+        for (int64_t x = 0; x < h->k; x += HALF_PACK_K)
+            for (int64_t c = 0; c < cols; c++)
+                for (int64_t i = x; i < int64_min(x + HALF_PACK_K, h->k); i++)
+                    to[(i / QUAD_PAIR * QUAD_COLUMNS + c) * QUAD_PAIR + i % QUAD_PAIR] =
+                        from[c * rs + i * cs];
+    }
+}
+
+static void half_free(void *made) {
+    half_weight *h = made;
+    mem_free(h->memory);
+    mem_free(h);
+}
+
+/* Room for the packed weight, zeroed and aligned. */
+static void *half_room(half_weight *h, size_t bytes) {
+    h->memory = bytes <= PTRDIFF_MAX - HALF_ALIGN ? mem_zalloc(bytes + HALF_ALIGN) : NULL;
+    return h->memory ? (char *)h->memory + (-(uintptr_t)h->memory & (HALF_ALIGN - 1)) : NULL;
+}
+
+static bool half_fill(half_weight *h, const tensor *w) {
+    half_pack p = {h, w};
+    size_t bytes;
+    h->quads = (quad_matrix){.n = h->n, .groups = 1, .segments = 1, .k = h->k + (h->k & 1)};
+    if (h->dt == DT_BFLOAT16 && quad_matrix_bf16(&h->quads, &bytes)) {
+        h->quads.data = half_room(h, bytes);
+        if (!h->quads.data) return false;
+        pool_for(h->quads.panels, 1 + GEMM_CHUNK / (h->k * QUAD_COLUMNS), half_pack_quads, &p);
+        return true;
+    }
+    int64_t panels = (h->n + WIDEN_COLUMNS - 1) / WIDEN_COLUMNS;
+    h->quads.kernels = NULL;
+    h->widen = ukernel_widen(h->dt == DT_FLOAT16 ? UKERNEL_F16 : UKERNEL_BF16);
+    if (!size_mul((size_t)panels * WIDEN_COLUMNS * sizeof *h->panels, (size_t)h->k, &bytes))
+        return false;
+    h->panels = half_room(h, bytes);
+    if (!h->panels) return false;
+    pool_for(panels, 1 + GEMM_CHUNK / (h->k * WIDEN_COLUMNS), half_pack_panels, &p);
+    return true;
+}
+
+static void *half_make(const void *from) {
+    const tensor *w = from;
+    half_weight *h = mem_zalloc(sizeof *h);
+    if (!h) return NULL;
+    h->dt = (dtype)w->dtype;
+    h->n = w->sizes[0], h->k = w->sizes[1];
+    h->of = tensor_data(w);
+    h->strides[0] = w->strides[0], h->strides[1] = w->strides[1];
+    if (half_fill(h, w)) return prepack_drop(w), h;
+    half_free(h);
+    return NULL;
+}
+
+/* NULL: w is to be taken as it is. */
+static const half_weight *half_of(const tensor *w) {
+    if (!w->storage->constant || w->numel == 0 ||
+        atomic_load_explicit(&kernel_no_packing, memory_order_relaxed))
+        return NULL;
+    const half_weight *h = prepack_derived_now(w->storage, half_make, w, half_free);
+    bool same = h && h->of == tensor_data(w) && h->n == w->sizes[0] && h->k == w->sizes[1] &&
+                h->strides[0] == w->strides[0] && h->strides[1] == w->strides[1];
+    return same ? h : NULL;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+typedef struct half_job {
+    const half_weight *h;
+    const void *x; /* rows of k elements */
+    int64_t rows;
+    const float *bias; /* n, and zeros up to whole panels */
+    uint16_t *out;
+    /* of quads: rows lda elements apart, in blocks; shares: pairs of panels */
+    const bfloat16 *a;
+    int64_t lda, block, shares;
+    /* of panels: the rows as floats */
+    float *wide;
+    /* of many rows: float panels of nr columns from column `first` on, and what they give */
+    float *floats, *sums;
+    int64_t first, some, nr;
+} half_job;
+
+static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    const half_weight *h = j->h;
+    static const int64_t segment[1] = {0};
+    float sums[HALF_ROWS * HALF_TILE];
+    for (int64_t i = begin; i < end; i++) {
+        int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
+                column = panel * QUAD_COLUMNS, cols = int64_min(HALF_TILE, h->n - column);
+        quad_strip s = {.a = j->a + row * j->lda,
+                        .rows = int64_min(j->rows - row, j->block),
+                        .lda = j->lda * (int64_t)sizeof *j->a,
+                        .segment = segment,
+                        .start = j->bias + column,
+                        .out = sums,
+                        .ldc = HALF_TILE};
+        quad_strip_run(&h->quads, 0, panel, int64_min(panel + QUAD_MAX_PANELS, h->quads.panels),
+                       &s);
+        for (int64_t r = 0; r < s.rows; r++)
+            bfloat16_from_floats(sums + r * HALF_TILE,
+                                 (bfloat16 *)j->out + (row + r) * h->n + column, (size_t)cols);
+    }
+}
+
+/* Rows of an odd number of elements are copied, with a zero after each. */
+static bool half_quad_rows(half_job *j, size_t *room) {
+    const half_weight *h = j->h;
+    j->lda = h->quads.k;
+    j->a = j->x;
+    *room = 0;
+    if (j->lda == h->k) return true;
+    if (!size_mul((size_t)j->rows, (size_t)j->lda * sizeof *j->a, room)) return false;
+    bfloat16 *copy = recycle_alloc(*room);
+    if (!copy) return false;
+    for (int64_t r = 0; r < j->rows; r++) {
+        memcpy(copy + r * j->lda, (const bfloat16 *)j->x + r * h->k, (size_t)h->k * sizeof *copy);
+        copy[r * j->lda + h->k] = (bfloat16){0};
+    }
+    j->a = copy;
+    return true;
+}
+
+static bool half_by_quads(half_job *j) {
+    size_t room;
+    if (!half_quad_rows(j, &room)) return false;
+    int64_t fit = HALF_BLOCK / (j->lda * (int64_t)sizeof *j->a) / QUAD_MAX_ROWS * QUAD_MAX_ROWS;
+    j->block = int64_max(QUAD_MAX_ROWS, int64_min(fit, HALF_ROWS));
+    j->shares = (j->h->quads.panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
+    int64_t work = int64_min(j->rows, j->block) * j->lda * HALF_TILE;
+    pool_for((j->rows + j->block - 1) / j->block * j->shares,
+             1 + GEMM_CHUNK / (work * HALF_LOAD), half_quad_chunks, j);
+    if (room) recycle_free((void *)j->a, room);
+    return true;
+}
+
+static void half_wide_rows(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    int64_t k = j->h->k;
+    half_to_floats(j->h->dt, (const uint16_t *)j->x + begin * k, j->wide + begin * k,
+                   (end - begin) * k);
+}
+
+/* Few rows: a chunk is a panel. */
+static void half_few_chunks(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    const half_weight *h = j->h;
+    float sums[HALF_FEW * WIDEN_COLUMNS], ones[WIDEN_COLUMNS];
+    for (int i = 0; i < WIDEN_COLUMNS; i++) ones[i] = 1;
+    for (int64_t p = begin; p < end; p++) {
+        int64_t column = p * WIDEN_COLUMNS, cols = int64_min(WIDEN_COLUMNS, h->n - column),
+                tiles = (j->rows + h->widen->rows - 1) / h->widen->rows;
+        widen_tile t = {.ldx = h->k,
+                        .k = h->k,
+                        .b = h->panels + column * h->k,
+                        .scale = ones,
+                        .bias = j->bias + column,
+                        .ldc = WIDEN_COLUMNS,
+                        .cols = (int)cols};
+        for (int64_t i = 0, r = 0, rows; i < tiles; i++, r += rows) {
+            rows = (j->rows - r) / (tiles - i);
+            t.x = j->wide + r * h->k;
+            t.out = sums + r * WIDEN_COLUMNS;
+            h->widen->tile((int)rows, &t);
+        }
+        for (int64_t r = 0; r < j->rows; r++)
+            half_from_floats(h->dt, sums + r * WIDEN_COLUMNS, j->out + r * h->n + column, cols);
+    }
+}
+
+/* Float panels of the columns from `first` on. */
+static void half_widen_panels(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    const half_weight *h = j->h;
+    for (int64_t p = begin; p < end; p++) {
+        int64_t column = j->first + p * j->nr, at = column % WIDEN_COLUMNS;
+        const uint16_t *from = h->panels + (column - at) * h->k + at;
+        float *to = j->floats + p * j->nr * h->k;
+        if (h->dt == DT_FLOAT16)
+            float16_rows_to_floats((const float16 *)from, WIDEN_COLUMNS, to, j->nr, h->k, j->nr);
+        else
+            bfloat16_rows_to_floats((const bfloat16 *)from, WIDEN_COLUMNS, to, j->nr, h->k, j->nr);
+    }
+}
+
+static void half_round_rows(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    for (int64_t r = begin; r < end; r++)
+        half_from_floats(j->h->dt, j->sums + r * j->some, j->out + r * j->h->n + j->first, j->some);
+}
+
+static ctsc_status half_many(diag *d, half_job *j, const gemm_micro *u) {
+    const half_weight *h = j->h;
+    size_t panels, sums;
+    j->nr = u->nr;
+    if (!size_mul((size_t)h->k * sizeof(float), HALF_COLUMNS, &panels) ||
+        !size_mul((size_t)j->rows * sizeof(float), HALF_COLUMNS, &sums))
+        return diag_no_memory(d);
+    char *memory = recycle_alloc(panels + HALF_ALIGN);
+    j->sums = recycle_alloc(sums);
+    ctsc_status st = memory && j->sums ? CTSC_OK : diag_no_memory(d);
+    if (memory) j->floats = (float *)(void *)(memory + (-(uintptr_t)memory & (HALF_ALIGN - 1)));
+    gemm_matrix a = {.p = j->wide, .rs = h->k, .cs = 1};
+    for (j->first = 0; j->first < h->n && st == CTSC_OK; j->first += HALF_COLUMNS) {
+        j->some = int64_min(HALF_COLUMNS, h->n - j->first);
+        pool_for((j->some + j->nr - 1) / j->nr, 1 + 32768 / (j->nr * h->k), half_widen_panels, j);
+        gemm_prepacked b = {.micro = u, .n = j->some, .k = h->k, .panels = j->floats};
+        st = gemm_run_prepacked(d, &b, j->rows, a, &(dense_epilogue){.bias = j->bias + j->first},
+                                j->sums, j->some);
+        if (st == CTSC_OK) pool_for(j->rows, 1 + 32768 / j->some, half_round_rows, j);
+    }
+    if (memory) recycle_free(memory, panels + HALF_ALIGN);
+    if (j->sums) recycle_free(j->sums, sums);
+    return st;
+}
+
+/* Without kernels for float panels some rows at a time are few. */
+static void half_in_turn(half_job *j) {
+    half_job some = *j;
+    int64_t panels = (j->h->n + WIDEN_COLUMNS - 1) / WIDEN_COLUMNS;
+    for (int64_t r = 0; r < j->rows; r += HALF_FEW) {
+        some.rows = int64_min(HALF_FEW, j->rows - r);
+        some.wide = j->wide + r * j->h->k;
+        some.out = j->out + r * j->h->n;
+        pool_for(panels, 1 + GEMM_CHUNK / (some.rows * j->h->k * WIDEN_COLUMNS * HALF_LOAD),
+                 half_few_chunks, &some);
+    }
+}
+
+static ctsc_status half_by_panels(diag *d, half_job *j) {
+    const half_weight *h = j->h;
+    const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
+    ctsc_status st = CTSC_OK;
+    size_t bytes;
+    if (!size_mul((size_t)j->rows, (size_t)h->k * sizeof(float), &bytes)) return diag_no_memory(d);
+    j->wide = recycle_alloc(bytes);
+    if (!j->wide) return diag_no_memory(d);
+    pool_for(j->rows, 1 + 32768 / h->k, half_wide_rows, j);
+    if (j->rows > HALF_FEW && u && WIDEN_COLUMNS % u->nr == 0) st = half_many(d, j, u);
+    else half_in_turn(j);
+    recycle_free(j->wide, bytes);
+    return st;
+}
+
+ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias,
+                        tensor *out, bool *done) {
+    *done = false;
+    if (input->numel == 0 || (bias && bias->ndim != 1)) return CTSC_OK;
+    const half_weight *h = half_of(weight);
+    if (!h) return CTSC_OK;
+    tensor *x, *added = NULL;
+    TRY(tensor_contiguous(d, input, &x));
+    ctsc_status st = bias ? tensor_contiguous(d, bias, &added) : CTSC_OK;
+    int64_t columns = (h->n + WIDEN_COLUMNS - 1) / WIDEN_COLUMNS * WIDEN_COLUMNS;
+    size_t bytes = (size_t)columns * sizeof(float);
+    float *wide_bias = st == CTSC_OK ? recycle_alloc(bytes) : NULL;
+    if (st == CTSC_OK && !wide_bias) st = diag_no_memory(d);
+    if (st == CTSC_OK) {
+        memset(wide_bias, 0, bytes);
+        if (added) half_to_floats(h->dt, tensor_data(added), wide_bias, h->n);
+        half_job j = {.h = h,
+                      .x = tensor_data(x),
+                      .rows = x->numel / h->k,
+                      .bias = wide_bias,
+                      .out = tensor_data(out)};
+        if (!h->quads.kernels) st = half_by_panels(d, &j);
+        else if (!half_by_quads(&j)) st = diag_no_memory(d);
+        *done = st == CTSC_OK;
+    }
+    if (wide_bias) recycle_free(wide_bias, bytes);
+    tensor_unref(added);
+    tensor_unref(x);
+    return st;
+}
