@@ -97,9 +97,8 @@ static half_case random_case(dtype dt) {
 static value linear(const half_case *c) {
     diag d = {0};
     runtime rt;
-    value r = value_none(),
-          args[] = {value_tensor_take(c->x), value_tensor_take(c->w),
-                    c->b ? value_tensor_take(c->b) : value_none()};
+    value r = value_none(), args[] = {value_tensor_take(c->x), value_tensor_take(c->w),
+                                      c->b ? value_tensor_take(c->b) : value_none()};
     runtime_init(&rt);
     if (op_call(&(op_ctx){.diag = &d, .rt = &rt}, "ctsc::linear_prepacked", 3, args, &r) != CTSC_OK)
         fail_msg("%s", diag_message(&d));
@@ -170,8 +169,7 @@ static void test_ends(void **state) {
         for (int64_t j = 0; j < 40; j++) {
             double want = 0, got = element(y.u.tensor, j);
             for (int64_t i = 0; i < 30; i++)
-                want += element(c.x, i) *
-                        element(c.w, j * c.w->strides[0] + i * c.w->strides[1]);
+                want += element(c.x, i) * element(c.w, j * c.w->strides[0] + i * c.w->strides[1]);
             if (dt == DT_FLOAT16 && fabs(want) > 70000) want = want > 0 ? INFINITY : -INFINITY;
             if (isnan(want)) assert_true(isnan(got));
             if (isinf(want)) assert_true(got == want);

@@ -37,9 +37,9 @@ enum {
 typedef struct half_weight {
     dtype dt;
     int64_t n, k;
-    quad_matrix quads;         /* kernels NULL: */
-    const widen_micro *widen;  /* these, with */
-    uint16_t *panels;          /* [panel][k][WIDEN_COLUMNS] */
+    quad_matrix quads;        /* kernels NULL: */
+    const widen_micro *widen; /* these, with */
+    uint16_t *panels;         /* [panel][k][WIDEN_COLUMNS] */
     void *memory;
     const void *of; /* the weight: another view of its storage is another one */
     int64_t strides[2];
@@ -221,8 +221,8 @@ static bool half_by_quads(half_job *j) {
     j->block = int64_max(QUAD_MAX_ROWS, int64_min(fit, HALF_ROWS));
     j->shares = (j->h->quads.panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
     int64_t work = int64_min(j->rows, j->block) * j->lda * HALF_TILE;
-    pool_for((j->rows + j->block - 1) / j->block * j->shares,
-             1 + GEMM_CHUNK / (work * HALF_LOAD), half_quad_chunks, j);
+    pool_for((j->rows + j->block - 1) / j->block * j->shares, 1 + GEMM_CHUNK / (work * HALF_LOAD),
+             half_quad_chunks, j);
     if (room) recycle_free((void *)j->a, room);
     return true;
 }
@@ -271,8 +271,7 @@ static void half_widen_panels(void *ctx, int64_t begin, int64_t end) {
         float *to = j->floats + p * j->nr * h->k;
         if (h->dt == DT_FLOAT16)
             float16_rows_to_floats((const float16 *)from, WIDEN_COLUMNS, to, j->nr, h->k, j->nr);
-        else
-            bfloat16_rows_to_floats((const bfloat16 *)from, WIDEN_COLUMNS, to, j->nr, h->k, j->nr);
+        else bfloat16_rows_to_floats((const bfloat16 *)from, WIDEN_COLUMNS, to, j->nr, h->k, j->nr);
     }
 }
 
@@ -335,8 +334,8 @@ static ctsc_status half_by_panels(diag *d, half_job *j) {
     return st;
 }
 
-ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias,
-                        tensor *out, bool *done) {
+ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, tensor *out,
+                        bool *done) {
     *done = false;
     if (input->numel == 0 || (bias && bias->ndim != 1)) return CTSC_OK;
     const half_weight *h = half_of(weight);

@@ -12,7 +12,7 @@
 /* out (contiguous, [..., n]) = input [..., k] weight' [n, k] + bias [n] (or NULL), all of one dtype
  * on the host; sizes agree. *done: it was done here; it is not where the weight is no constant, or
  * nothing may be packed. Fails without memory. */
-ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias,
-                        tensor *out, bool *done);
+ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, tensor *out,
+                        bool *done);
 
 #endif
