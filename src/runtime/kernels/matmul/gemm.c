@@ -154,37 +154,57 @@ static const gemm_type gemm_types[DT_COMPUTED] = {
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* A contiguous copy of a matrix; half and bfloat16 become float. NULL without memory. */
+/* A contiguous copy of a matrix that BLAS does not take as it is. NULL without memory. */
 static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
-    size_t bytes, size = dtype_size(dt) < sizeof(float) ? sizeof(float) : dtype_size(dt);
-    if (!size_mul((size_t)rows, (size_t)cols, &bytes) || !size_mul(bytes, size, &bytes))
+    size_t bytes;
+    if (!size_mul((size_t)rows, (size_t)cols, &bytes) || !size_mul(bytes, dtype_size(dt), &bytes))
         return NULL;
     void *copy = mem_alloc(bytes);
     if (!copy) return NULL;
-#define GEMM_PACK(T, TO, LOADED)                                                                   \
+#define GEMM_PACK(T)                                                                               \
     for (int64_t i = 0; i < rows; i++)                                                             \
-        for (int64_t j = 0; j < cols; j++) {                                                       \
-            T v = ((const T *)mat->p)[i * mat->rs + j * mat->cs];                                  \
-            ((TO *)copy)[i * cols + j] = LOADED;                                                   \
-        }
-    if (dt == DT_FLOAT64) {
-        GEMM_PACK(double, double, v)
-    } else if (dt == DT_COMPLEX64) {
-        GEMM_PACK(complex64, complex64, v)
-    } else if (dt == DT_COMPLEX128) {
-        GEMM_PACK(complex128, complex128, v)
-    } else if (dt == DT_FLOAT32) {
-        GEMM_PACK(float, float, v)
-    } else if (dt == DT_FLOAT16) {
-        if (mat->cs == 1)
-            for (int64_t i = 0; i < rows; i++)
-                float16_to_floats((const float16 *)mat->p + i * mat->rs, (float *)copy + i * cols,
-                                  (size_t)cols);
-        else GEMM_PACK(float16, float, float16_to_float(v))
-    } else {
-        GEMM_PACK(bfloat16, float, bfloat16_to_float(v))
+        for (int64_t j = 0; j < cols; j++)                                                         \
+            ((T *)copy)[i * cols + j] = ((const T *)mat->p)[i * mat->rs + j * mat->cs];
+    switch (dt) {
+    case DT_FLOAT64: GEMM_PACK(double) break;
+    case DT_COMPLEX64: GEMM_PACK(complex64) break;
+    case DT_COMPLEX128: GEMM_PACK(complex128) break;
+    default: GEMM_PACK(float) break;
     }
     *mat = (gemm_matrix){copy, cols, 1};
+    return copy;
+}
+
+/* ---- half and bfloat16 ----------------------------------------------------------------------- */
+
+static void gemm_halves_to_floats(dtype dt, const void *from, float *to, int64_t n) {
+    if (dt == DT_FLOAT16) float16_to_floats(from, to, (size_t)n);
+    else bfloat16_to_floats(from, to, (size_t)n);
+}
+
+static void gemm_floats_to_halves(dtype dt, const float *from, void *to, int64_t n) {
+    if (dt == DT_FLOAT16) float16_from_floats(from, to, (size_t)n);
+    else bfloat16_from_floats(from, to, (size_t)n);
+}
+
+/* The matrix as floats: its rows or, where its columns are the ones without gaps, these one after
+ * the other. *room: bytes to give back with recycle_free. NULL without memory. */
+static float *gemm_widen(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat, size_t *room) {
+    const bool by_columns = mat->cs != 1 && mat->rs == 1;
+    int64_t lines = by_columns ? cols : rows, n = by_columns ? rows : cols,
+            apart = by_columns ? mat->cs : mat->rs, step = by_columns ? mat->rs : mat->cs;
+    if (!size_mul((size_t)rows, (size_t)cols, room) || !size_mul(*room, sizeof(float), room))
+        return NULL;
+    if (*room == 0) *room = sizeof(float);
+    float *copy = recycle_alloc(*room);
+    const uint16_t *from = mat->p;
+    for (int64_t i = 0; copy && i < lines; i++, from += apart) {
+        float *to = copy + i * n;
+        if (step == 1) gemm_halves_to_floats(dt, from, to, n);
+        else
+            for (int64_t j = 0; j < n; j++) gemm_halves_to_floats(dt, from + j * step, to + j, 1);
+    }
+    *mat = by_columns ? (gemm_matrix){copy, 1, rows, NULL} : (gemm_matrix){copy, cols, 1, NULL};
     return copy;
 }
 
@@ -390,35 +410,35 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
     return st;
 }
 
+/* One row of the result: alpha * sums + beta * what is there; `there` has room for it. */
+static void gemm_narrow_row(const gemm_job *g, float *sums, void *to, float *there) {
+    float alpha = (float)g->alpha.f, beta = (float)g->beta.f;
+    if (beta != 0) gemm_halves_to_floats(g->dt, to, there, g->n);
+    for (int64_t j = 0; alpha != 1 && j < g->n; j++) sums[j] *= alpha;
+    for (int64_t j = 0; beta != 0 && j < g->n; j++) sums[j] += beta * there[j];
+    gemm_floats_to_halves(g->dt, sums, to, g->n);
+}
+
 /* half and bfloat16: products in float, rounded once. */
 static ctsc_status gemm_narrow(diag *d, gemm_job *g) {
-    size_t bytes;
+    size_t room_a = 0, room_b = 0, room;
     gemm_matrix a = g->a, b = g->b;
-    void *pa = gemm_pack(g->dt, g->m, g->k, &a), *pb = gemm_pack(g->dt, g->k, g->n, &b);
-    float *out = NULL;
-    if (size_mul((size_t)g->m, (size_t)g->n, &bytes) && size_mul(bytes, sizeof(float), &bytes))
-        out = mem_alloc(bytes);
+    /* a row more, for what is there */
+    if (!size_mul((size_t)g->m + 1, (size_t)g->n * sizeof(float), &room)) return diag_no_memory(d);
+    float *pa = gemm_widen(g->dt, g->m, g->k, &a, &room_a),
+          *pb = gemm_widen(g->dt, g->k, g->n, &b, &room_b), *out = recycle_alloc(room);
     ctsc_status st = pa && pb && out ? CTSC_OK : diag_no_memory(d);
     if (st == CTSC_OK) {
         gemm_job wide = {DT_FLOAT32, g->m, g->n,        g->k, gemm_one, gemm_zero,
                          a,          b,    (char *)out, g->n, false};
         st = gemm_wide(d, &wide);
     }
-    float alpha = (float)g->alpha.f, beta = (float)g->beta.f;
     for (int64_t i = 0; st == CTSC_OK && i < g->m; i++)
-        for (int64_t j = 0; j < g->n; j++) {
-            float v = alpha * out[i * g->n + j];
-            if (g->dt == DT_FLOAT16) {
-                float16 *p = (float16 *)g->c + i * g->ldc + j;
-                *p = float16_from_float(beta == 0 ? v : beta * float16_to_float(*p) + v);
-            } else {
-                bfloat16 *p = (bfloat16 *)g->c + i * g->ldc + j;
-                *p = bfloat16_from_float(beta == 0 ? v : beta * bfloat16_to_float(*p) + v);
-            }
-        }
-    mem_free(pa);
-    mem_free(pb);
-    mem_free(out);
+        gemm_narrow_row(g, out + i * g->n, (uint16_t *)(void *)g->c + i * g->ldc,
+                        out + g->m * g->n);
+    if (pa) recycle_free(pa, room_a);
+    if (pb) recycle_free(pb, room_b);
+    if (out) recycle_free(out, room);
     return st;
 }
 
