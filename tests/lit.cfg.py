@@ -28,7 +28,7 @@ config.suffixes = [".ir", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(os.path.dirname(os.environ["CTSC"]), "lit")
 config.environment["PATH"] = "/usr/lib/llvm-19/bin:" + os.environ.get("PATH", "")
-for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+for name in ("CTSC_MAX_ISA", "ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.substitutions.append(("%ctsc", os.environ["CTSC"]))

@@ -8,33 +8,12 @@
 
 #include "base/threads/thread_pool.h"
 #include "cpu/isa.h"
+#include "fenced.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 
 #include <math.h>
-
-#include <sys/mman.h>
-
-enum { PAGE = 4096 };
-
-static size_t fenced_size(size_t nbytes) { return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE; }
-
-static void *fenced_alloc(void *ctx, size_t nbytes) {
-    (void)ctx;
-    char *p = mmap(NULL, fenced_size(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1, 0);
-    assert_true(p != MAP_FAILED);
-    char *end = p + fenced_size(nbytes) - PAGE;
-    mprotect(end, PAGE, PROT_NONE);
-    return end - (nbytes + 7) / 8 * 8;
-}
-
-static void fenced_free(void *ctx, void *data, size_t nbytes) {
-    (void)ctx;
-    size_t size = fenced_size(nbytes);
-    munmap((char *)data + (nbytes + 7) / 8 * 8 + PAGE - size, size);
-}
 
 static uint64_t random_state = 88172645463325252u;
 

@@ -44,6 +44,16 @@ ctsc_status wide_as_optional(op_ctx *cx, const value *v, dtype dt, tensor **out)
 /* An int64 or int32 tensor as contiguous int64. */
 ctsc_status wide_indices(op_ctx *cx, tensor *t, tensor **out) __attribute__((nonnull));
 
+/* n elements of float16 or bfloat16 as floats, and floats as those, rounded to nearest even. */
+static inline void halves_to_floats(dtype dt, const void *from, float *to, int64_t n) {
+    if (dt == DT_FLOAT16) float16_to_floats(from, to, (size_t)n);
+    else bfloat16_to_floats(from, to, (size_t)n);
+}
+static inline void floats_to_halves(dtype dt, const float *from, void *to, int64_t n) {
+    if (dt == DT_FLOAT16) float16_from_floats(from, to, (size_t)n);
+    else bfloat16_from_floats(from, to, (size_t)n);
+}
+
 /* Rounds computed to dt and finishes the operator as op_finish does. Takes computed. */
 ctsc_status wide_finish(op_ctx *cx, const value *args, tensor *computed, dtype dt, value *results);
 /* The same for operators with n results, whose out= overload has n written arguments. Takes all of

@@ -20,6 +20,7 @@
 
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
+#include "runtime/kernels/engine/wide.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -177,16 +178,6 @@ static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
 
 /* ---- half and bfloat16 ----------------------------------------------------------------------- */
 
-static void gemm_halves_to_floats(dtype dt, const void *from, float *to, int64_t n) {
-    if (dt == DT_FLOAT16) float16_to_floats(from, to, (size_t)n);
-    else bfloat16_to_floats(from, to, (size_t)n);
-}
-
-static void gemm_floats_to_halves(dtype dt, const float *from, void *to, int64_t n) {
-    if (dt == DT_FLOAT16) float16_from_floats(from, to, (size_t)n);
-    else bfloat16_from_floats(from, to, (size_t)n);
-}
-
 /* The matrix as floats: its rows or, where its columns are the ones without gaps, these one after
  * the other. *room: bytes to give back with recycle_free. NULL without memory. */
 static float *gemm_widen(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat, size_t *room) {
@@ -200,9 +191,9 @@ static float *gemm_widen(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat,
     const uint16_t *from = mat->p;
     for (int64_t i = 0; copy && i < lines; i++, from += apart) {
         float *to = copy + i * n;
-        if (step == 1) gemm_halves_to_floats(dt, from, to, n);
+        if (step == 1) halves_to_floats(dt, from, to, n);
         else
-            for (int64_t j = 0; j < n; j++) gemm_halves_to_floats(dt, from + j * step, to + j, 1);
+            for (int64_t j = 0; j < n; j++) halves_to_floats(dt, from + j * step, to + j, 1);
     }
     *mat = by_columns ? (gemm_matrix){copy, 1, rows, NULL} : (gemm_matrix){copy, cols, 1, NULL};
     return copy;
@@ -413,10 +404,10 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
 /* One row of the result: alpha * sums + beta * what is there; `there` has room for it. */
 static void gemm_narrow_row(const gemm_job *g, float *sums, void *to, float *there) {
     float alpha = (float)g->alpha.f, beta = (float)g->beta.f;
-    if (beta != 0) gemm_halves_to_floats(g->dt, to, there, g->n);
+    if (beta != 0) halves_to_floats(g->dt, to, there, g->n);
     for (int64_t j = 0; alpha != 1 && j < g->n; j++) sums[j] *= alpha;
     for (int64_t j = 0; beta != 0 && j < g->n; j++) sums[j] += beta * there[j];
-    gemm_floats_to_halves(g->dt, sums, to, g->n);
+    floats_to_halves(g->dt, sums, to, g->n);
 }
 
 /* half and bfloat16: products in float, rounded once. */

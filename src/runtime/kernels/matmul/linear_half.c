@@ -21,6 +21,7 @@
 #include "base/threads/thread_pool.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/wide.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
@@ -44,18 +45,6 @@ typedef struct half_weight {
     const void *of; /* the weight: another view of its storage is another one */
     int64_t strides[2];
 } half_weight;
-
-/* ---- conversions ----------------------------------------------------------------------------- */
-
-static void half_to_floats(dtype dt, const void *from, float *to, int64_t n) {
-    if (dt == DT_FLOAT16) float16_to_floats(from, to, (size_t)n);
-    else bfloat16_to_floats(from, to, (size_t)n);
-}
-
-static void half_from_floats(dtype dt, const float *from, void *to, int64_t n) {
-    if (dt == DT_FLOAT16) float16_from_floats(from, to, (size_t)n);
-    else bfloat16_from_floats(from, to, (size_t)n);
-}
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -230,8 +219,8 @@ static bool half_by_quads(half_job *j) {
 static void half_wide_rows(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
     int64_t k = j->h->k;
-    half_to_floats(j->h->dt, (const uint16_t *)j->x + begin * k, j->wide + begin * k,
-                   (end - begin) * k);
+    halves_to_floats(j->h->dt, (const uint16_t *)j->x + begin * k, j->wide + begin * k,
+                     (end - begin) * k);
 }
 
 /* Few rows: a chunk is a panel. */
@@ -257,7 +246,7 @@ static void half_few_chunks(void *ctx, int64_t begin, int64_t end) {
             h->widen->tile((int)rows, &t);
         }
         for (int64_t r = 0; r < j->rows; r++)
-            half_from_floats(h->dt, sums + r * WIDEN_COLUMNS, j->out + r * h->n + column, cols);
+            floats_to_halves(h->dt, sums + r * WIDEN_COLUMNS, j->out + r * h->n + column, cols);
     }
 }
 
@@ -278,7 +267,7 @@ static void half_widen_panels(void *ctx, int64_t begin, int64_t end) {
 static void half_round_rows(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
     for (int64_t r = begin; r < end; r++)
-        half_from_floats(j->h->dt, j->sums + r * j->some, j->out + r * j->h->n + j->first, j->some);
+        floats_to_halves(j->h->dt, j->sums + r * j->some, j->out + r * j->h->n + j->first, j->some);
 }
 
 static ctsc_status half_many(diag *d, half_job *j, const gemm_micro *u) {
@@ -349,7 +338,7 @@ ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bi
     if (st == CTSC_OK && !wide_bias) st = diag_no_memory(d);
     if (st == CTSC_OK) {
         memset(wide_bias, 0, bytes);
-        if (added) half_to_floats(h->dt, tensor_data(added), wide_bias, h->n);
+        if (added) halves_to_floats(h->dt, tensor_data(added), wide_bias, h->n);
         half_job j = {.h = h,
                       .x = tensor_data(x),
                       .rows = x->numel / h->k,
