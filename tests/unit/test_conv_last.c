@@ -68,7 +68,22 @@ typedef struct random_conv {
     int64_t stride[3], padding[3], dilation[3], groups;
     const char *activation;
     tensor *scale; /* NULL, or what input is multiplied by first: [N, 1..., C] */
+    dtype dt;      /* of all of them, in the end */
 } random_conv;
+
+/* *t, which may be NULL, in another dtype; a constant stays one. */
+static void narrow(tensor **t, dtype dt) {
+    tensor *narrowed, *own;
+    if (!*t || (*t)->dtype == dt) return;
+    assert_int_equal(tensor_to_dtype(NULL, *t, dt, &narrowed), CTSC_OK);
+    if ((*t)->storage->constant) {
+        assert_int_equal(tensor_constant(NULL, narrowed, &own), CTSC_OK);
+        tensor_unref(narrowed);
+        narrowed = own;
+    }
+    tensor_unref(*t);
+    *t = narrowed;
+}
 
 /* such that the kernel fits */
 static int64_t random_size(int64_t extent, int64_t padding, int64_t most) {
@@ -80,7 +95,8 @@ static random_conv random_convolution(void) {
     static const char *const activations[] = {"none", "none", "relu", "relu6", "hardswish"};
     static const int64_t steps[] = {1, 1, 1, 2, 3};
     random_conv c = {.spatial = 1 + (int)random_below(3),
-                     .activation = activations[random_below(5)]};
+                     .activation = activations[random_below(5)],
+                     .dt = DT_FLOAT32};
     bool depthwise = random_below(5) == 0;
     int64_t in = 1 + random_below(random_below(4) ? 20 : 90),
             out = 1 + random_below(random_below(4) ? 40 : 100);
@@ -118,7 +134,8 @@ static random_conv random_convolution(void) {
  * beside them. */
 static random_conv deep_convolution(void) {
     static const char *const activations[] = {"none", "relu6", "hardswish", "hardswish"};
-    random_conv c = {.spatial = 2, .groups = 1, .activation = activations[random_below(4)]};
+    random_conv c = {
+        .spatial = 2, .groups = 1, .activation = activations[random_below(4)], .dt = DT_FLOAT32};
     int64_t in = 100 + random_below(100), out = 1 + random_below(40), biases = out;
     int64_t xs[4] = {1 + random_below(2), in}, ws[4] = {out, in};
     for (int i = 0; i < 2; i++) {
@@ -189,31 +206,42 @@ static tensor *expected(const random_conv *c, const value *lists) {
 /* Winograd's way rounds, sums of integers too: by much less than what any tap or channel that is
  * missing would change. */
 static void assert_near(const random_conv *c, const tensor *got, const tensor *want) {
-    assert_true(tensor_same_shape(got, want));
+    assert_true(tensor_same_shape(got, want) && got->dtype == c->dt && want->dtype == c->dt);
     bool rounded = !atomic_load(&kernel_no_winograd);
     bool exact = strcmp(c->activation, "hardswish") != 0; /* which divides by 6 */
+    tensor *a, *b;
+    assert_int_equal(tensor_to_dtype(NULL, (tensor *)got, DT_FLOAT32, &a), CTSC_OK);
+    assert_int_equal(tensor_to_dtype(NULL, (tensor *)want, DT_FLOAT32, &b), CTSC_OK);
+    /* of 16 bits: where a sum lies half way between two results, the least error makes it another,
+     * and so does each operator behind it */
+    float step = c->dt == DT_FLOAT32 ? 0 : c->dt == DT_FLOAT16 ? 0x1p-9f : 0x1p-6f;
     for (int64_t i = 0; i < want->numel; i++) {
-        float g = TENSOR_AT(got, float)[i], w = TENSOR_AT(want, float)[i],
-              slack = exact ? 0 : 2e-6f * (w < 0 ? -w : w) + 1e-6f;
-        if (rounded) slack = 0.05f;
+        float g = TENSOR_AT(a, float)[i], w = TENSOR_AT(b, float)[i],
+              slack = exact ? 0 : (2e-6f + step) * fabsf(w) + 1e-6f;
+        if (rounded) slack = 0.05f + 2 * step * (fabsf(w) + 8);
         if (!(g >= w - slack && g <= w + slack))
-            fail_msg("element %lld: %g, not %g", (long long)i, g, w);
+            fail_msg("%s, element %lld: %g, not %g", dtype_table[c->dt].ir_name, (long long)i, g,
+                     w);
     }
+    tensor_unref(a), tensor_unref(b);
 }
 
 /* What has to be multiplied by *factors to give w. */
 static tensor *divided(const tensor *w, tensor **factors) {
     static const double powers[] = {0.5, 1, -2, 4};
-    tensor *raw, *from;
-    assert_int_equal(tensor_clone(NULL, w, &raw), CTSC_OK);
+    tensor *raw, *from, *wide;
+    assert_int_equal(tensor_to_dtype(NULL, (tensor *)w, DT_FLOAT32, &wide), CTSC_OK);
+    assert_int_equal(tensor_clone(NULL, wide, &raw), CTSC_OK);
     assert_int_equal(tensor_new(NULL, DT_FLOAT64, 1, w->sizes, factors), CTSC_OK);
     int64_t rows = w->sizes[0], n = w->numel / (rows ? rows : 1);
     for (int64_t r = 0; r < rows; r++) {
         double by = powers[r % 4];
         TENSOR_AT(*factors, double)[r] = by;
         for (int64_t i = r * n; i < (r + 1) * n; i++)
-            TENSOR_AT(raw, float)[i] = (float)(TENSOR_AT(w, float)[i] / by);
+            TENSOR_AT(raw, float)[i] = (float)(TENSOR_AT(wide, float)[i] / by);
     }
+    tensor_unref(wide);
+    narrow(&raw, (dtype)w->dtype);
     assert_int_equal(tensor_constant(NULL, raw, &from), CTSC_OK);
     tensor_unref(raw);
     return from;
@@ -240,7 +268,9 @@ static void assert_equal(const tensor *a, const tensor *b) {
     assert_true(tensor_same_shape(a, b));
     assert_int_equal(tensor_contiguous(NULL, (tensor *)a, &x), CTSC_OK);
     assert_int_equal(tensor_contiguous(NULL, (tensor *)b, &y), CTSC_OK);
-    assert_memory_equal(tensor_data(x), tensor_data(y), (size_t)x->numel * sizeof(float));
+    assert_int_equal(x->dtype, y->dtype);
+    assert_memory_equal(tensor_data(x), tensor_data(y),
+                        (size_t)x->numel * dtype_size((dtype)x->dtype));
     tensor_unref(x), tensor_unref(y);
 }
 
@@ -258,6 +288,7 @@ static void check_placed(const value *args, const tensor *want) {
     plain[1] = tensor_ref((tensor *)want);
     sizes[want->ndim - 1] = behind + 1;
     plain[2] = random_tensor(want->ndim, sizes);
+    narrow(&plain[0], (dtype)want->dtype), narrow(&plain[2], (dtype)want->dtype);
     width += 2;
     parts[0] = placed_part(plain[0], NULL, width, 0);
     parts[2] = placed_part(plain[2], parts[0], width, before + 1 + out);
@@ -291,16 +322,19 @@ static void check_placed(const value *args, const tensor *want) {
 
 /* Twice: weights are packed by the first call at the latest. */
 static void check_convolution(random_conv *c) {
+    narrow(&c->input, c->dt), narrow(&c->weight, c->dt), narrow(&c->bias, c->dt);
     value lists[3] = {list_of_ints(c->stride, c->spatial), list_of_ints(c->padding, c->spatial),
                       list_of_ints(c->dilation, c->spatial)};
     if (random_below(3) == 0) {
         int64_t sizes[5] = {c->input->sizes[0], 1, 1, 1, 1};
         sizes[1 + c->spatial] = c->input->sizes[1];
         c->scale = random_tensor(2 + c->spatial, sizes);
+        narrow(&c->scale, c->dt);
     }
     if (random_below(2)) {
         tensor *plain = expected(c, lists);
         c->other = random_tensor(plain->ndim, plain->sizes);
+        narrow(&c->other, c->dt);
         tensor_unref(plain);
     }
     tensor *want = turned("ctsc::to_channels_last", expected(c, lists), c->spatial);
@@ -351,6 +385,41 @@ static void test_random(void **state) {
     for (int i = 0; i < 2000; i++) {
         atomic_store(&kernel_no_winograd, i % 4 > 0);
         random_conv c = i < 1800 ? random_convolution() : deep_convolution();
+        if (i % 5 > 2) c.dt = i % 5 == 3 ? DT_FLOAT16 : DT_BFLOAT16;
+        check_convolution(&c);
+        tensor_unref(c.input), tensor_unref(c.weight), tensor_unref(c.bias), tensor_unref(c.other);
+    }
+    atomic_store(&kernel_no_winograd, false);
+    tensor_set_allocator(NULL);
+}
+
+/* Images of 16 bits that are done in several parts, of rows, pixels or images. */
+static void test_parts(void **state) {
+    (void)state;
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < 16; i++) {
+        atomic_store(&kernel_no_winograd, i % 3 > 0);
+        bool depthwise = i % 4 == 1, pixels = i % 4 == 2;
+        int64_t in = 8 + random_below(16), out = depthwise ? in : 8 + random_below(24);
+        random_conv c = {.spatial = i % 7 == 6 ? 3 : 2,
+                         .groups = depthwise ? in : 1,
+                         .activation = i % 2 ? "relu" : "hardswish",
+                         .dt = i % 2 ? DT_FLOAT16 : DT_BFLOAT16};
+        int64_t images = 1 + random_below(3), xs[5] = {images, in, 3},
+                ws[5] = {out, in / c.groups, 1};
+        for (int k = 0; k < c.spatial; k++) {
+            bool depth = c.spatial == 3 && k == 0;
+            ws[2 + k] = pixels || depth ? 1 : 1 + random_below(5);
+            c.stride[k] = pixels || depth ? 1 : 1 + random_below(2);
+            c.dilation[k] = depth ? 1 : 1 + random_below(2);
+            c.padding[k] = pixels || depth ? 0 : random_below(ws[2 + k] + 1);
+            xs[2 + k] = depth ? 3 : 170 + random_below(60);
+        }
+        c.input = random_tensor(2 + c.spatial, xs);
+        tensor *w = random_tensor(2 + c.spatial, ws);
+        assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
+        tensor_unref(w);
+        c.bias = random_tensor(1, &out);
         check_convolution(&c);
         tensor_unref(c.input), tensor_unref(c.weight), tensor_unref(c.bias), tensor_unref(c.other);
     }
@@ -696,9 +765,9 @@ static void test_tuned(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),         cmocka_unit_test(test_groups_apart),
-        cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes),
-        cmocka_unit_test(test_winograd_odd),   cmocka_unit_test(test_tuned),
-        cmocka_unit_test(test_in_turn)};
+        cmocka_unit_test(test_random),          cmocka_unit_test(test_groups_apart),
+        cmocka_unit_test(test_parts),           cmocka_unit_test(test_winograd_error),
+        cmocka_unit_test(test_winograd_shapes), cmocka_unit_test(test_winograd_odd),
+        cmocka_unit_test(test_tuned),           cmocka_unit_test(test_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

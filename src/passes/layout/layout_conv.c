@@ -60,7 +60,8 @@ static bool layout_find_conv(const node *n, layout_convolution *c) {
         return false;
     const tensor *w = c->weight;
     c->spatial = w->ndim - 2;
-    if (w->dtype != DT_FLOAT32 || tensor_device(w) != DEVICE_HOST || !w->numel || c->spatial < 1 ||
+    bool floats = w->dtype == DT_FLOAT32 || w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16;
+    if (!floats || tensor_device(w) != DEVICE_HOST || !w->numel || c->spatial < 1 ||
         c->spatial > LAYOUT_MAX_SPATIAL)
         return false;
     c->in = c->transposed ? w->sizes[0] : w->sizes[1] * c->groups;

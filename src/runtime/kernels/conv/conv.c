@@ -15,6 +15,7 @@
 #include "runtime/kernels/engine/channels_last.h"
 #include "runtime/kernels/engine/channels_place.h"
 #include "runtime/kernels/engine/device_kernels.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -325,12 +326,19 @@ static ctsc_status conv_scale(diag *d, const conv_call *c, const conv_shape *s, 
     return CTSC_OK;
 }
 
+/* Contiguous and in the dtype to compute in. */
+static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
+    if ((dtype)t->dtype != work) return tensor_to_dtype(d, t, work, out);
+    return tensor_contiguous(d, t, out);
+}
+
 /* The kernels for channels that come last: input and result are views that say otherwise. *out
  * stays NULL where they cannot do it. */
 static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim,
                                      const int64_t *sizes, tensor **out) {
     *out = NULL;
-    if (c->transposed || c->input->dtype != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST)
+    dtype dt = (dtype)c->input->dtype;
+    if (c->transposed || wide_dtype(dt) != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST)
         return CTSC_OK;
     int spatial = ndim - 2;
     bool done = false;
@@ -347,11 +355,11 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
         in = NULL;
         st = conv_scale(d, c, s, seen, &in);
     }
-    if (st == CTSC_OK && c->bias) st = tensor_contiguous(d, c->bias, &bias);
+    if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, DT_FLOAT32, &bias);
     bool placed = c->place && !c->bf16 && !(c->epilogue && c->epilogue->other);
     if (st == CTSC_OK)
-        st = placed ? channels_place_new(d, c->place, DT_FLOAT32, ndim, last, &t)
-                    : tensor_new(d, DT_FLOAT32, ndim, last, &t);
+        st = placed ? channels_place_new(d, c->place, dt, ndim, last, &t)
+                    : tensor_new(d, dt, ndim, last, &t);
     if (st == CTSC_OK)
         st = conv_last_compute(d, s, in, scale, c->weight, c->factors, bias, c->epilogue, c->bf16,
                                t, &done);
@@ -361,12 +369,6 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     tensor_unref(bias);
     tensor_unref(t);
     return st;
-}
-
-/* Contiguous and in the dtype to compute in. */
-static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
-    if ((dtype)t->dtype != work) return tensor_to_dtype(d, t, work, out);
-    return tensor_contiguous(d, t, out);
 }
 
 static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
@@ -396,7 +398,7 @@ static ctsc_status conv_compute_factors(diag *d, const conv_call *c, const conv_
                                         const int64_t *sizes, tensor **out) {
     conv_call plain = *c;
     tensor *whole, *w = NULL;
-    TRY(tensor_contiguous(d, c->weight, &whole));
+    TRY(conv_prepare(d, c->weight, DT_FLOAT32, &whole));
     ctsc_status st = tensor_new(d, DT_FLOAT32, whole->ndim, whole->sizes, &w);
     if (st == CTSC_OK)
         conv_packed_factors(tensor_data(whole), tensor_data(c->factors), whole->sizes[0],
@@ -621,9 +623,9 @@ ctsc_status op_conv_epilogue(op_ctx *cx, const value *args, value *results) {
 
 static ctsc_status conv_read_factors(diag *d, tensor *factors, conv_call *c) {
     const tensor *w = c->weight;
-    if (factors->dtype != DT_FLOAT64 || !tensor_is_contiguous(factors) || w->dtype != DT_FLOAT32 ||
-        w->ndim < 1 || factors->numel != w->sizes[0] || c->transposed ||
-        tensor_device(factors) != DEVICE_HOST || tensor_device(w) != DEVICE_HOST)
+    if (factors->dtype != DT_FLOAT64 || !tensor_is_contiguous(factors) ||
+        wide_dtype((dtype)w->dtype) != DT_FLOAT32 || w->ndim < 1 || factors->numel != w->sizes[0] ||
+        c->transposed || tensor_device(factors) != DEVICE_HOST || tensor_device(w) != DEVICE_HOST)
         return diag_fail(d, CTSC_USAGE, "factors of a weight: float64, one for each row");
     c->factors = factors;
     return CTSC_OK;

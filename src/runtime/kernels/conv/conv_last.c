@@ -6,6 +6,7 @@
 #include "runtime/kernels/conv/conv_last.h"
 
 #include "runtime/kernels/conv/conv_bf16.h"
+#include "runtime/kernels/conv/conv_half.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
 #include "runtime/kernels/conv/conv_rows.h"
 #include "runtime/kernels/conv/conv_tune.h"
@@ -32,25 +33,35 @@ typedef struct last_call {
     diag *d;
     const conv_shape *s;
     const tensor *weight, *factors;
-    const float *x, *scale;
+    const void *x; /* elements of dt, as out's */
+    const float *scale;
     const dense_epilogue *after;
-    float *out;
-    bool odd; /* Winograd's sums are not finite */
+    void *out;
+    dtype dt;
+    bool odd;             /* Winograd's sums are not finite */
+    const conv_packed *w; /* of images of 16 bits */
 } last_call;
 
 static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed *w,
-                            const dense_epilogue *after, float *out) {
+                            const dense_epilogue *after, const float *x, float *out) {
     bool finite = true;
     switch (w->form) {
-    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, c->x, w->weights, after, out);
-    case CONV_BF16: return conv_bf16(c->d, s, w, c->x, after, out);
+    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, x, w->weights, after, out);
+    case CONV_BF16: return conv_bf16(c->d, s, w, x, after, out);
     case CONV_WINOGRAD_4:
     case CONV_WINOGRAD_2:
-        TRY(conv_winograd(c->d, s, w, c->x, after, out, &finite));
+        TRY(conv_winograd(c->d, s, w, x, after, out, &finite));
         c->odd |= !finite;
         return CTSC_OK;
-    default: return conv_rows(c->d, s, w, c->x, c->scale, after, out);
+    default: return conv_rows(c->d, s, w, x, c->scale, after, out);
     }
+}
+
+/* A part of an image of 16 bits; its epilogue is conv_half's. */
+static ctsc_status last_run_floats(void *ctx, const conv_shape *s, const float *x, float *out) {
+    last_call *c = ctx;
+    dense_epilogue bias = {.bias = c->after->bias};
+    return last_run(c, s, c->w, &bias, x, out);
 }
 
 /* Outputs [first, first + w->out): a convolution with so many of them, whose pixels lie
@@ -63,17 +74,20 @@ static ctsc_status last_some(void *ctx, const conv_packed *w, int64_t first) {
     after.other = epilogue_other(&after, first);
     if (after.bias) after.bias = (const float *)after.bias + first;
     s.out_channels = w->out;
-    return last_run(c, &s, w, &after, c->out + first);
+    return last_run(c, &s, w, &after, c->x, (float *)c->out + first);
 }
 
 /* *done: there is memory for the weights. */
 static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
+    bool wide = c->dt == DT_FLOAT32;
     *done = true;
-    if (conv_packed_is_first(c->s, c->weight, form))
+    if (wide && conv_packed_is_first(c->s, c->weight, form))
         return conv_packed_in_turn(c->d, c->s, c->weight, c->factors, form, last_some, c);
-    const conv_packed *w = conv_packed_of(c->s, c->weight, c->factors, form);
-    *done = w != NULL;
-    return w ? last_run(c, c->s, w, c->after, c->out) : CTSC_OK;
+    c->w = conv_packed_of(c->s, c->weight, c->factors, form);
+    *done = c->w != NULL;
+    if (!c->w) return CTSC_OK;
+    return wide ? last_run(c, c->s, c->w, c->after, c->x, c->out)
+                : conv_half(c->d, c->s, c->dt, c->x, c->after, c->out, last_run_floats, c);
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. */
@@ -114,6 +128,7 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     dense_epilogue after;
     bool with = last_epilogue(e, bias, t, &after);
     last_call c = {.d = d,
+                   .dt = (dtype)t->dtype,
                    .s = s,
                    .weight = weight,
                    .factors = factors,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_last.h - convolutions of float32 images whose channels come last (engine/channels_last.h),
- * with constant weights that are packed for them.
+ * conv_last.h - convolutions of images whose channels come last (engine/channels_last.h), of
+ * float32, float16 and bfloat16, with constant weights that are packed for them.
  *
  *     conv_last.c            chooses among
  *     conv_rows.c            direct: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
  *     conv_winograd.c        3x3 kernels of stride 1 on tiles, with fewer multiplications
  *     conv_last_depthwise.c  one input channel per output channel
  *     conv_tune.c            measures whether the direct way or Winograd's is faster, where the program wants that
+ *     conv_half.c            does images of 16 bits part by part as floats
  *     conv_packed.h          what is kept of the weights
  *
  * Each result is a sum in an order that depends on the convolution's shape alone (and on what was
@@ -25,11 +26,11 @@ void conv_last_scale(const conv_shape *s, const float *x, const float *scale, fl
 /* Does conv_last_compute take a scale of s' input? */
 bool conv_last_takes_scale(const conv_shape *s);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous, or t
- * in a place of its own (channels_place.h), if e adds nothing and bf16 is false;
- * weight as in conv_shape, times factors (conv_packed.h; may be NULL), bias of out_channels
- * contiguous elements or NULL. Does e (may be NULL)
- * where it can, and says so in e->done. scale: what in is multiplied by first, or NULL; bf16:
- * factors may be rounded (conv_bf16.h), where there is no scale. *done:
+ * in a place of its own (channels_place.h), if e adds nothing and bf16 is false; weight as in
+ * conv_shape, of in's and t's dtype, times factors (conv_packed.h; may be NULL), bias of
+ * out_channels contiguous floats or NULL. Does e (may be NULL) where it can, and says so in
+ * e->done. scale: what in, of floats, is multiplied by first, or NULL; bf16: factors may be rounded
+ * (conv_bf16.h), where there is no scale. *done:
  * there was a kernel for it. Fails without memory, and where a limit came between. */
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
                               const tensor *weight, const tensor *factors, const tensor *bias,

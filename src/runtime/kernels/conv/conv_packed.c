@@ -142,10 +142,16 @@ static int64_t packed_size(conv_packed *p, const conv_shape *s) {
     return __builtin_mul_overflow(p->sets * p->panels * p->nr, p->steps, &n) ? -1 : n;
 }
 
-/* w times its factors, without gaps. */
+/* w as floats without gaps. */
+static ctsc_status packed_floats(diag *d, const tensor *w, tensor **out) {
+    return w->dtype == DT_FLOAT32 ? tensor_contiguous(d, (tensor *)w, out)
+                                  : tensor_to_dtype(d, (tensor *)w, DT_FLOAT32, out);
+}
+
+/* The same times its factors. */
 static ctsc_status packed_source(const tensor *w, const tensor *factors, tensor **out) {
     tensor *whole;
-    TRY(tensor_contiguous(NULL, (tensor *)w, &whole));
+    TRY(packed_floats(NULL, w, &whole));
     if (!factors) {
         *out = whole;
         return CTSC_OK;
@@ -310,7 +316,7 @@ ctsc_status conv_packed_in_turn(diag *d, const conv_shape *s, const tensor *w,
     size_t bytes = (size_t)(p.panels * panel) * sizeof(float) + PACKED_ALIGN,
            row = (size_t)(p.nr * p.depth * p.taps) * sizeof(float);
     tensor *whole;
-    TRY(tensor_contiguous(d, (tensor *)w, &whole));
+    TRY(packed_floats(d, w, &whole));
     char *memory = turn_alloc(bytes);
     float *scaled = memory && factors ? turn_alloc(row) : NULL;
     ctsc_status st = memory && (scaled || !factors) ? CTSC_OK : diag_no_memory(d);

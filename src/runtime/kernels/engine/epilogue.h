@@ -51,6 +51,11 @@ void activation_apply(enum dense_activation a, float *rows, int64_t n);
 /* The whole epilogue but for the bias, for n contiguous elements of the result, the first of which
  * is its element number `at`. */
 void epilogue_rows(const dense_epilogue *e, float *rows, int64_t at, int64_t n);
+/* The same for results of 16 bits, float16 or bfloat16, as `other` is: n sums, which are
+ * overwritten, become out[0 .. n). Rounded wherever the operators that the program had round: in
+ * front of `other` and of an activation, and at the end. */
+void epilogue_halves(const dense_epilogue *e, dtype dt, float *rows, int64_t at, int64_t n,
+                     void *out);
 /* Those activations that are bounds: true, and a(x) = min(*high, max(*low, x)) with NaN kept; false
  * leaves both as they are. */
 bool activation_bounds(enum dense_activation a, float *low, float *high);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conv_half.c - see conv_half.h.
+ *
+ * Method. A part of the work is as many images, or rows of the result of one image, as leave its
+ * floats in the second cache: its input is widened, convolved as any image of floats is, and the
+ * sums become results of 16 bits (epilogue_halves) while they are there. Padding stays padding:
+ * the first and the last rows' part have what is left of it. Parts have a whole number of the
+ * tiles that Winograd's kernels cut a result into, so that cutting changes no sum; and each is
+ * large enough that reading the weights once more is not what it costs.
+ * Tests: tests/unit/test_conv_last.c
+ */
+#include "runtime/kernels/conv/conv_half.h"
+
+#include "base/memory/recycle.h"
+#include "base/minmax.h"
+#include "base/threads/limits.h"
+#include "base/threads/thread_pool.h"
+#include "runtime/kernels/engine/wide.h"
+
+enum {
+    HALF_PART = 1 << 20,  /* bytes of floats in a part, roughly */
+    HALF_GRAIN = 1 << 14, /* elements to convert that are worth a thread of their own */
+    HALF_TILE = 4,        /* rows of the largest of Winograd's tiles */
+    HALF_SIZE = 2,        /* bytes of an element */
+};
+
+typedef struct half_job {
+    const conv_shape *s;
+    dtype dt;
+    const char *in;
+    const dense_epilogue *after;
+    char *out;
+    float *floats, *sums; /* of one part */
+    int64_t pitch;        /* elements from one pixel of the result to the next */
+    int64_t first;        /* of this part: pixels of the result in front of it */
+} half_job;
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* Rows of the result, `rows` of them from y on, of the images [image, image + images). */
+typedef struct half_part { int64_t image, images, y, rows; } half_part;
+
+static bool half_is_flat(const conv_shape *s) {
+    bool flat = true;
+    for (int i = 0; i < CONV_DIMS; i++)
+        flat &= s->kernel[i] == 1 && s->stride[i] == 1 && !s->pad[i] && s->in[i] == s->out[i];
+    return flat;
+}
+
+/* Kernels of size 1 see all images as one column of pixels; a kernel one plane deep sees planes. */
+static conv_shape half_simplified(const conv_shape *s) {
+    conv_shape r = *s;
+    bool planes = s->kernel[0] == 1 && s->stride[0] == 1 && !s->pad[0];
+    if (half_is_flat(s)) {
+        r.batch = 1;
+        r.in[0] = r.out[0] = r.in[2] = r.out[2] = 1;
+        r.in[1] = r.out[1] = s->batch * s->in_size;
+    } else if (planes && s->in[0] == s->out[0]) {
+        r.batch = s->batch * s->in[0];
+        r.in[0] = r.out[0] = 1;
+    }
+    r.in_size = r.in[0] * r.in[1] * r.in[2];
+    r.out_size = r.out[0] * r.out[1] * r.out[2];
+    return r;
+}
+
+/* May rows of the result be computed apart? Each has to see some of the image. */
+static bool half_has_rows(const conv_shape *s) {
+    int64_t extent = s->dilation[1] * (s->kernel[1] - 1) + 1;
+    return s->in[0] == 1 && s->out[0] == 1 && s->pad[1] < extent &&
+           (s->out[1] - 1) * s->stride[1] - s->pad[1] < s->in[1];
+}
+
+/* How much of everything is done at a time. */
+static half_part half_cut(const conv_shape *s) {
+    int64_t weights = s->kernel_size * s->in_channels / s->groups * s->out_channels,
+            most = int64_max(HALF_PART / (int64_t)sizeof(float), weights),
+            image = s->in_size * s->in_channels + s->out_size * s->out_channels;
+    half_part p = {.images = int64_max(1, int64_min(s->batch, most / int64_max(image, 1))),
+                   .rows = s->out[1]};
+    if (image <= most || !half_has_rows(s)) return p;
+    p.images = 1;
+    p.rows = int64_max(1, most / (image / s->out[1] + 1));
+    p.rows = (p.rows + HALF_TILE - 1) / HALF_TILE * HALF_TILE;
+    if (p.rows > s->out[1]) p.rows = s->out[1];
+    return p;
+}
+
+/* Rows of the input that n rows of the result see, at most. */
+static int64_t half_lines(const conv_shape *s, int64_t n) {
+    int64_t all = (n - 1) * s->stride[1] + s->dilation[1] * (s->kernel[1] - 1) + 1;
+    return n == s->out[1] ? s->in[1] : int64_min(all, s->in[1]);
+}
+
+/* The convolution that a part is; *from: the row of the input that it begins with. */
+static conv_shape half_shape(const conv_shape *s, const half_part *p, int64_t *from) {
+    conv_shape r = *s;
+    r.batch = p->images;
+    *from = 0;
+    if (p->rows < s->out[1]) {
+        int64_t begin = p->y * s->stride[1] - s->pad[1],
+                end = begin + (p->rows - 1) * s->stride[1] + s->dilation[1] * (s->kernel[1] - 1);
+        *from = int64_max(begin, 0);
+        r.pad[1] = *from - begin;
+        r.in[1] = int64_min(end + 1, s->in[1]) - *from;
+        r.out[1] = p->rows;
+        r.in_size = r.in[0] * r.in[1] * r.in[2];
+        r.out_size = r.out[0] * r.out[1] * r.out[2];
+    }
+    if (half_is_flat(s)) { /* kernels that walk along a row have a long one */
+        r.in[2] = r.out[2] = r.in[1] * r.in[2];
+        r.in[1] = r.out[1] = 1;
+    }
+    return r;
+}
+
+/* ---- conversions ----------------------------------------------------------------------------- */
+
+static void half_widen(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    halves_to_floats(j->dt, j->in + begin * HALF_SIZE, j->floats + begin, end - begin);
+}
+
+/* Pixels of this part's result. */
+static void half_finish(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    int64_t n = j->s->out_channels, at = (j->first + begin) * n;
+    if (j->pitch == n) {
+        epilogue_halves(j->after, j->dt, j->sums + begin * n, at, (end - begin) * n,
+                        j->out + at * HALF_SIZE);
+        return;
+    }
+    for (int64_t i = begin; i < end; i++)
+        epilogue_halves(j->after, j->dt, j->sums + i * n, (j->first + i) * n, n,
+                        j->out + (j->first + i) * j->pitch * HALF_SIZE);
+}
+
+static ctsc_status half_do(diag *d, half_job *j, const half_part *p, conv_of_floats *run,
+                           void *ctx) {
+    int64_t from;
+    const conv_shape *s = j->s;
+    conv_shape part = half_shape(s, p, &from);
+    half_job this = *j;
+    this.in += (p->image * s->in[1] + from) * s->in[0] * s->in[2] * s->in_channels * HALF_SIZE;
+    this.first = p->image * s->out_size + p->y * s->out[2];
+    int64_t pixels = part.batch * part.out_size;
+    if (!pool_for_limited(part.batch * part.in_size * s->in_channels, HALF_GRAIN, half_widen,
+                          &this))
+        return limits_fail(d);
+    TRY(run(ctx, &part, this.floats, this.sums));
+    return pool_for_limited(pixels, 1 + HALF_GRAIN / s->out_channels, half_finish, &this)
+               ? CTSC_OK
+               : limits_fail(d);
+}
+
+ctsc_status conv_half(diag *d, const conv_shape *given, dtype dt, const void *in,
+                      const dense_epilogue *after, void *out, conv_of_floats *run, void *ctx) {
+    conv_shape s = half_simplified(given);
+    half_part p = half_cut(&s);
+    half_job j = {.s = &s, .dt = dt, .in = in, .after = after, .out = out};
+    j.pitch = after->pitch ? after->pitch : s.out_channels;
+    int64_t n = p.images * s.in[0] * half_lines(&s, p.rows) * s.in[2] * s.in_channels,
+            sums = p.images * s.out[0] * p.rows * s.out[2] * s.out_channels;
+    size_t bytes = (size_t)(n + sums) * sizeof(float);
+    j.floats = recycle_alloc(bytes);
+    if (!j.floats) return diag_no_memory(d);
+    j.sums = j.floats + n;
+    ctsc_status st = CTSC_OK;
+    for (int64_t image = 0; image < s.batch; image += p.images)
+        for (int64_t y = 0; y < s.out[1] && st == CTSC_OK; y += p.rows) {
+            half_part now = {image, int64_min(p.images, s.batch - image), y,
+                             int64_min(p.rows, s.out[1] - y)};
+            st = half_do(d, &j, &now, run, ctx);
+        }
+    recycle_free(j.floats, bytes);
+    return st;
+}
