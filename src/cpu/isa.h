@@ -60,7 +60,7 @@ isa isa_get_limit(void);
  * minutes. */
 #if defined(__x86_64__)
 #define TARGET_AVX2 __attribute__((target("avx2,fma,f16c"), no_sanitize("undefined")))
-#define TARGET_AVXVNNI __attribute__((target("avx2,fma,avxvnni"), no_sanitize("undefined")))
+#define TARGET_AVXVNNI __attribute__((target("avx2,fma,f16c,avxvnni"), no_sanitize("undefined")))
 #define TARGET_AVX512                                                                              \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma"), no_sanitize("undefine"   \
                                                                                       "d")))

@@ -13,6 +13,7 @@
 #include "cpu/conv/depthwise.h"
 #include "cpu/conv/winograd.h"
 #include "cpu/gemm/gemm_micro.h"
+#include "cpu/gemm/nbits.h"
 #include "cpu/gemm/widen.h"
 #include "cpu/quad/quad.h"
 #include "cpu/rows/activation.h"
@@ -21,6 +22,7 @@
 #define UKERNEL_FAMILY_TABLE(UKERNEL_FAMILY)                                                       \
     UKERNEL_FAMILY(GEMM, "gemm", gemm_micro)               /* products of panels */                \
     UKERNEL_FAMILY(WIDEN, "widen", widen_micro)            /* narrow weights, few rows */          \
+    UKERNEL_FAMILY(NBITS, "nbits", nbits_micro)            /* weights of 4 and 8 bits in groups */ \
     UKERNEL_FAMILY(QUAD, "quad", quad_kernels)             /* bytes and bfloat16 */                \
     UKERNEL_FAMILY(WINOGRAD, "winograd", winograd_kernels) /* transforms */                        \
     UKERNEL_FAMILY(DEPTHWISE, "depthwise", depthwise_kernels)                                      \
@@ -69,6 +71,9 @@ static inline const gemm_micro *ukernel_gemm(ukernel_type type) {
 /* type: BYTES, F16 or BF16. */
 static inline const widen_micro *ukernel_widen(ukernel_type type) {
     return ukernel_best(UKERNEL_WIDEN, type);
+}
+static inline const nbits_micro *ukernel_nbits(void) {
+    return ukernel_best(UKERNEL_NBITS, UKERNEL_BYTES);
 }
 /* type: BF16 (NULL: none) or BYTES. */
 static inline const quad_kernels *ukernel_quad(ukernel_type type) {

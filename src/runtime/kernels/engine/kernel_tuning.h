@@ -86,6 +86,14 @@ enum {
     HALF_LOAD = 4,          /* [linear] few rows wait for memory: so much more work they are */
 };
 
+/* Weights of 4 and 8 bits (nbits_product.c). */
+enum {
+    /* [linear] rows of floats up to which weights become floats in registers */
+    NBITS_FEW = 16,
+    NBITS_BLOCK = 256 << 10, /* [linear] bytes of rows that pass the panels together */
+    NBITS_PANELS = 1 << 20,  /* [linear] bytes of float panels that are made together */
+};
+
 /* What linear layers add (matmul.c). */
 enum {
     LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */

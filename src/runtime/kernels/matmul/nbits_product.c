@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nbits_product.c - products of rows with weights of 4 or 8 bits (nbits_matrix.h).
+ *
+ * Method. A row costs the weights' way from memory: whole numbers are multiplied by integer
+ * instructions, floats by weights that become floats in registers. Many rows of whole numbers go
+ * on so, a block of rows passing each panel, which stays in the second cache. Many rows of floats,
+ * and of whole numbers of two bytes where there are no dot products of bytes, take some columns at
+ * a time as float panels, for the kernels of those.
+ * Tests: tests/unit/test_nbits.c
+ */
+#include "base/memory/recycle.h"
+#include "base/minmax.h"
+#include "base/threads/thread_pool.h"
+#include "cpu/convert/half.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/wide.h"
+#include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/matmul/nbits_matrix.h"
+#include "runtime/kernels/matmul/packed_weights.h"
+
+#include <string.h>
+
+enum { NBITS_ALIGN = 64 };
+
+typedef struct nbits_job {
+    const nbits_matrix *m;
+    nbits_rows as;
+    dtype dt;
+    const void *x;
+    int64_t rows;
+    const float *bias;
+    void *out;
+    /* rows as floats, form.k apart, with zeros behind */
+    const float *floats;
+    float *wide; /* those, where they are not x itself */
+    float *float_sum;
+    /* rows as whole numbers, and their scales and sums of segments */
+    int8_t *bytes;
+    int64_t ldx;
+    float *scale;
+    int32_t *sum;
+    int64_t segments, block; /* block: rows that pass a panel together */
+    /* float panels of nr columns from column `first` on; what they give for `some` columns */
+    float *panels, *sums;
+    int64_t first, some, nr;
+    void *memory;
+    size_t room;
+} nbits_job;
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* The bits of the largest magnitude: what is not finite has the largest. */
+static VECTOR_CLONES int32_t nbits_most(const float *x, int64_t k) {
+    int32_t most = 0;
+    for (int64_t i = 0; i < k; i++) {
+        int32_t bits = (int32_t)(float_bits(x[i]) & INT32_MAX);
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+/* Adding and taking away this rounds a float below 2^22 to nearest even. */
+#define NBITS_ROUND 0x1.8p23f
+
+static VECTOR_CLONES int32_t nbits_to_bytes(const float *x, int64_t k, float steps, int8_t *to) {
+    int32_t sum = 0;
+    for (int64_t i = 0; i < k; i++) {
+        int32_t q = (int32_t)((x[i] * steps + NBITS_ROUND) - NBITS_ROUND);
+        to[i] = (int8_t)q;
+        sum += q;
+    }
+    return sum;
+}
+
+static VECTOR_CLONES int32_t nbits_to_wide(const float *x, int64_t k, float steps, int8_t *low,
+                                           int8_t *high) {
+    int32_t sum = 0;
+    for (int64_t i = 0; i < k; i++) {
+        float q = (x[i] * steps + NBITS_ROUND) - NBITS_ROUND,
+              h = (q * (1.0f / NBITS_BASE) + NBITS_ROUND) - NBITS_ROUND;
+        high[i] = (int8_t)(int32_t)h;
+        low[i] = (int8_t)((int32_t)q - NBITS_BASE * (int32_t)h);
+        sum += (int32_t)q;
+    }
+    return sum;
+}
+
+/* Numbers of which the largest is this small are zeros: their scale would be no normal float. */
+#define NBITS_LEAST 0x1p-100f
+
+static void nbits_number_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    const nbits_form *f = &j->m->form;
+    bool wide = j->as == NBITS_AS_WIDE;
+    float largest = wide ? NBITS_WIDE : INT8_MAX;
+    for (int64_t r = begin; r < end; r++)
+        for (int64_t s = 0; s < j->segments; s++) {
+            int64_t at = s * f->segment, k = int64_min(f->segment, f->k - at);
+            const float *x = j->floats + r * f->k + at;
+            int8_t *to = j->bytes + r * j->ldx + at;
+            float most = float_of_bits((uint32_t)nbits_most(x, k)), steps = 0,
+                  scale = most - most; /* of what is not finite NaN */
+            if (most >= NBITS_LEAST && scale == 0) steps = largest / most, scale = most / largest;
+            if (!(scale > 0)) memset(to, 0, (size_t)k);
+            if (!(scale > 0) && wide) memset(to + f->k, 0, (size_t)k);
+            int32_t sum = !(scale > 0) ? 0
+                          : wide       ? nbits_to_wide(x, k, steps, to, to + f->k)
+                                       : nbits_to_bytes(x, k, steps, to);
+            j->scale[r * j->segments + s] = scale;
+            j->sum[r * j->segments + s] = sum;
+        }
+}
+
+static void nbits_sum_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    const nbits_form *f = &j->m->form;
+    for (int64_t r = begin; r < end && f->zeros != NBITS_NO_ZEROS; r++)
+        for (int64_t s = 0; s < j->segments; s++) {
+            const float *x = j->floats + r * f->k + s * f->segment;
+            int64_t k = int64_min(f->segment, f->k - s * f->segment);
+            float sum = 0;
+            for (int64_t i = 0; i < k; i++) sum += x[i];
+            j->float_sum[r * j->segments + s] = sum;
+        }
+}
+
+/* Rows as floats with zeros up to form.k. */
+static void nbits_float_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    int64_t k = j->m->k, padded = j->m->form.k;
+    for (int64_t r = begin; r < end; r++) {
+        float *to = j->wide + r * padded;
+        if (j->dt == DT_FLOAT32) memcpy(to, (const float *)j->x + r * k, (size_t)k * sizeof *to);
+        else halves_to_floats(j->dt, (const uint16_t *)j->x + r * k, to, k);
+        memset(to + k, 0, (size_t)(padded - k) * sizeof *to);
+    }
+}
+
+/* ---- panels ---------------------------------------------------------------------------------- */
+
+static void nbits_store(const nbits_job *j, float *sums, int64_t row, int64_t column) {
+    int64_t cols = int64_min(j->m->form.columns, j->m->n - column), at = row * j->m->n + column;
+    if (j->bias)
+        for (int64_t c = 0; c < cols; c++) sums[c] += j->bias[column + c];
+    if (j->dt == DT_FLOAT32) memcpy((float *)j->out + at, sums, (size_t)cols * sizeof *sums);
+    else floats_to_halves(j->dt, sums, (uint16_t *)j->out + at, cols);
+}
+
+/* Chunk i: a panel, a block of rows. */
+static void nbits_chunks(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    const nbits_form *f = &j->m->form;
+    _Alignas(64) float sums[NBITS_ROWS * NBITS_MOST_COLUMNS];
+    int64_t most = j->as == NBITS_AS_WIDE ? 1 : NBITS_ROWS;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t panel = i % j->m->panels, first = i / j->m->panels * j->block,
+                last = int64_min(first + j->block, j->rows);
+        nbits_tile t = {.form = f,
+                        .panel = j->m->data + panel * nbits_panel_bytes(f),
+                        .bytes = j->as == NBITS_AS_WIDE ? 2 : 1,
+                        .ldx = j->as == NBITS_AS_FLOATS ? f->k : j->ldx,
+                        .lds = j->segments,
+                        .out = sums,
+                        .ldc = f->columns};
+        for (int64_t r = first, rows; r < last; r += rows) {
+            rows = int64_min(most, last - r);
+            t.floats = j->floats + r * f->k;
+            if (j->as == NBITS_AS_FLOATS) {
+                if (j->float_sum) t.float_sum = j->float_sum + r * j->segments;
+                j->m->micro->floats((int)rows, &t);
+            } else {
+                t.x = j->bytes + r * j->ldx;
+                t.scale = j->scale + r * j->segments;
+                t.sum = j->sum + r * j->segments;
+                j->m->micro->whole((int)rows, &t);
+            }
+            for (int64_t k = 0; k < rows; k++)
+                nbits_store(j, sums + k * f->columns, r + k, panel * f->columns);
+        }
+    }
+}
+
+static void nbits_by_tiles(nbits_job *j) {
+    int64_t bytes = j->as == NBITS_AS_FLOATS ? j->m->form.k * 4 : j->ldx;
+    j->block = int64_max(NBITS_ROWS, int64_min(j->rows, NBITS_BLOCK / bytes));
+    int64_t work = j->block * j->m->form.k * j->m->form.columns,
+            load = j->m->form.k * j->m->form.columns * GEMM_LOAD,
+            blocks = (j->rows + j->block - 1) / j->block;
+    pool_for(blocks * j->m->panels, 1 + GEMM_CHUNK / int64_max(work, load), nbits_chunks, j);
+}
+
+/* ---- many rows of floats --------------------------------------------------------------------- */
+
+/* k elements of nr columns, of a block's data from one of its columns on, `step` columns wide. */
+static VECTOR_CLONES void nbits_widen4(const uint8_t *b, int64_t step, const float *scale,
+                                       const float *less, int64_t k, int64_t nr, float *to) {
+    for (int64_t i = 0; i < k; i += NBITS_EIGHT, b += step * 4, to += nr * NBITS_EIGHT)
+        for (int e = 0; e < NBITS_EIGHT; e++) {
+            const uint32_t *w = (const uint32_t *)(const void *)b;
+            float *row = to + (e % 2 * 4 + e / 2) * nr;
+            for (int64_t c = 0; c < nr; c++)
+                row[c] = ((float)(int32_t)(w[c] >> 4 * e & 15) - less[c]) * scale[c];
+        }
+}
+
+static VECTOR_CLONES void nbits_widen8(const uint8_t *b, int64_t step, const float *scale,
+                                       const float *less, int64_t k, int64_t nr, float *to) {
+    for (int64_t i = 0; i < k; i += 4, b += step * 4, to += nr * 4)
+        for (int e = 0; e < 4; e++) {
+            const uint32_t *w = (const uint32_t *)(const void *)b;
+            for (int64_t c = 0; c < nr; c++)
+                to[e * nr + c] = ((float)(int32_t)(w[c] >> 8 * e & 255) - less[c]) * scale[c];
+        }
+}
+
+static void nbits_numbers(const nbits_form *f, const uint8_t *rest, int64_t at, int64_t nr,
+                          float *scale, float *less) {
+    if (f->half) float16_to_floats((const float16 *)(const void *)rest + at, scale, (size_t)nr);
+    else memcpy(scale, rest + at * 4, (size_t)nr * sizeof *scale);
+    rest += nbits_scale_bytes(f);
+    for (int64_t c = 0; c < nr; c++) {
+        float zero = 0;
+        if (f->zeros == NBITS_BYTE_ZEROS) zero = (float)(int8_t)rest[at + c];
+        if (f->zeros == NBITS_FLOAT_ZEROS) memcpy(&zero, rest + (at + c) * 4, sizeof zero);
+        less[c] = zero + (f->bits == 4 ? 8 : 128);
+    }
+}
+
+static void nbits_widen_panels(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    const nbits_form *f = &j->m->form;
+    float scale[NBITS_MOST_COLUMNS], less[NBITS_MOST_COLUMNS];
+    for (int64_t p = begin; p < end; p++) {
+        int64_t column = j->first + p * j->nr, panel = column / f->columns,
+                at = column % f->columns;
+        const uint8_t *b = j->m->data + panel * nbits_panel_bytes(f);
+        float *to = j->panels + p * j->nr * f->k;
+        for (int64_t x = 0, k; x < f->k; x += k, to += k * j->nr) {
+            k = int64_min(f->segment, f->k - x);
+            const uint8_t *rest = b + nbits_data_bytes(f, k);
+            nbits_numbers(f, rest, at, j->nr, scale, less);
+            if (f->bits == 4) nbits_widen4(b + at * 4, f->columns, scale, less, k, j->nr, to);
+            else nbits_widen8(b + at * 4, f->columns, scale, less, k, j->nr, to);
+            b = rest + nbits_scale_bytes(f) + nbits_zero_bytes(f);
+        }
+    }
+}
+
+static void nbits_round_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    for (int64_t r = begin; r < end; r++)
+        floats_to_halves(j->dt, j->sums + r * j->some, (uint16_t *)j->out + r * j->m->n + j->first,
+                         j->some);
+}
+
+static ctsc_status nbits_by_panels(diag *d, nbits_job *j, const gemm_micro *u) {
+    const nbits_matrix *m = j->m;
+    int64_t k = m->form.k, columns = NBITS_MOST_COLUMNS;
+    while (columns * 2 * k * (int64_t)sizeof(float) <= NBITS_PANELS) columns *= 2;
+    size_t panels, sums;
+    if (!size_mul((size_t)k * sizeof(float), (size_t)columns, &panels) ||
+        !size_mul((size_t)j->rows * sizeof(float), (size_t)columns, &sums))
+        return diag_no_memory(d);
+    char *memory = recycle_alloc(panels + NBITS_ALIGN);
+    bool halves = j->dt != DT_FLOAT32;
+    j->sums = halves ? recycle_alloc(sums) : NULL;
+    ctsc_status st = memory && (j->sums || !halves) ? CTSC_OK : diag_no_memory(d);
+    if (memory) j->panels = (float *)(void *)(memory + (-(uintptr_t)memory & (NBITS_ALIGN - 1)));
+    j->nr = u->nr;
+    gemm_matrix a = {.p = j->floats, .rs = k, .cs = 1};
+    for (j->first = 0; j->first < m->n && st == CTSC_OK; j->first += columns) {
+        j->some = int64_min(columns, m->n - j->first);
+        pool_for((j->some + j->nr - 1) / j->nr, 1 + 32768 / (j->nr * k), nbits_widen_panels, j);
+        gemm_prepacked b = {.micro = u, .n = j->some, .k = k, .panels = j->panels};
+        dense_epilogue after = {.bias = j->bias ? j->bias + j->first : NULL};
+        st = gemm_run_prepacked(d, &b, j->rows, a, &after,
+                                halves ? j->sums : (float *)j->out + j->first,
+                                halves ? j->some : m->n);
+        if (halves && st == CTSC_OK) pool_for(j->rows, 1 + 32768 / j->some, nbits_round_rows, j);
+    }
+    if (memory) recycle_free(memory, panels + NBITS_ALIGN);
+    if (j->sums) recycle_free(j->sums, sums);
+    return st;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Room for what rows become: floats, and whole numbers with what belongs to them. */
+static bool nbits_room(nbits_job *j, bool floats) {
+    const nbits_form *f = &j->m->form;
+    j->ldx = f->k * (j->as == NBITS_AS_WIDE ? 2 : 1);
+    int64_t wide = floats ? f->k * (int64_t)sizeof(float) : 0,
+            numbers = j->segments * (int64_t)(sizeof *j->scale + sizeof *j->sum),
+            bytes = j->as == NBITS_AS_FLOATS ? 0 : j->ldx;
+    if (!size_mul((size_t)j->rows, (size_t)(wide + numbers + bytes), &j->room)) return false;
+    j->memory = recycle_alloc(j->room);
+    if (!j->memory) return false;
+    char *at = j->memory;
+    if (floats) j->wide = (float *)(void *)at;
+    at += wide * j->rows;
+    j->scale = j->float_sum = (float *)(void *)at;
+    at += j->rows * j->segments * (int64_t)sizeof *j->scale;
+    j->sum = (int32_t *)(void *)at;
+    at += j->rows * j->segments * (int64_t)sizeof *j->sum;
+    j->bytes = (int8_t *)at;
+    return true;
+}
+
+ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype dt, const void *x,
+                          int64_t rows, const float *bias, void *out) {
+    const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
+    bool panels = u && m->form.columns % u->nr == 0 && rows > NBITS_FEW &&
+                  (as == NBITS_AS_FLOATS || (as == NBITS_AS_WIDE && !m->micro->dots)),
+         copied = dt != DT_FLOAT32 || m->k != m->form.k;
+    nbits_job j = {.m = m,
+                   .as = panels ? NBITS_AS_FLOATS : as,
+                   .dt = dt,
+                   .x = x,
+                   .rows = rows,
+                   .bias = bias,
+                   .out = out,
+                   .segments = nbits_segments(&m->form)};
+    if (rows == 0) return CTSC_OK;
+    if (!nbits_room(&j, copied)) return diag_no_memory(d);
+    int64_t grain = kernel_grain(m->k);
+    j.floats = copied ? j.wide : x;
+    if (copied) pool_for(rows, grain, nbits_float_rows, &j);
+    ctsc_status st = CTSC_OK;
+    if (panels) {
+        st = nbits_by_panels(d, &j, u);
+    } else {
+        pool_for(rows, grain, as == NBITS_AS_FLOATS ? nbits_sum_rows : nbits_number_rows, &j);
+        nbits_by_tiles(&j);
+    }
+    recycle_free(j.memory, j.room);
+    return st;
+}
