@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_linear_half.c - linear layers of float16 and bfloat16 whose weight is a constant, against
- * float64: on each instruction set that this processor has, any shape, strided weights, the same
- * bits with any number of threads. Tensors end at a page that cannot be touched.
+ * float64: on each instruction set that this processor has, and on AMX's tile registers, which need
+ * none (amx_emulator.h); any shape, strided weights, the same bits with any number of threads.
+ * Tensors end at a page that cannot be touched.
  */
 #include "support.h"
 
+#include "amx_emulator.h"
 #include "base/threads/thread_pool.h"
 #include "cpu/isa.h"
 #include "fenced.h"
@@ -121,6 +123,12 @@ static void check_cases(dtype dt, int cases, const char *isa) {
     }
 }
 
+static void on_amx(void *ctx, const quad_kernels *u) {
+    (void)ctx;
+    assert_ptr_equal(ukernel_quad(UKERNEL_BF16), u);
+    check_cases(DT_BFLOAT16, 100, "amx");
+}
+
 static void test_shapes(void **state) {
     (void)state;
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
@@ -131,6 +139,7 @@ static void test_shapes(void **state) {
         check_cases(DT_BFLOAT16, 150, isa_table[i].name);
     }
     isa_limit(ISA_COUNT);
+    amx_each(UKERNEL_BF16, on_amx, NULL);
     tensor_set_allocator(NULL);
 }
 

@@ -4,10 +4,12 @@
  * further off than the bound that is documented; and rounded factors that are exact give exact
  * sums.
  *
- * Tensors end at a page that cannot be touched. What this processor cannot run is said.
+ * Tensors end at a page that cannot be touched. What this processor cannot run is said. Layers of
+ * bfloat16 are computed on AMX's tile registers too, which need no processor (amx_emulator.h).
  */
 #include "support.h"
 
+#include "amx_emulator.h"
 #include "base/threads/thread_pool.h"
 #include "fenced.h"
 #include "ir/op/op.h"
@@ -124,11 +126,18 @@ static void check_linears(const char *key, int cases) {
     tensor_set_allocator(NULL);
 }
 
+static void amx_linears(void *ctx, const quad_kernels *u) {
+    (void)ctx;
+    assert_ptr_equal(ukernel_quad(UKERNEL_BF16), u);
+    check_linears("ctsc::linear_bf16", 100);
+}
+
 static void test_linear_bf16(void **state) {
     (void)state;
+    amx_each(UKERNEL_BF16, amx_linears, NULL);
     if (!ukernel_quad(UKERNEL_BF16)) {
-        print_message("[          ] not run: this processor has no AVX512-BF16\n");
-        skip();
+        print_message("[          ] not run: vdpbf16ps, which this processor has not, or slow\n");
+        return;
     }
     check_linears("ctsc::linear_bf16", 500);
 }
@@ -301,20 +310,31 @@ static void check_conv(conv_case *c) {
     for (size_t i = 0; i < sizeof args / sizeof *args; i++) value_unref(args[i]);
 }
 
-static void test_conv_bf16(void **state) {
-    (void)state;
-    if (!ukernel_quad(UKERNEL_BF16)) {
-        print_message("[          ] not run: this processor has no AVX512-BF16\n");
-        skip();
-    }
+static void check_convs(int cases) {
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0; i < cases; i++) {
         conv_case c = random_conv();
         pool_set_threads(1 + (int)random_below(3));
         check_conv(&c);
         tensor_unref(c.x), tensor_unref(c.w), tensor_unref(c.b), tensor_unref(c.other);
     }
     tensor_set_allocator(NULL);
+}
+
+static void amx_convs(void *ctx, const quad_kernels *u) {
+    (void)ctx;
+    assert_ptr_equal(ukernel_quad(UKERNEL_BF16), u);
+    check_convs(250);
+}
+
+static void test_conv_bf16(void **state) {
+    (void)state;
+    amx_each(UKERNEL_BF16, amx_convs, NULL);
+    if (!ukernel_quad(UKERNEL_BF16)) {
+        print_message("[          ] not run: vdpbf16ps, which this processor has not, or slow\n");
+        return;
+    }
+    check_convs(600);
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_quantized_bytes.c - layers of quantised tensors on every set of kernels this processor has
- * (kernels/quantised/quantized_micro.h), against plain loops.
+ * (cpu/quad/quad.h) and on AMX's tile registers, which need none (amx_emulator.h), against plain
+ * loops.
  *
  * Random layers of random integers, the largest and smallest among them: results are equal to the
  * bit. Tensors end at a page that cannot be touched.
  */
 #include "support.h"
 
+#include "amx_emulator.h"
 #include "base/threads/thread_pool.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
@@ -329,6 +331,17 @@ static void run_convolution(random_layer *l) {
     value_unref(pack[0]), value_unref(pack[1]), value_unref(p);
 }
 
+typedef struct amx_check {
+    void (*fn)(int cases);
+    int cases;
+} amx_check;
+
+static void on_amx(void *ctx, const quad_kernels *u) {
+    const amx_check *c = ctx;
+    assert_ptr_equal(ukernel_quad(UKERNEL_BYTES), u);
+    c->fn(c->cases);
+}
+
 static void on_all(void (*check)(int cases), int cases) {
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (const ukernel **u = usable_ukernels(UKERNEL_QUAD, UKERNEL_BYTES); *u; u++) {
@@ -337,6 +350,7 @@ static void on_all(void (*check)(int cases), int cases) {
         check(cases);
         isa_limit(ISA_COUNT);
     }
+    amx_each(UKERNEL_BYTES, on_amx, &(amx_check){check, cases});
     tensor_set_allocator(NULL);
 }
 

@@ -49,7 +49,9 @@ static TARGET_AVX512BF16 void bf16_round(const float *x, int64_t n, bfloat16 *ou
 const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
                                        .rows = MR,
                                        .panels = MP,
+                                       .depth = 1,
                                        .lanes = LANES,
+                                       .block = 256 << 10,
                                        .tile = bf16_tile,
                                        .round = bf16_round};
 

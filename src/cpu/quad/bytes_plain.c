@@ -21,7 +21,8 @@ static void quant_plain_tile(int rows, int panels, const quad_tile *t) {
         memcpy(sums, t->start, (size_t)panels * QUAD_COLUMNS * sizeof *sums);
         for (int p = 0; p < panels; p++, sums += QUAD_COLUMNS) {
             const int8_t *b = t->b + p * t->panel;
-            for (int64_t s = 0; s < t->segments; s++) {
+            int64_t zeros = (t->filled - t->quads) * QUAD_PANEL;
+            for (int64_t s = 0; s < t->segments; s++, b += zeros) {
                 const uint8_t *a = t->a + r * t->lda + t->segment[s];
                 for (int64_t q = 0; q < t->quads; q++, a += QUAD_BYTES, b += QUAD_PANEL)
                     for (int c = 0; c < QUAD_COLUMNS; c++)
@@ -74,7 +75,9 @@ static void quant_plain_depthwise(const quant_depthwise *d) {
 const quad_kernels quad_bytes_plain = {.isa = ISA_PLAIN,
                                        .rows = 4,
                                        .panels = 1,
+                                       .depth = 1,
                                        .lanes = PLAIN_LANES,
+                                       .block = 256 << 10,
                                        .tile = quant_plain_tile,
                                        .store = quant_plain_store,
                                        .spread = quant_plain_spread,

@@ -7,6 +7,10 @@
  * layout). A panel is QUAD_COLUMNS columns of the weights, quad after quad: [quad][column][4
  * bytes]. A tile is some rows times one or two panels; quad_tile.h is its text.
  *
+ * AMX multiplies by 16 quads of a panel at a time, which are one of its tile registers as they are
+ * (amx_tile.h). Its records have other ones beside them, `vectors`, for few rows and for all that
+ * is not a product: both read the same panels, whose segments are filled up to the depth of a step.
+ *
  * Bytes: activations are unsigned, weights signed, sums int32 that wrap. Processors without
  * vpdpbusd multiply in 16 bits and get the same sums: no kernel saturates on the way.
  *
@@ -16,7 +20,7 @@
  * quant_place_channel(lanes, p) at place p.
  *
  * bfloat16: sums are float32, rounded as the instruction rounds them.
- * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c, tests/unit/test_amx.c
  */
 #ifndef CTSC_CPU_QUAD_QUAD_H
 #define CTSC_CPU_QUAD_QUAD_H
@@ -24,18 +28,20 @@
 #include "cpu/convert/half.h"
 #include "cpu/isa.h"
 
-enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 14, QUAD_MAX_PANELS = 2 };
+enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 32, QUAD_MAX_PANELS = 2 };
 enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
 
 /* Rows of activations lda bytes apart, each read in segments of quads; what a segment reads
- * behind its last element meets weights of zero. */
+ * after its last element meets weights of zero. */
 typedef struct quad_tile {
     const uint8_t *a;
     int64_t lda;
+    const uint8_t *end;     /* of what may be read of a; NULL: of what the segments need */
     const int64_t *segment; /* where each begins, from a row's begin; bytes */
     int64_t segments, quads;
     const int8_t *b;
     int64_t panel;     /* bytes from one panel to the next */
+    int64_t filled;    /* quads of a segment of b: a multiple of the depth, zeros at the end */
     const void *start; /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
     void *sums;        /* 32 bits each, */
     int64_t ld;        /* so many from one row to the next */
@@ -43,6 +49,10 @@ typedef struct quad_tile {
      * widened; NULL: none (read where quad_tile.h has PAIR) */
     const uint8_t *narrow;
     bool small; /* bytes known to be at most 127, by whoever has looked */
+    /* lines of 64 bytes to prefetch in each step, from `next` on: the panels that are next; only
+     * kernels with a depth do */
+    const int8_t *next;
+    int64_t lines;
 } quad_tile;
 
 /* What a segment has of quad_tile.narrow: one for each two quads, and a 0 behind them. */
@@ -72,11 +82,24 @@ typedef struct quant_depthwise {
     int64_t out_step, channels; /* channels: of the block, that are there */
 } quant_depthwise;
 
-typedef struct quad_kernels {
+typedef struct quad_kernels quad_kernels;
+struct quad_kernels {
     isa isa;
     int rows, panels; /* of a tile, at most */
+    int depth;        /* quads of a step, to which segments of weights are filled up */
     int lanes;
+    int64_t block; /* bytes of rows that stay in the second cache while panels pass them */
     void (*tile)(int rows, int panels, const quad_tile *t);
+
+    /* ---- of tile registers; NULL and 0 without ----------------------------------------------- */
+    /* Before tiles of at most `rows` rows, or of at least 16, which is what begin gets then, and
+     * after the last of them: once for many tiles, and always by the same thread. */
+    void (*begin)(int rows);
+    void (*end)(void);
+    /* What computes strips of fewer rows, or of segments of fewer quads, from the same panels; and
+     * all that follows, in its own record. */
+    const quad_kernels *vectors;
+    int least_rows, least_quads;
 
     /* ---- of bytes ---------------------------------------------------------------------------- */
     /* rows x cols sums become bytes, rows of them ldc apart */
@@ -93,7 +116,12 @@ typedef struct quad_kernels {
     /* ---- of bfloat16 ------------------------------------------------------------------------- */
     /* n elements, rounded to nearest even */
     void (*round)(const float *x, int64_t n, bfloat16 *out);
-} quad_kernels;
+};
+
+/* The record that has what is not a product. */
+static inline const quad_kernels *quad_vectors(const quad_kernels *u) {
+    return u->vectors ? u->vectors : u;
+}
 
 static inline int64_t quant_place_channel(int lanes, int64_t place) {
     int64_t vector = place / lanes, lane = place % lanes;

@@ -68,12 +68,12 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
     A acc[MR][MP * VECTORS];
     const int width = panels * VECTORS;
     const int8_t *b = t->b;
-    int64_t lda = t->lda, panel = t->panel;
+    int64_t lda = t->lda, panel = t->panel, zeros = (t->filled - t->quads) * QUAD_PANEL;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
         for (int c = 0; c < width; c++) acc[r][c] = LOADA((const int32_t *)t->start + c * LANES);
-    for (int64_t s = 0; s < t->segments; s++) {
+    for (int64_t s = 0; s < t->segments; s++, b += zeros) {
         const uint8_t *a[(MR + 2) / 3];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r += 3) a[r / 3] = t->a + t->segment[s] + r * lda;

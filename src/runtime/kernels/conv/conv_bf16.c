@@ -58,9 +58,15 @@ static int64_t bf16_lines(const conv_shape *s, int dim, int64_t n) {
     return (n - 1) * s->stride[dim] + (s->kernel[dim] - 1) * s->dilation[dim] + 1;
 }
 
+/* Elements of a pixel in the buffer. A single tap's are whole steps. */
+static int64_t bf16_pixel(const conv_shape *s, const quad_kernels *u) {
+    if (s->groups > 1) return s->in_channels;
+    return s->kernel_size == 1 ? quad_whole_k(u, s->in_channels) : bf16_even(s->in_channels);
+}
+
 /* Elements of the buffer for n rows; INT64_MAX: too many. */
-static int64_t bf16_buffer(const conv_shape *s, int64_t n) {
-    int64_t size = bf16_even(s->in_channels);
+static int64_t bf16_buffer(const conv_shape *s, const quad_kernels *u, int64_t n) {
+    int64_t size = bf16_pixel(s, u);
     if (__builtin_mul_overflow(size, bf16_lines(s, 2, s->out[2]), &size) ||
         __builtin_mul_overflow(size, bf16_lines(s, 1, n), &size) ||
         __builtin_mul_overflow(size, s->kernel[0], &size))
@@ -71,24 +77,33 @@ static int64_t bf16_buffer(const conv_shape *s, int64_t n) {
 bool conv_bf16_fits(const conv_shape *s) {
     int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups;
     bool even = s->groups == 1 || in % 2 == 0;
-    return ukernel_quad(UKERNEL_BF16) && even && out >= BF16_LEAST_CHANNELS &&
-           (bf16_is_flat(s) || bf16_buffer(s, 1) <= BF16_ROW_MOST / 2);
+    const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
+    return u && even && out >= BF16_LEAST_CHANNELS &&
+           (bf16_is_flat(s) || bf16_buffer(s, u, 1) <= BF16_ROW_MOST / 2);
 }
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-bool conv_bf16_layout(const conv_shape *s, quad_matrix *m, size_t *bytes) {
-    int64_t in = s->groups == 1 ? bf16_even(s->in_channels) : s->in_channels / s->groups,
-            rows = s->kernel[0] * s->kernel[1], width = s->kernel[2];
-    *m = (quad_matrix){.n = s->out_channels / s->groups,
+bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m, size_t *bytes) {
+    int64_t in = bf16_pixel(s, u) / s->groups, rows = s->kernel[0] * s->kernel[1],
+            width = s->kernel[2];
+    *m = (quad_matrix){.kernels = u,
+                       .n = s->out_channels / s->groups,
                        .groups = s->groups,
                        .segments = bf16_whole_rows(s) ? rows : rows * width,
                        .k = bf16_whole_rows(s) ? in * width : in};
     return quad_matrix_bf16(m, bytes);
 }
 
+bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed) {
+    quad_matrix m;
+    size_t bytes;
+    return conv_bf16_layout(s, packed->kernels, &m, &bytes) &&
+           (m.segments == packed->segments || packed->kernels->depth == 1);
+}
+
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w) {
-    int64_t in = s->in_channels / s->groups, filled = s->groups == 1 ? bf16_even(in) : in,
+    int64_t in = s->in_channels / s->groups, filled = bf16_pixel(s, m->kernels) / s->groups,
             taps = s->kernel_size;
     float *column = mem_zalloc((size_t)(taps * filled) * sizeof *column);
     if (!column) return false;
@@ -105,13 +120,14 @@ bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w) {
 
 static void bf16_pixels(const bf16_job *j, const float *from, int64_t n, bfloat16 *to) {
     int64_t channels = j->s.in_channels;
+    void (*round)(const float *, int64_t, bfloat16 *) = quad_vectors(j->m.kernels)->round;
     if (j->pixel == channels) {
-        j->m.kernels->round(from, n * channels, to);
+        round(from, n * channels, to);
         return;
     }
     for (int64_t i = 0; i < n; i++, from += channels, to += j->pixel) {
-        for (int64_t c = 0; c < channels; c++) to[c] = bfloat16_from_float(from[c]);
-        to[channels] = (bfloat16){0};
+        round(from, channels, to);
+        memset(to + channels, 0, (size_t)(j->pixel - channels) * sizeof *to);
     }
 }
 
@@ -171,7 +187,7 @@ static int64_t bf16_at(const bf16_job *j, const bf16_chunk *t, int64_t y) {
 
 /* The rows of a chunk times two panels of a group. */
 static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, int64_t panel,
-                        const bfloat16 *buffer) {
+                        const bfloat16 *buffer, quad_hold *hold) {
     const conv_shape *s = &j->s;
     int64_t column = group * j->m.n + panel * QUAD_COLUMNS;
     quad_strip strip = {.lda = s->stride[2] * j->pixel * (int64_t)sizeof *buffer,
@@ -183,7 +199,8 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                   group * (s->in_channels / s->groups);
         strip.rows = bf16_places(j, t->row + y);
         strip.out = j->out + bf16_at(j, t, y) + column;
-        quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip);
+        quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,
+                       hold);
     }
 }
 
@@ -209,14 +226,16 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     bf16_job *j = ctx;
     slot taken = slots_take(&j->slots);
     bfloat16 *buffer = taken.memory;
+    quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
         bf16_chunk t = bf16_chunk_of(j, i);
         if (i == begin || i % j->shares == 0) bf16_fill(j, &t, buffer);
         for (int64_t g = 0; g < j->s.groups; g++)
             for (int64_t panel = t.first; panel < t.last; panel += QUAD_MAX_PANELS)
-                bf16_panels(j, &t, g, panel, buffer);
+                bf16_panels(j, &t, g, panel, buffer, &hold);
         bf16_finish(j, &t);
     }
+    quad_release(&hold);
     slots_give(&j->slots, taken);
 }
 
@@ -224,9 +243,10 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
 
 static void bf16_cut(bf16_job *j) {
     const conv_shape *s = &j->s;
-    int64_t one = bf16_buffer(s, 1) * 2, two = bf16_buffer(s, 2) * 2;
+    const quad_kernels *u = j->m.kernels;
+    int64_t one = bf16_buffer(s, u, 1) * 2, two = bf16_buffer(s, u, 2) * 2;
     j->flat = bf16_is_flat(s);
-    j->pixel = s->groups == 1 ? bf16_even(s->in_channels) : s->in_channels;
+    j->pixel = bf16_pixel(s, u);
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
         j->width = int64_min(BF16_PLACES, places);
@@ -263,8 +283,8 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const 
                       const dense_epilogue *after, float *out) {
     bf16_job j = {.s = *s, .in = in, .bias = after->bias, .after = after, .out = out};
     size_t bytes;
-    conv_bf16_layout(s, &j.m, &bytes);
-    j.m.data = (int8_t *)(void *)w->weights;
+    conv_bf16_layout(s, w->quads.kernels, &j.m, &bytes);
+    j.m.data = w->quads.data;
     bf16_cut(&j);
     size_t segments = (size_t)j.m.segments * sizeof *j.segment;
     int64_t places = j.band * j.width,

@@ -14,8 +14,10 @@
 /* Is it worth it, and can it be done here? Depends on weights and geometry, and on the input's
  * size where that is out of the ordinary. */
 bool conv_bf16_fits(const conv_shape *s);
-/* How the weights lie; false: too many bytes. */
-bool conv_bf16_layout(const conv_shape *s, quad_matrix *m, size_t *bytes);
+/* How the weights are laid out for these kernels; false: too many bytes. */
+bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m, size_t *bytes);
+/* Is that how `packed` is laid out? Dilated kernels have other segments than those that are not. */
+bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed);
 /* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false without memory. */
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
 /* As conv_rows. Fails without memory, and where a limit came between. */

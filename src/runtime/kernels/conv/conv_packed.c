@@ -198,7 +198,8 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
     quad_matrix m;
     size_t bytes;
     tensor *whole;
-    if (!conv_bf16_layout(s, &m, &bytes) || bytes > PTRDIFF_MAX - PACKED_ALIGN ||
+    const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
+    if (!u || !conv_bf16_layout(s, u, &m, &bytes) || bytes > PTRDIFF_MAX - PACKED_ALIGN ||
         packed_source(w, factors, &whole) != CTSC_OK)
         return NULL;
     conv_packed *made = mem_zalloc(sizeof *made);
@@ -212,7 +213,7 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
         made->form = CONV_BF16;
         made->memory = memory;
         made->room = room;
-        made->weights = (float *)(void *)m.data;
+        made->quads = m;
         return made;
     }
     page_pool_free(memory, room);
@@ -255,7 +256,7 @@ static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, co
     packed_forms *f = packed_forms_of(s, w);
     if (!f) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
-    if (p) return p;
+    if (p) return form == CONV_BF16 && !conv_bf16_suits(s, &p->quads) ? NULL : p;
     p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
     if (p) prepack_drop(w);

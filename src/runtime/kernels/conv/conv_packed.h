@@ -23,6 +23,7 @@
 
 #include "cpu/gemm/gemm_micro.h"
 #include "runtime/kernels/conv/conv.h"
+#include "runtime/kernels/matmul/quad_matrix.h"
 
 typedef enum conv_form {
     CONV_ROWS,
@@ -45,6 +46,7 @@ typedef struct conv_packed {
     int64_t groups, taps, panels; /* of the convolution; of a set */
     int64_t depth, steps;         /* of a tap, of a panel */
     int32_t lanes[GEMM_MAX_COLS]; /* CONV_GROUPS: where in its set a lane's group begins */
+    quad_matrix quads;            /* CONV_BF16: all but form, memory and room is in it */
     float *weights;               /* aligned to 64 bytes */
     void *memory;
     size_t room; /* of it */

@@ -80,10 +80,9 @@ enum {
 
 /* Linear layers of constant float16 and bfloat16 weights (linear_half.c). */
 enum {
-    HALF_FEW = 48,          /* [linear] rows up to which weights become floats in registers, */
-    HALF_COLUMNS = 256,     /* [linear] and columns that become float panels for more at a time */
-    HALF_BLOCK = 256 << 10, /* [linear] bytes of rows that pass the panels of quads together */
-    HALF_LOAD = 4,          /* [linear] few rows wait for memory: so much more work they are */
+    HALF_FEW = 48,      /* [linear] rows up to which weights become floats in registers, */
+    HALF_COLUMNS = 256, /* [linear] and columns that become float panels for more at a time */
+    HALF_LOAD = 4,      /* [linear] few rows wait for memory: so much more work they are */
 };
 
 /* Weights of 4 and 8 bits (nbits_product.c). */

@@ -30,8 +30,6 @@
 
 enum {
     HALF_ALIGN = 64,
-    HALF_TILE = QUAD_MAX_PANELS * QUAD_COLUMNS, /* columns of a strip */
-    HALF_ROWS = 8 * QUAD_MAX_ROWS,              /* rows of one, at most */
     HALF_PACK_K = 32, /* steps of k that are transposed together: what a line of a row holds */
 };
 
@@ -102,8 +100,11 @@ static void *half_room(half_weight *h, size_t bytes) {
 static bool half_fill(half_weight *h, const tensor *w) {
     half_pack p = {h, w};
     size_t bytes;
-    h->quads = (quad_matrix){.n = h->n, .groups = 1, .segments = 1, .k = h->k + (h->k & 1)};
-    if (h->dt == DT_BFLOAT16 && quad_matrix_bf16(&h->quads, &bytes)) {
+    const quad_kernels *u = h->dt == DT_BFLOAT16 ? ukernel_quad(UKERNEL_BF16) : NULL;
+    if (u)
+        h->quads = (quad_matrix){
+            .kernels = u, .n = h->n, .groups = 1, .segments = 1, .k = quad_whole_k(u, h->k)};
+    if (u && quad_matrix_bf16(&h->quads, &bytes)) {
         h->quads.data = half_room(h, bytes);
         if (!h->quads.data) return false;
         pool_for(h->quads.panels, 1 + GEMM_CHUNK / (h->k * QUAD_COLUMNS), half_pack_quads, &p);
@@ -166,26 +167,25 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
     const half_weight *h = j->h;
     static const int64_t segment[1] = {0};
-    float sums[HALF_ROWS * HALF_TILE];
+    quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
         int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
-                column = panel * QUAD_COLUMNS, cols = int64_min(HALF_TILE, h->n - column);
+                column = panel * QUAD_COLUMNS;
         quad_strip s = {.a = j->a + row * j->lda,
                         .rows = int64_min(j->rows - row, j->block),
                         .lda = j->lda * (int64_t)sizeof *j->a,
                         .segment = segment,
                         .start = j->bias + column,
-                        .out = sums,
-                        .ldc = HALF_TILE};
-        quad_strip_run(&h->quads, 0, panel, int64_min(panel + QUAD_MAX_PANELS, h->quads.panels),
-                       &s);
-        for (int64_t r = 0; r < s.rows; r++)
-            bfloat16_from_floats(sums + r * HALF_TILE,
-                                 (bfloat16 *)j->out + (row + r) * h->n + column, (size_t)cols);
+                        .halves = true,
+                        .out = j->out + row * h->n + column,
+                        .ldc = h->n};
+        quad_strip_run(&h->quads, 0, panel, int64_min(panel + QUAD_MAX_PANELS, h->quads.panels), &s,
+                       &hold);
     }
+    quad_release(&hold);
 }
 
-/* Rows of an odd number of elements are copied, with a zero after each. */
+/* Rows that are not whole steps are copied, with zeros after each. */
 static bool half_quad_rows(half_job *j, size_t *room) {
     const half_weight *h = j->h;
     j->lda = h->quads.k;
@@ -197,7 +197,7 @@ static bool half_quad_rows(half_job *j, size_t *room) {
     if (!copy) return false;
     for (int64_t r = 0; r < j->rows; r++) {
         memcpy(copy + r * j->lda, (const bfloat16 *)j->x + r * h->k, (size_t)h->k * sizeof *copy);
-        copy[r * j->lda + h->k] = (bfloat16){0};
+        memset(copy + r * j->lda + h->k, 0, (size_t)(j->lda - h->k) * sizeof *copy);
     }
     j->a = copy;
     return true;
@@ -206,10 +206,9 @@ static bool half_quad_rows(half_job *j, size_t *room) {
 static bool half_by_quads(half_job *j) {
     size_t room;
     if (!half_quad_rows(j, &room)) return false;
-    int64_t fit = HALF_BLOCK / (j->lda * (int64_t)sizeof *j->a) / QUAD_MAX_ROWS * QUAD_MAX_ROWS;
-    j->block = int64_max(QUAD_MAX_ROWS, int64_min(fit, HALF_ROWS));
+    j->block = quad_block_rows(&j->h->quads, j->lda * (int64_t)sizeof *j->a);
     j->shares = (j->h->quads.panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
-    int64_t work = int64_min(j->rows, j->block) * j->lda * HALF_TILE;
+    int64_t work = int64_min(j->rows, j->block) * j->lda * QUAD_MAX_PANELS * QUAD_COLUMNS;
     pool_for((j->rows + j->block - 1) / j->block * j->shares, 1 + GEMM_CHUNK / (work * HALF_LOAD),
              half_quad_chunks, j);
     if (room) recycle_free((void *)j->a, room);

@@ -29,10 +29,8 @@
 enum {
     REDUCED_ALIGN = 64,
     REDUCED_WORK = 1 << 20, /* multiplications worth a thread of their own */
-    BF16_BLOCK = 256 << 10, /* bytes of rows that pass the panels together */
-    BF16_ROWS = 8 * QUAD_MAX_ROWS,
-    INT8W_FEW = 24,    /* rows up to which bytes become floats in registers, */
-    INT8W_CHUNK = 256, /* and columns of those that become floats in memory for more */
+    INT8W_FEW = 24,         /* rows up to which bytes become floats in registers, */
+    INT8W_CHUNK = 256,      /* and columns of those that become floats in memory for more */
 };
 
 /* ---- what both need -------------------------------------------------------------------------- */
@@ -129,7 +127,10 @@ static bool bf16_fill(reduced_weight *r, const tensor *w) {
     quad_matrix *m = &r->bf16;
     int64_t k = w->sizes[1];
     size_t bytes;
-    *m = (quad_matrix){.n = w->sizes[0], .groups = 1, .segments = 1, .k = k + (k & 1)};
+    const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
+    if (!u) return false;
+    *m = (quad_matrix){
+        .kernels = u, .n = w->sizes[0], .groups = 1, .segments = 1, .k = quad_whole_k(u, k)};
     if (!quad_matrix_bf16(m, &bytes)) return false;
     float *column = mem_zalloc((size_t)m->k * sizeof *column);
     m->data = column ? reduced_memory(r, bytes) : NULL;
@@ -160,14 +161,16 @@ typedef struct bf16_job {
 static void bf16_rows(void *ctx, int64_t begin, int64_t end) {
     const bf16_job *j = ctx;
     for (int64_t r = begin; r < end; r++) {
-        j->m->kernels->round(j->c->x + r * j->c->k, j->c->k, j->a + r * j->lda);
-        if (j->lda > j->c->k) j->a[r * j->lda + j->c->k] = (bfloat16){0};
+        bfloat16 *to = j->a + r * j->lda;
+        quad_vectors(j->m->kernels)->round(j->c->x + r * j->c->k, j->c->k, to);
+        memset(to + j->c->k, 0, (size_t)(j->lda - j->c->k) * sizeof *to);
     }
 }
 
 static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     const bf16_job *j = ctx;
     static const int64_t segment[1] = {0};
+    quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
         int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
                 left = j->c->rows - row, last = panel + QUAD_MAX_PANELS,
@@ -179,8 +182,9 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
                         .start = j->c->bias ? j->c->bias + column : NULL,
                         .out = j->c->out + row * j->c->n + column,
                         .ldc = j->c->n};
-        quad_strip_run(j->m, 0, panel, last < j->m->panels ? last : j->m->panels, &s);
+        quad_strip_run(j->m, 0, panel, last < j->m->panels ? last : j->m->panels, &s, &hold);
     }
+    quad_release(&hold);
 }
 
 static ctsc_status bf16_linear(diag *d, const reduced_call *c, const quad_matrix *m) {
@@ -189,8 +193,7 @@ static ctsc_status bf16_linear(diag *d, const reduced_call *c, const quad_matrix
     if (!size_mul((size_t)c->rows, (size_t)j.lda * sizeof *j.a, &bytes)) return diag_no_memory(d);
     j.a = recycle_alloc(bytes);
     if (!j.a) return diag_no_memory(d);
-    int64_t fit = BF16_BLOCK / (j.lda * (int64_t)sizeof *j.a) / QUAD_MAX_ROWS * QUAD_MAX_ROWS;
-    j.block = fit < QUAD_MAX_ROWS ? QUAD_MAX_ROWS : fit > BF16_ROWS ? BF16_ROWS : fit;
+    j.block = quad_block_rows(m, j.lda * (int64_t)sizeof *j.a);
     j.shares = (m->panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
     int64_t rows = c->rows < j.block ? c->rows : j.block,
             work = rows * m->k * QUAD_COLUMNS * QUAD_MAX_PANELS;

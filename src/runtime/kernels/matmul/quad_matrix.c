@@ -23,17 +23,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUAD_WIDE_PART = 2, QUAD_ALIGN = 64 };
+enum {
+    QUAD_WIDE_PART = 2,
+    QUAD_ALIGN = 64,
+    QUAD_BLOCK_ROWS = 256, /* of a block, at most: there shall be several for the threads */
+};
 
 /* ---- packing bfloat16 ------------------------------------------------------------------------ */
 
+static int64_t quad_filled(const quad_kernels *u, int64_t quads) {
+    return (quads + u->depth - 1) / u->depth * u->depth;
+}
+
 bool quad_matrix_bf16(quad_matrix *m, size_t *bytes) {
     int64_t all;
-    m->kernels = ukernel_quad(UKERNEL_BF16);
     m->quads = m->k / QUAD_PAIR;
+    m->filled = quad_filled(m->kernels, m->quads);
     m->sets = 1;
     m->panels = (m->n + QUAD_COLUMNS - 1) / QUAD_COLUMNS;
-    if (!m->kernels || __builtin_mul_overflow(m->segments, m->quads * QUAD_PANEL, &all) ||
+    if (__builtin_mul_overflow(m->segments, m->filled * QUAD_PANEL, &all) ||
         __builtin_mul_overflow(all, m->groups * m->panels, &all))
         return false;
     *bytes = (size_t)all;
@@ -41,11 +49,14 @@ bool quad_matrix_bf16(quad_matrix *m, size_t *bytes) {
 }
 
 void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float *column) {
-    int64_t panel = m->segments * m->quads * QUAD_PANEL;
-    bfloat16 *to = (bfloat16 *)(void *)(m->data + (group * m->panels + j / QUAD_COLUMNS) * panel) +
-                   j % QUAD_COLUMNS * QUAD_PAIR;
-    for (int64_t i = 0; i < m->segments * m->k; i += QUAD_PAIR, to += QUAD_COLUMNS * QUAD_PAIR)
-        for (int e = 0; e < QUAD_PAIR; e++) to[e] = bfloat16_from_float(column[i + e]);
+    int64_t segment = m->filled * QUAD_PANEL,
+            panel = (group * m->panels + j / QUAD_COLUMNS) * m->segments * segment;
+    for (int64_t s = 0; s < m->segments; s++, column += m->k) {
+        bfloat16 *to = (bfloat16 *)(void *)(m->data + panel + s * segment) +
+                       j % QUAD_COLUMNS * QUAD_PAIR;
+        for (int64_t i = 0; i < m->k; i += QUAD_PAIR, to += QUAD_COLUMNS * QUAD_PAIR)
+            for (int e = 0; e < QUAD_PAIR; e++) to[e] = bfloat16_from_float(column[i + e]);
+    }
 }
 
 /* ---- packing bytes --------------------------------------------------------------------------- */
@@ -86,11 +97,11 @@ static int32_t quad_sum(const int16_t *v, int64_t n) {
 
 static void quad_matrix_put_bytes(quad_matrix *m, int64_t group, int64_t j, int16_t *v) {
     int64_t panel = group * m->panels + j / QUAD_COLUMNS, c = j % QUAD_COLUMNS,
-            set_bytes = m->segments * m->quads * QUAD_PANEL;
+            set_bytes = m->segments * m->filled * QUAD_PANEL;
     m->sums[panel * QUAD_COLUMNS + c] = quad_sum(v, m->segments * m->k);
     for (int64_t set = 0; set < m->sets; set++) {
         int8_t *to = m->data + (panel * m->sets + set) * set_bytes + c * QUAD_BYTES;
-        for (int64_t s = 0; s < m->segments; s++, to += m->quads * QUAD_PANEL)
+        for (int64_t s = 0; s < m->segments; s++, to += m->filled * QUAD_PANEL)
             for (int64_t i = 0; i < m->k; i++)
                 to[i / QUAD_BYTES * QUAD_PANEL + i % QUAD_BYTES] = quad_part(&v[s * m->k + i]);
     }
@@ -108,11 +119,12 @@ static bool quad_is_narrow(const int8_t *quads) {
 
 /* Of a panel of which many pairs are not narrow none is: a branch that is hard to predict costs
  * more than it saves. */
-static void quad_panel_narrow(const int8_t *data, int64_t segments, int64_t quads, uint8_t *to) {
-    int64_t pairs = quad_pairs(quads), wide = 0;
+static void quad_panel_narrow(const quad_matrix *m, const int8_t *data, int64_t segments,
+                              uint8_t *to) {
+    int64_t quads = m->quads, pairs = quad_pairs(quads), wide = 0;
     for (int64_t s = 0; s < segments; s++)
         for (int64_t q = 0; q + 1 < quads; q += 2) {
-            bool narrow = quad_is_narrow(data + (s * quads + q) * QUAD_PANEL);
+            bool narrow = quad_is_narrow(data + (s * m->filled + q) * QUAD_PANEL);
             to[s * pairs + q / 2] = narrow;
             wide += !narrow;
         }
@@ -124,7 +136,7 @@ static bool quad_matrix_narrow(quad_matrix *m) {
             panels = m->groups * m->panels;
     m->narrow = mem_zalloc((size_t)(panels * each) + 1);
     for (int64_t p = 0; m->narrow && p < panels; p++)
-        quad_panel_narrow(m->data + p * segments * m->quads * QUAD_PANEL, segments, m->quads,
+        quad_panel_narrow(m, m->data + p * segments * m->filled * QUAD_PANEL, segments,
                           m->narrow + p * each);
     return m->narrow != NULL;
 }
@@ -140,6 +152,7 @@ bool quad_matrix_make(quad_matrix *m, int64_t groups, int64_t n, int64_t segment
                        .quads = (k + QUAD_BYTES - 1) / QUAD_BYTES,
                        .sets = 1,
                        .panels = (n + QUAD_COLUMNS - 1) / QUAD_COLUMNS};
+    m->filled = quad_filled(m->kernels, m->quads);
     int64_t columns, each;
     int16_t *v = mem_alloc((size_t)(segments * k) * sizeof *v + 1);
     bool made = v != NULL;
@@ -148,7 +161,7 @@ bool quad_matrix_make(quad_matrix *m, int64_t groups, int64_t n, int64_t segment
         m->sets = quad_sets(v, segments * k, m->sets);
     }
     made = made && !__builtin_mul_overflow(groups, m->panels * QUAD_COLUMNS, &columns) &&
-           !__builtin_mul_overflow(segments, m->quads * m->sets * QUAD_BYTES, &each) &&
+           !__builtin_mul_overflow(segments, m->filled * m->sets * QUAD_BYTES, &each) &&
            quad_room(columns, each, &m->block, &m->data, &m->sums);
     for (int64_t j = 0; made && j < groups * n; j++) {
         column(ctx, j / n, j % n, v);
@@ -181,7 +194,7 @@ static void quad_taps_put(quad_taps *t, int64_t c, int16_t *v) {
 bool quad_taps_make(quad_taps *t, int64_t channels, int64_t rows, int64_t width,
                     void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
                     const void *ctx) {
-    *t = (quad_taps){.kernels = ukernel_quad(UKERNEL_BYTES),
+    *t = (quad_taps){.kernels = quad_vectors(ukernel_quad(UKERNEL_BYTES)),
                      .channels = channels,
                      .rows = rows,
                      .width = width,
@@ -251,6 +264,12 @@ static void quad_strip_store(const quad_strip *s, const quad_kernels *u, const i
         u->store(sums, rows, cols, &to, (uint8_t *)s->out + row * s->ldc + column, s->ldc);
         return;
     }
+    if (s->halves) {
+        bfloat16 *half = (bfloat16 *)s->out + row * s->ldc + column;
+        for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, half += s->ldc)
+            bfloat16_from_floats((const float *)(const void *)sums, half, (size_t)cols);
+        return;
+    }
     float *out = (float *)s->out + row * s->ldc + column;
     for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, out += s->ldc) {
         if (s->floats) quant_store_floats(s->floats, sums, s->column + column, cols, out);
@@ -268,36 +287,80 @@ static const void *quad_strip_start(const quad_strip *s, int64_t column, int pan
     return room;
 }
 
+/* What computes a strip of so many rows. */
+static const quad_kernels *quad_strip_kernels(const quad_matrix *m, int64_t rows) {
+    const quad_kernels *u = m->kernels;
+    return u->vectors && (rows < u->least_rows || m->quads < u->least_quads) ? u->vectors : u;
+}
+
+/* Rows of the first tile of those that are left. Tiles of vectors are as even as they can be; those
+ * of registers have a half or all of their rows, but for the last one. */
+static int quad_tile_rows(const quad_kernels *u, int64_t left) {
+    int64_t most = u->rows, half = most / 2;
+    if (!u->begin) return (int)(left / ((left + most - 1) / most));
+    return (int)(left <= most ? left : left < most + half ? half : most);
+}
+
+/* How many lines of the panels that come next a tile prefetches in each step, so that all of them
+ * are there after the strip. */
+static int64_t quad_strip_lines(const quad_kernels *u, int64_t rows, int64_t ahead) {
+    int64_t tiles = (rows + u->rows - 1) / u->rows;
+    return u->depth == 1 ? 0 : (int64_max(ahead, 0) * u->depth + tiles - 1) / tiles;
+}
+
+static void quad_take(quad_hold *h, const quad_kernels *u, int64_t rows) {
+    int all = (int)int64_min(rows, u->rows / 2);
+    if (!u->begin || (h->kernels == u && h->rows == all)) return;
+    u->begin(all);
+    *h = (quad_hold){u, all};
+}
+
+void quad_release(quad_hold *h) {
+    if (h->kernels) h->kernels->end();
+    *h = (quad_hold){0};
+}
+
+int64_t quad_block_rows(const quad_matrix *m, int64_t bytes) {
+    const quad_kernels *u = m->kernels;
+    int64_t fit = int64_min(u->block / int64_max(bytes, 1), QUAD_BLOCK_ROWS) / u->rows;
+    return int64_max(fit, 1) * u->rows;
+}
+
 void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
-                    const quad_strip *s) {
+                    const quad_strip *s, quad_hold *h) {
     _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
     int32_t start[QUAD_TILE_COLUMNS];
-    const quad_kernels *u = m->kernels;
-    int64_t segments = m->sets * m->segments, panel = segments * m->quads * QUAD_PANEL,
-            tiles = (s->rows + u->rows - 1) / u->rows;
+    const quad_kernels *u = quad_strip_kernels(m, s->rows);
+    int64_t segments = m->sets * m->segments, panel = segments * m->filled * QUAD_PANEL;
     quad_tile t = {.lda = s->lda,
+                   .end = s->end,
                    .segment = s->segment,
                    .segments = segments,
                    .quads = m->quads,
+                   .filled = m->filled,
                    .small = s->small,
                    .panel = panel};
+    quad_take(h, u, s->rows);
     for (int64_t p = first; p < last; p += u->panels) {
         int panels = (int)int64_min(u->panels, last - p);
-        int64_t column = (p - first) * QUAD_COLUMNS;
+        int64_t column = (p - first) * QUAD_COLUMNS,
+                ahead = int64_min(u->panels, m->panels - p - panels);
         int cols = (int)int64_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
-        bool direct = !s->bytes && !s->floats && cols == panels * QUAD_COLUMNS;
+        bool direct = !s->bytes && !s->floats && !s->halves && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
+        t.next = t.b + panels * panel;
+        t.lines = quad_strip_lines(u, s->rows, ahead);
         if (m->narrow)
             t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
         t.start = quad_strip_start(s, column, panels, cols, start);
         t.ld = direct ? s->ldc : QUAD_TILE_COLUMNS;
-        for (int64_t i = 0, row = 0; i < tiles; i++) {
-            int rows = (int)((s->rows - row) / (tiles - i));
+        for (int64_t row = 0, rows; row < s->rows; row += rows) {
+            rows = quad_tile_rows(u, s->rows - row);
             t.a = (const uint8_t *)s->a + row * s->lda;
             t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
-            u->tile(rows, panels, &t);
-            if (!direct) quad_strip_store(s, u, sums, row, rows, column, cols);
-            row += rows;
+            u->tile((int)rows, panels, &t);
+            if (!direct) quad_strip_store(s, quad_vectors(u), sums, row, (int)rows, column, cols);
+            t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;
         }
     }
 }

@@ -5,7 +5,7 @@
  *
  * One road for all narrow weights: linear layers, convolutions and recurrent layers cut their work
  * into strips; a strip runs tile by tile on the micro-kernel that its matrix was packed for.
- * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c, tests/unit/test_amx.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_QUAD_MATRIX_H
 #define CTSC_RUNTIME_KERNELS_MATMUL_QUAD_MATRIX_H
@@ -14,14 +14,16 @@
 
 enum { QUAD_PAIR = 2 }; /* bfloat16 of a quad */
 
-/* A column is `segments` segments of k elements, each filled up to whole quads with zeros. Bytes:
- * elements are integers less their zero point, of up to nine bits; what a byte does not hold is in
- * further sets, which meet the same activations again. */
+/* A column is `segments` segments of k elements, each filled up with zeros to whole quads, and
+ * these to whole steps of the kernels that the matrix was packed for. Bytes: elements are integers
+ * less their zero point, of up to nine bits; what a byte does not hold is in further sets, which
+ * meet the same activations again. */
 typedef struct quad_matrix {
     const quad_kernels *kernels;
     int64_t n, groups; /* columns of a group */
     int64_t segments, k;
     int64_t quads, sets; /* sets: 1 of bfloat16 */
+    int64_t filled;      /* quads that a segment has in `data` */
     int64_t panels;      /* of a group */
     int8_t *data;        /* [group][panel][set][segment][quad][column][4 bytes] */
     int32_t *sums;       /* of bytes: of a column's elements: [group][panel][column] */
@@ -31,10 +33,14 @@ typedef struct quad_matrix {
 
 /* ---- bfloat16 -------------------------------------------------------------------------------- */
 
-/* Sets the kernels and sizes of a matrix whose n, groups, segments and k are set; *bytes: of its
- * data, which the caller provides, zeroed and aligned to 64 bytes. False: too many, or no kernels
- * for this processor. */
+/* Sets the sizes of a matrix whose kernels, n, groups, segments and k are set; *bytes: of its
+ * data, which the caller provides, zeroed and aligned to 64 bytes. False: too many. */
 bool quad_matrix_bf16(quad_matrix *m, size_t *bytes);
+/* k filled up to whole steps: rows that are as long, with zeros, are read where they are. */
+static inline int64_t quad_whole_k(const quad_kernels *u, int64_t k) {
+    int64_t step = u->depth * QUAD_PAIR;
+    return (k + step - 1) / step * step;
+}
 /* Puts column j of a group, its segments one after the other, rounded. k is even. */
 void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float *column);
 
@@ -74,11 +80,22 @@ typedef struct quant_floats {
 void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
                         float *out);
 
+/* Rows that should pass the panels together: whole tiles, of which each row has so many bytes. */
+int64_t quad_block_rows(const quad_matrix *m, int64_t bytes);
+
+/* What a thread holds while it computes strips: the configuration of its tile registers. Begins as
+ * zeros; quad_release gives it back, before the thread does anything else. */
+typedef struct quad_hold {
+    const quad_kernels *kernels; /* NULL: nothing is held */
+    int rows;
+} quad_hold;
+void quad_release(quad_hold *h);
+
 /* Some rows of activations with panels [first, last) of a group; out: the first row's first element
  * of these. Of bytes, one of `bytes` and `floats` says what becomes of the sums, for the panels'
  * first column and for columns from `column` on; sums of bfloat16 are the result. */
 typedef struct quad_strip {
-    const void *a;
+    const void *a, *end;    /* end: of what may be read of a; NULL: of what the rows need */
     int64_t rows, lda;      /* lda: bytes */
     const int64_t *segment; /* where each begins in a row, bytes: sets * segments */
     bool small;             /* quad_tile.small */
@@ -87,10 +104,11 @@ typedef struct quad_strip {
     const void *start;
     const quant_bytes *bytes;
     const quant_floats *floats;
+    bool halves; /* of bfloat16: sums are rounded to it, so is out */
     void *out;
     int64_t ldc, column;
 } quad_strip;
 void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
-                    const quad_strip *s);
+                    const quad_strip *s, quad_hold *h);
 
 #endif

@@ -165,7 +165,7 @@ ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu,
 /* Everything is three-dimensional, missing dims in front being 1. */
 typedef struct qconv {
     const packed *p;
-    const uint8_t *x;                     /* unsigned, channels last */
+    const uint8_t *x, *end;               /* unsigned, channels last */
     uint8_t *out;                         /* the same */
     int64_t batch, in[3], place[3];       /* input and output sizes */
     int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */

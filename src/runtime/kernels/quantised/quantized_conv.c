@@ -52,6 +52,7 @@ typedef struct qconv_job {
     int64_t share;       /* panels */
     int64_t line, slice; /* bytes from one input row, and plane, to the next, as they are read */
     int64_t column;      /* bytes of a gathered place */
+    int64_t bytes;       /* of scratch memory, where rows are copied or gathered */
     int64_t *segment;
     slots slots;
 } qconv_job;
@@ -164,7 +165,7 @@ static qconv_chunk qconv_chunk_of(const qconv_job *j, int64_t i) {
 
 /* The rows of a chunk times two panels of a group. */
 static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, int64_t panel,
-                       const uint8_t *scratch) {
+                       const uint8_t *scratch, quad_hold *hold) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
     int64_t column = group * m->n + panel * QUAD_COLUMNS,
@@ -172,7 +173,8 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
     quant_bytes to = j->c.ready->to;
     to.scale += place;
     to.steps += place;
-    quad_strip s = {.lda = p->stride[2] * j->c.in_channels,
+    quad_strip s = {.end = j->way == QCONV_DIRECT ? j->c.end : scratch + j->bytes,
+                    .lda = p->stride[2] * j->c.in_channels,
                     .segment = j->segment,
                     .small = j->c.small,
                     .start = j->c.ready->start + place,
@@ -186,7 +188,7 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
         else if (j->way == QCONV_COPIED)
             s.a = scratch + y * p->stride[1] * j->line + group * j->c.inputs;
         else s.a = qconv_lying(j, t->plane, t->row + y) + group * j->c.inputs;
-        quad_strip_run(m, group, panel, int64_min(panel + m->kernels->panels, t->last), &s);
+        quad_strip_run(m, group, panel, int64_min(panel + m->kernels->panels, t->last), &s, hold);
     }
 }
 
@@ -195,6 +197,7 @@ static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
     const quad_matrix *m = &j->c.p->panels;
     slot taken = slots_take(&j->slots);
     uint8_t *scratch = taken.memory;
+    quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
         qconv_chunk t = qconv_chunk_of(j, i);
         if (j->way == QCONV_COPIED && (i == begin || i % j->shares == 0))
@@ -204,9 +207,10 @@ static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
             for (int64_t k = 0; j->way == QCONV_GATHERED && k < places; k++)
                 qconv_gather(j, t.row * j->width + k, g, scratch + k * j->column);
             for (int64_t panel = t.first; panel < t.last; panel += m->kernels->panels)
-                qconv_rows(j, &t, g, panel, scratch);
+                qconv_rows(j, &t, g, panel, scratch, &hold);
         }
     }
+    quad_release(&hold);
     slots_give(&j->slots, taken);
 }
 
@@ -307,12 +311,13 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
     qconv_choose(&j);
     qconv_cut(&j);
     qconv_segments(&j);
+    j.bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
+              : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
+                                        : 0;
     int64_t chunks = j.planes * j.bands * j.shares,
-            bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
-                    : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
-                                              : 0,
             work = qconv_times(j.band * j.width * j.share * QUAD_COLUMNS, j.column * m->groups);
-    if (bytes > PTRDIFF_MAX / 2 || !slots_begin(&j.slots, (size_t)bytes + QCONV_SLACK, chunks)) {
+    if (j.bytes > PTRDIFF_MAX / 2 ||
+        !slots_begin(&j.slots, (size_t)j.bytes + QCONV_SLACK, chunks)) {
         recycle_free(j.segment, segments);
         return diag_no_memory(cx->diag);
     }
@@ -378,9 +383,10 @@ static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, doub
     TRY_OUT(quant_unsigned(cx, last, &bytes));
     TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, c.zero, made, relu, &c.ready));
     c.x = tensor_data(bytes);
+    c.end = c.x + bytes->numel;
     c.out = tensor_data(made);
     c.places = c.batch * c.place[0] * c.place[1] * c.place[2];
-    const quad_kernels *u = p->taps.data ? p->taps.kernels : p->panels.kernels;
+    const quad_kernels *u = quad_vectors(p->taps.data ? p->taps.kernels : p->panels.kernels);
     c.small = u->small && c.zero <= INT8_MAX && u->small(c.x, bytes->numel);
     TRY_OUT(qconv_compute(cx, &c));
 out:

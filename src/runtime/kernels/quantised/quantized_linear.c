@@ -28,22 +28,25 @@ typedef struct linear_job {
     const quant_floats *floats; /* NULL: the result is bytes */
     char *out;
     int64_t shares; /* of the panels */
+    int64_t block;  /* rows */
     const int64_t *segment;
 } linear_job;
 
-enum { LINEAR_ROWS = 8 * QUAD_MAX_ROWS, LINEAR_WORK = 1 << 20 };
+enum { LINEAR_WORK = 1 << 20 };
 
 /* Chunks are blocks of rows, and within those pairs of panels. */
 static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
     const linear_job *j = ctx;
+    quad_hold hold = {0};
     for (int64_t chunk = begin; chunk < end; chunk++) {
         int64_t panel = chunk % j->shares * j->m->kernels->panels,
-                row = chunk / j->shares * LINEAR_ROWS, column = panel * QUAD_COLUMNS;
+                row = chunk / j->shares * j->block, column = panel * QUAD_COLUMNS;
         quant_bytes to = j->ready->to;
         to.scale += column;
         to.steps += column;
         quad_strip s = {.a = j->a + row * j->lda,
-                        .rows = int64_min(LINEAR_ROWS, j->rows - row),
+                        .end = j->a + j->rows * j->lda,
+                        .rows = int64_min(j->block, j->rows - row),
                         .lda = j->lda,
                         .segment = j->segment,
                         .start = j->ready->start + column,
@@ -52,8 +55,10 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
                         .ldc = j->m->n,
                         .column = column};
         s.out = j->out + (row * j->m->n + column) * (j->floats ? (int64_t)sizeof(float) : 1);
-        quad_strip_run(j->m, 0, panel, int64_min(panel + j->m->kernels->panels, j->m->panels), &s);
+        quad_strip_run(j->m, 0, panel, int64_min(panel + j->m->kernels->panels, j->m->panels), &s,
+                       &hold);
     }
+    quad_release(&hold);
 }
 
 static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed *p,
@@ -68,9 +73,10 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .floats = floats,
                     .out = out,
                     .shares = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
+                    .block = quad_block_rows(m, lda),
                     .segment = segment};
-    int64_t blocks = (rows + LINEAR_ROWS - 1) / LINEAR_ROWS,
-            work = int64_min(rows, LINEAR_ROWS) * m->quads * QUAD_PANEL * m->kernels->panels;
+    int64_t blocks = (rows + j.block - 1) / j.block,
+            work = int64_min(rows, j.block) * m->quads * QUAD_PANEL * m->kernels->panels;
     pool_for(blocks * j.shares, int64_max(1, LINEAR_WORK / int64_max(work, 1)), linear_chunks, &j);
 }
 
