@@ -6,8 +6,8 @@
  * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over its
  * pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are added up in double every
  * so often. Where a window is all of an image, threads share its rows; which rows are added first
- * does not depend on them. Checks are those of pool.c, on a view with channels first; what is not
- * float32 on the host goes to its operators.
+ * does not depend on them. Images of 16 bits are widened, and results rounded. Checks are those of
+ * pool.c, on a view with channels first; what is neither on the host goes to its operators.
  * Tests: tests/unit/test_pool_last.c
  */
 #include "base/memory/recycle.h"
@@ -239,14 +239,14 @@ static ctsc_status last_whole(op_ctx *cx, const last_pool_job *j, int64_t images
     return st;
 }
 
-/* input: [..., H, W, C], float32 on the host; j: all but what is known from it. */
+/* input: [..., H, W, C], as last_pool_fits; j: all but what is known from it. */
 static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, value *results) {
     const pool_geometry *g = j->g;
     tensor *x, *y;
     int64_t sizes[4] = {input->sizes[0]}, n = input->ndim, images = n == 4 ? input->sizes[0] : 1;
     sizes[n - 3] = g->out[1], sizes[n - 2] = g->out[2],
               sizes[n - 1] = j->channels = input->sizes[n - 1];
-    TRY(tensor_contiguous(cx->diag, input, &x));
+    TRY(wide_as(cx, input, DT_FLOAT32, &x));
     ctsc_status st = tensor_new(cx->diag, DT_FLOAT32, (int)n, sizes, &y);
     if (st == CTSC_OK && y->numel) {
         j->x = tensor_data(x), j->y = tensor_data(y);
@@ -260,11 +260,12 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);
+    if (st == CTSC_OK) st = wide_round(cx, &y, (dtype)input->dtype);
     return st == CTSC_OK ? op_return_tensor(results, y) : st;
 }
 
 static bool last_pool_fits(const tensor *t) {
-    return t->dtype == DT_FLOAT32 && tensor_device(t) == DEVICE_HOST &&
+    return wide_dtype((dtype)t->dtype) == DT_FLOAT32 && tensor_device(t) == DEVICE_HOST &&
            (t->ndim == 3 || t->ndim == 4);
 }
 
