@@ -42,7 +42,7 @@ ROOMS = {
     "cpu": ["isa", "vector", "cpu_tuning", "convert", "gemm", "quad", "conv", "rows", "ukernel"],
     "ir": ["", "ops", "op", "graph", "scalar"],
     "frontend": ["syntax", "export", "onnx", "codeprint", "codeload", "pyeval/core", "pyeval/lib", "irgen", "trace", "pyeval/torch", "program", "prelude"],
-    "passes": ["pass", "peephole", "weights", "fusion", "layout", ""],
+    "passes": ["pass", "peephole", "weights", "fusion", "layout", "quantise", ""],
     "codegen": ["nest", "cuda", "lower/lazy", "lower/plan", "lower/loops", "lower", "llvm", "cache"],
     "runtime": ["archive", "context", "kernels", "code", "interp", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ops", "api"],
 }

@@ -505,8 +505,8 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     bool tainted = call_reads_elements(c->nargs, c->args, base);
     const out_row *row = out_find_row(base->schema->name);
     bool quantised = out_is_quantised(c);
-    if (!row && !quantised && base->traits.composite && !op->schema->has_alias_write)
-        return call_walk_into(c, base);
+    bool body = base->traits.composite || (base->traits.ours && base->traits.device_body);
+    if (!row && !quantised && body && !op->schema->has_alias_write) return call_walk_into(c, base);
     if (!sized_before(c, base)) return false;
     for (int w = 0; w < o->worlds; w++)
         if (!call_run(o, op, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;

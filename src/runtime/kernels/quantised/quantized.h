@@ -4,6 +4,7 @@
  * packed parameters. Integer matrices are multiplied by matmul/quad_matrix.c.
  *
  * quantized_tensor.c  making quantised tensors, and asking about them
+ * quantized_plain.c   plain integers: ONNX's and torch.export's, and as quantised tensors
  * quantized_packed.c  packed parameters: prepack, unpack, what archives hold of them
  * quantized_linear.c  linear, dynamic and static
  * quantized_conv.c    convolutions and transposed ones, as products of rows of taps
@@ -76,12 +77,24 @@ ctsc_status quant_to_channels_last(op_ctx *cx, tensor *t, tensor **out);
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
+/* What becomes of a layer's sums: integers of dt, from lo to hi. */
+typedef struct quant_target {
+    double scale;
+    int64_t zero, lo, hi;
+    dtype dt;
+    bool fbgemm; /* bias and scales as fbgemm has them, else qnnpack (tensor/qengine.h) */
+} quant_target;
+
+/* Those of dt, not below zero where relu says so, as the engine has it that was chosen. */
+quant_target quant_target_of(dtype dt, double scale, int64_t zero, bool relu);
+/* to->dt is set; the rest is in arguments: scale, zero_point, least, most. */
+ctsc_status quant_target_args(op_ctx *cx, const value *args, quant_target *to);
+
 /* What a layer's sums begin with and how they end, for one kind of call. */
 typedef struct quant_ready {
-    double in_scale, out_scale;
-    int64_t in_zero, out_zero;
-    dtype dt;
-    bool relu, fbgemm;
+    double in_scale;
+    int64_t in_zero;
+    quant_target target;
     int32_t *start; /* by place: [group][panel][column], or [block][place] */
     quant_bytes to; /* the same */
     size_t size;    /* of it all */
@@ -143,11 +156,10 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
 /* A convolution's segments are rows of its kernel, or, false, single taps. */
 bool packed_whole_rows(const packed *p);
 
-/* For inputs of unsigned bytes with this scale and zero point, to out (its quantiser and
- * dtype), or, out NULL, to floats: to.scale is then the weight scale times the input's.
- * To be given back. */
+/* For inputs of unsigned bytes with this scale and zero point, to integers, or, target
+ * NULL, to floats: to.scale is then the weight scale times the input's. To be given back. */
 ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
-                             const tensor *out, bool relu, const quant_ready **ready);
+                             const quant_target *target, const quant_ready **ready);
 void quant_ready_give(const packed *p, const quant_ready *ready);
 /* The zero point of t (8 bits) as unsigned bytes have it, and its bytes as such: of a signed tensor
  * both are moved by 128. The result has t's layout and is a reference where nothing changes. */

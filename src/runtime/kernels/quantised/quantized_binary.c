@@ -185,9 +185,11 @@ static ctsc_status binary_sizes(op_ctx *cx, const tensor *a, const tensor *b, do
     return s;
 }
 
-static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_t zero,
-                             bool product, bool relu, value *results) {
+static ctsc_status binary_to(op_ctx *cx, const value *args, bool product, const quant_target *to,
+                             value *results) {
     tensor *a = args[0].u.tensor, *b = args[1].u.tensor, *out;
+    double scale = to->scale;
+    int64_t zero = to->zero;
     TRY(binary_check(cx, a, b, scale, zero));
     TRY(binary_sizes(cx, a, b, scale, zero, &out));
     dtype dt = (dtype)a->dtype;
@@ -198,17 +200,36 @@ static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_
                     .a_zero = a->quantiser->zero_point,
                     .b_zero = b->quantiser->zero_point,
                     .zero = zero,
-                    .lo = dtype_qmin(dt),
-                    .hi = dtype_qmax(dt),
+                    .lo = to->lo,
+                    .hi = to->hi,
                     .dt = dt};
-    if (relu) r.lo = int64_max(r.lo, zero);
     iter_kernel kernel = product ? binary_mul : binary_add_float;
     if (product) r.inverse = r.a_scale * r.b_scale * r.inverse;
-    else if (!qengine_is_fbgemm() && dt != DT_QINT32 && binary_fixed(&r))
+    else if (!to->fbgemm && dt != DT_QINT32 && binary_fixed(&r))
         kernel = dt == DT_QINT8 ? binary_add_signed : binary_add_fixed;
     tensor *operands[] = {out, a, b};
     iter_run(out->ndim, out->sizes, 3, operands, kernel, &r, 0);
     return op_return_tensor(results, out);
+}
+
+static ctsc_status binary_op(op_ctx *cx, const value *args, double scale, int64_t zero,
+                             bool product, bool relu, value *results) {
+    const tensor *a = args[0].u.tensor;
+    TRY(quant_need_affine(cx, a, cx->op->key));
+    quant_target to = quant_target_of((dtype)a->dtype, scale, zero, relu);
+    return binary_to(cx, args, product, &to, results);
+}
+
+/* quantised_add(self, other, scale, zero_point, least, most) */
+OPERATOR(quantised_add) {
+    quant_target to = {.dt = DT_QUINT8, .fbgemm = true};
+    TRY(quant_target_args(cx, args + 2, &to));
+    return binary_to(cx, args, false, &to, results);
+}
+OPERATOR(quantised_mul) {
+    quant_target to = {.dt = DT_QUINT8, .fbgemm = true};
+    TRY(quant_target_args(cx, args + 2, &to));
+    return binary_to(cx, args, true, &to, results);
 }
 
 OPERATOR(quantized_add) {

@@ -367,21 +367,21 @@ static ctsc_status qconv_sizes(op_ctx *cx, const packed *p, const tensor *x, qco
     return CTSC_OK;
 }
 
-/* The result has x's dtype and lies channels last. */
-static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, double scale,
-                                    int64_t zero_point, bool relu, tensor **out) {
+/* The result lies channels last. */
+static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, const quant_target *to,
+                                    tensor **out) {
     qconv c = {.zero = (uint8_t)quant_unsigned_zero(x)};
     int64_t sizes[TENSOR_MAX_DIMS];
     tensor *last = NULL, *bytes = NULL, *made = NULL;
     TRY(qconv_sizes(cx, p, x, &c, sizes));
     ctsc_status st = CTSC_OK;
-    TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, x->ndim, sizes, &made));
+    TRY_OUT(tensor_new(cx->diag, to->dt, x->ndim, sizes, &made));
     quant_last_strides(made->ndim, sizes, made->strides);
-    made->quantiser = quantiser_new(scale, zero_point);
+    made->quantiser = quantiser_new(to->scale, to->zero);
     if (!made->quantiser) TRY_OUT(diag_no_memory(cx->diag));
     TRY_OUT(quant_to_channels_last(cx, x, &last));
     TRY_OUT(quant_unsigned(cx, last, &bytes));
-    TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, c.zero, made, relu, &c.ready));
+    TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, c.zero, to, &c.ready));
     c.x = tensor_data(bytes);
     c.end = c.x + bytes->numel;
     c.out = tensor_data(made);
@@ -425,27 +425,47 @@ static ctsc_status qconv_check(op_ctx *cx, const packed *p, const tensor *x, dou
     return CTSC_OK;
 }
 
-/* conv(x, packed, scale, zero_point) */
-static ctsc_status qconv_op(op_ctx *cx, const value *args, const value *scale_arg, value *results,
-                            int dims, bool transposed, bool relu) {
-    const packed *p;
-    tensor *x = args[0].u.tensor, *wide = NULL, *out = NULL, *thin;
-    double scale = arg_float(&scale_arg[0]);
-    int64_t zero = arg_int(&scale_arg[1]);
-    TRY(packed_of(cx, &args[1], PACKED_CONV, &p));
-    TRY(qconv_check(cx, p, x, scale, zero, dims, transposed));
+static ctsc_status qconv_result(op_ctx *cx, const packed *p, tensor *x, int dims,
+                                const quant_target *to, value *results) {
+    tensor *wide = NULL, *out = NULL, *thin;
     if (dims != 1) {
-        TRY(qconv_run_static(cx, p, x, scale, zero, relu, &out));
+        TRY(qconv_run_static(cx, p, x, to, &out));
         return op_return_tensor(results, out);
     }
     TRY(tensor_unsqueeze(cx->diag, x, 2, &wide));
-    ctsc_status s = qconv_run_static(cx, p, wide, scale, zero, relu, &out);
+    ctsc_status s = qconv_run_static(cx, p, wide, to, &out);
     tensor_unref(wide);
     TRY(s);
     s = tensor_squeeze_dim(cx->diag, out, 2, &thin);
     tensor_unref(out);
     TRY(s);
     return op_return_tensor(results, thin);
+}
+
+/* conv(x, packed, scale, zero_point) */
+static ctsc_status qconv_op(op_ctx *cx, const value *args, const value *scale_arg, value *results,
+                            int dims, bool transposed, bool relu) {
+    const packed *p;
+    tensor *x = args[0].u.tensor;
+    double scale = arg_float(&scale_arg[0]);
+    int64_t zero = arg_int(&scale_arg[1]);
+    TRY(packed_of(cx, &args[1], PACKED_CONV, &p));
+    TRY(qconv_check(cx, p, x, scale, zero, dims, transposed));
+    quant_target to = quant_target_of((dtype)x->dtype, scale, zero, relu);
+    return qconv_result(cx, p, x, dims, &to, results);
+}
+
+/* quantised_conv(self, packed, scale, zero_point, least, most): whatever the packed parameters are
+ * of; where a dim is missing it is one of Conv1d */
+OPERATOR(quantised_conv) {
+    const packed *p;
+    tensor *x = args[0].u.tensor;
+    quant_target to = {.dt = DT_QUINT8, .fbgemm = true};
+    TRY(quant_target_args(cx, args + 2, &to));
+    TRY(packed_of(cx, &args[1], PACKED_CONV, &p));
+    int dims = p->dims == 2 && x->ndim == 3 ? 1 : p->dims;
+    TRY(qconv_check(cx, p, x, to.scale, to.zero, dims, p->transposed));
+    return qconv_result(cx, p, x, dims, &to, results);
 }
 
 #define QCONV(name, dims, transposed, relu)                                                        \

@@ -178,7 +178,7 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
     if (st != CTSC_OK || !flat->numel) goto out;
     quant_range(flat, &lo, &hi);
     TRY_OUT(quant_choose(cx, lo, hi, 0, reduce_range && qengine_is_fbgemm() ? 127 : 255, &qp));
-    TRY_OUT(quant_ready_take(cx, p, qp.scale, qp.zero_point, NULL, relu, &ready));
+    TRY_OUT(quant_ready_take(cx, p, qp.scale, qp.zero_point, NULL, &ready));
     TRY_OUT(linear_rows(cx, flat, m->k, lda, 1 / (float)qp.scale, qp.zero_point, &a, &size));
     quant_floats store = {.scale = ready->to.scale,
                           .bias = p->bias ? TENSOR_AT(p->bias, float) : NULL,
@@ -234,8 +234,8 @@ static ctsc_status linear_half(op_ctx *cx, const value *args, value *results, bo
 OPERATOR(quantized_linear_dynamic_fp16) { return linear_half(cx, args, results, false); }
 OPERATOR(quantized_linear_relu_dynamic_fp16) { return linear_half(cx, args, results, true); }
 
-static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double scale,
-                                 int64_t zero_point, bool relu, tensor **out) {
+static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, const quant_target *to,
+                                 tensor **out) {
     tensor *flat = NULL, *bytes = NULL, *made = NULL;
     uint8_t *a = NULL;
     size_t size = 0;
@@ -243,13 +243,13 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, double 
     const quad_matrix *m = &p->panels;
     int64_t lda = m->quads * QUAD_BYTES, zero = quant_unsigned_zero(x);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
-    if (st == CTSC_OK) st = linear_result(cx, p, x, (dtype)x->dtype, &made);
+    if (st == CTSC_OK) st = linear_result(cx, p, x, to->dt, &made);
     if (st != CTSC_OK) goto out;
-    made->quantiser = quantiser_new(scale, zero_point);
+    made->quantiser = quantiser_new(to->scale, to->zero);
     if (!made->quantiser) TRY_OUT(diag_no_memory(cx->diag));
     if (!made->numel) goto out;
     TRY_OUT(quant_unsigned(cx, flat, &bytes));
-    TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, zero, made, relu, &ready));
+    TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, zero, to, &ready));
     if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
     linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, ready, NULL,
                tensor_data(made));
@@ -276,7 +276,22 @@ static ctsc_status linear_op(op_ctx *cx, const value *args, value *results, bool
     TRY(linear_check(cx, p, x, "quantized::linear"));
     if (zero < dtype_qmin((dtype)x->dtype) || zero > dtype_qmax((dtype)x->dtype))
         return kernel_fail(cx, "quantized::linear: output zero point out of range");
-    TRY(linear_static(cx, p, x, arg_float(&args[2]), zero, relu, &out));
+    quant_target to = quant_target_of((dtype)x->dtype, arg_float(&args[2]), zero, relu);
+    TRY(linear_static(cx, p, x, &to, &out));
+    return op_return_tensor(results, out);
+}
+
+/* quantised_linear(self, packed, scale, zero_point, least, most) */
+OPERATOR(quantised_linear) {
+    const packed *p;
+    tensor *x = args[0].u.tensor, *out;
+    quant_target to = {.dt = DT_QUINT8, .fbgemm = true};
+    TRY(quant_target_args(cx, args + 2, &to));
+    TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
+    TRY(quant_need_affine(cx, x, cx->op->key));
+    if (x->dtype != DT_QUINT8) return kernel_fail(cx, "%s: expected quint8", cx->op->key);
+    TRY(linear_check(cx, p, x, cx->op->key));
+    TRY(linear_static(cx, p, x, &to, &out));
     return op_return_tensor(results, out);
 }
 

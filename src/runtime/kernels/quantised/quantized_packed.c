@@ -303,7 +303,8 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
 /* weight scale * input scale / output scale */
 static float ready_scale(const packed *p, const quant_ready *r, int64_t channel) {
     float step = p->weight_scale[channel] * (float)r->in_scale;
-    return r->fbgemm ? step / (float)r->out_scale : step * (1 / (float)r->out_scale);
+    float out = (float)r->target.scale;
+    return r->target.fbgemm ? step / out : step * (1 / out);
 }
 
 /* The bias in float, as steps of the sum. fbgemm divides where scales are per channel, and
@@ -347,8 +348,8 @@ static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
         bool bias = c >= 0 && p->bias && !to_float;
         r->start[i] = (int32_t)(0 - (uint32_t)r->in_zero * (uint32_t)sums[i]);
         scale[i] = c < 0 ? 0 : ready_scale(p, r, c);
-        steps[i] = bias && r->fbgemm ? ready_steps(p, r, c) : 0;
-        if (bias && !r->fbgemm)
+        steps[i] = bias && r->target.fbgemm ? ready_steps(p, r, c) : 0;
+        if (bias && !r->target.fbgemm)
             r->start[i] = (int32_t)((uint32_t)r->start[i] + (uint32_t)ready_bias(p, r, c));
     }
 }
@@ -369,34 +370,40 @@ static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *li
 }
 
 static bool ready_same(const quant_ready *a, const quant_ready *b) {
-    return a->in_scale == b->in_scale && a->out_scale == b->out_scale && a->in_zero == b->in_zero &&
-           a->out_zero == b->out_zero && a->dt == b->dt && a->relu == b->relu &&
-           a->fbgemm == b->fbgemm;
+    const quant_target *x = &a->target, *y = &b->target;
+    return a->in_scale == b->in_scale && x->scale == y->scale && a->in_zero == b->in_zero &&
+           x->zero == y->zero && x->dt == y->dt && x->lo == y->lo && x->hi == y->hi &&
+           x->fbgemm == y->fbgemm;
+}
+
+quant_target quant_target_of(dtype dt, double scale, int64_t zero, bool relu) {
+    int64_t lo = dtype_qmin(dt);
+    return (quant_target){.scale = scale,
+                          .zero = zero,
+                          .lo = relu ? int64_max(lo, zero) : lo,
+                          .hi = dtype_qmax(dt),
+                          .dt = dt,
+                          .fbgemm = qengine_is_fbgemm()};
 }
 
 /* That of the first call is kept: an archive calls a layer in one place, with the same scales. */
 ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
-                             const tensor *out, bool relu, const quant_ready **ready) {
-    quant_ready like = {.in_scale = in_scale,
-                        .in_zero = in_zero,
-                        .out_scale = 1,
-                        .dt = out ? (dtype)out->dtype : DT_FLOAT32,
-                        .relu = relu,
-                        .fbgemm = qengine_is_fbgemm()};
-    if (out) {
-        int64_t zero = out->quantiser->zero_point, lo = dtype_qmin(like.dt);
-        like.out_scale = out->quantiser->scale;
-        like.out_zero = zero;
-        if (relu) lo = int64_max(lo, zero);
-        like.to = (quant_bytes){.lo = (float)(lo - zero),
-                                .hi = (float)(dtype_qmax(like.dt) - zero),
+                             const quant_target *target, const quant_ready **ready) {
+    quant_ready like = {.in_scale = in_scale, .in_zero = in_zero};
+    if (target) {
+        int64_t zero = target->zero;
+        like.target = *target;
+        like.to = (quant_bytes){.lo = (float)(target->lo - zero),
+                                .hi = (float)(target->hi - zero),
                                 .zero = (int32_t)zero};
+    } else {
+        like.target = (quant_target){.scale = 1, .dt = DT_FLOAT32, .fbgemm = qengine_is_fbgemm()};
     }
     _Atomic(quant_ready *) *kept = &((packed *)(uintptr_t)p)->ready;
     quant_ready *r = atomic_load_explicit(kept, memory_order_acquire), *none = NULL;
     if (r && ready_same(r, &like)) return *ready = r, CTSC_OK;
-    TRY(ready_make(cx, p, &like, !out, &r));
-    if (out)
+    TRY(ready_make(cx, p, &like, !target, &r));
+    if (target)
         atomic_compare_exchange_strong_explicit(kept, &none, r, memory_order_acq_rel,
                                                 memory_order_relaxed);
     *ready = r;

@@ -28,6 +28,7 @@ typedef struct qpool {
     /* the zero point is added before rounding: which of PyTorch's kernels it is
      * that does this call */
     bool inside;
+    quantiser *to; /* an average's; NULL: x's */
 } qpool;
 
 typedef struct qpool_window { int64_t from[3], to[3], counted; } qpool_window;
@@ -110,7 +111,8 @@ static ctsc_status qpool_run(op_ctx *cx, tensor *x, int dims, qpool *p, value *r
         if (k >= 0) sizes[2 + k] = p->place[d];
         work *= p->adaptive ? p->in[d] / int64_max(1, p->place[d]) + 1 : p->kernel[d];
     }
-    TRY_OUT(tensor_new_quantised(cx->diag, (dtype)x->dtype, dims + 2, sizes, x->quantiser, &out));
+    TRY_OUT(tensor_new_quantised(cx->diag, (dtype)x->dtype, dims + 2, sizes,
+                                 p->to ? p->to : x->quantiser, &out));
     quant_last_strides(dims + 2, sizes, out->strides);
     p->x = last;
     p->out = out;
@@ -215,8 +217,9 @@ static ctsc_status qpool_max(op_ctx *cx, const value *args, int dims, value *res
 }
 
 /* avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override) */
-static ctsc_status qpool_average(op_ctx *cx, const value *args, int dims, value *results) {
-    qpool p = {.average = true, .dilation = {1, 1, 1}};
+static ctsc_status qpool_average(op_ctx *cx, const value *args, int dims, quantiser *to,
+                                 value *results) {
+    qpool p = {.average = true, .dilation = {1, 1, 1}, .to = to};
     tensor *x = args[0].u.tensor;
     TRY(qpool_check(cx, x, dims));
     TRY(qpool_numbers(cx, &args[1], dims, NULL, 1, p.kernel));
@@ -233,8 +236,9 @@ static ctsc_status qpool_average(op_ctx *cx, const value *args, int dims, value 
 }
 
 /* adaptive_avg_pool(self, output_size) */
-static ctsc_status qpool_adaptive(op_ctx *cx, const value *args, int dims, value *results) {
-    qpool p = {.average = true, .adaptive = true, .inside = true, .dilation = {1, 1, 1}};
+static ctsc_status qpool_adaptive(op_ctx *cx, const value *args, int dims, quantiser *to,
+                                  value *results) {
+    qpool p = {.average = true, .adaptive = true, .inside = true, .dilation = {1, 1, 1}, .to = to};
     const int64_t *sizes;
     tensor *x = args[0].u.tensor;
     TRY(qpool_check(cx, x, dims));
@@ -254,9 +258,38 @@ static ctsc_status qpool_adaptive(op_ctx *cx, const value *args, int dims, value
 OPERATOR(quantised_max_pool1d) { return qpool_max(cx, args, 1, results); }
 OPERATOR(quantised_max_pool2d) { return qpool_max(cx, args, 2, results); }
 OPERATOR(quantised_max_pool3d) { return qpool_max(cx, args, 3, results); }
-OPERATOR(quantised_avg_pool1d) { return qpool_average(cx, args, 1, results); }
-OPERATOR(quantised_avg_pool2d) { return qpool_average(cx, args, 2, results); }
-OPERATOR(quantised_avg_pool3d) { return qpool_average(cx, args, 3, results); }
-OPERATOR(quantised_adaptive_avg_pool1d) { return qpool_adaptive(cx, args, 1, results); }
-OPERATOR(quantised_adaptive_avg_pool2d) { return qpool_adaptive(cx, args, 2, results); }
-OPERATOR(quantised_adaptive_avg_pool3d) { return qpool_adaptive(cx, args, 3, results); }
+OPERATOR(quantised_avg_pool1d) { return qpool_average(cx, args, 1, NULL, results); }
+OPERATOR(quantised_avg_pool2d) { return qpool_average(cx, args, 2, NULL, results); }
+OPERATOR(quantised_avg_pool3d) { return qpool_average(cx, args, 3, NULL, results); }
+OPERATOR(quantised_adaptive_avg_pool1d) { return qpool_adaptive(cx, args, 1, NULL, results); }
+OPERATOR(quantised_adaptive_avg_pool2d) { return qpool_adaptive(cx, args, 2, NULL, results); }
+OPERATOR(quantised_adaptive_avg_pool3d) { return qpool_adaptive(cx, args, 3, NULL, results); }
+
+/* ---- averages of another scale --------------------------------------------------------------- */
+
+/* args: the operator's on floats, but for the number of dims behind the first; params: scale and
+ * zero point of the integers. */
+static ctsc_status qpool_to(op_ctx *cx, const value *args, int count, value *results,
+                            ctsc_status (*pool)(op_ctx *cx, const value *args, int dims,
+                                                quantiser *to, value *results)) {
+    enum { MOST = 8 };
+    quant_target to = {.dt = DT_QUINT8};
+    const value *params = args + 1 + count;
+    value bounds[] = {params[0], params[1], value_int(0), value_int(UINT8_MAX)}, given[MOST];
+    int64_t dims = arg_int(&args[1]);
+    TRY(quant_target_args(cx, bounds, &to));
+    if (args[0].u.tensor->dtype != DT_QUINT8 || dims < 1 || dims > 3)
+        return kernel_fail(cx, "%s: expected quint8 and 1 to 3 dims", cx->op->key);
+    quantiser *q = quantiser_new(to.scale, to.zero);
+    if (!q) return diag_no_memory(cx->diag);
+    for (int i = 0; i < count; i++) given[i] = args[i ? i + 1 : 0];
+    ctsc_status s = pool(cx, given, (int)dims, q, results);
+    quantiser_unref(q);
+    return s;
+}
+
+/* quantised_avg_pool(self, dims, kernel_size, stride, padding, ceil_mode, count_include_pad,
+ * divisor_override, scale, zero_point) */
+OPERATOR(quantised_avg_pool) { return qpool_to(cx, args, 7, results, qpool_average); }
+/* quantised_adaptive_avg_pool(self, dims, output_size, scale, zero_point) */
+OPERATOR(quantised_adaptive_avg_pool) { return qpool_to(cx, args, 2, results, qpool_adaptive); }

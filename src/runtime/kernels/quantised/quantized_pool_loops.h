@@ -39,6 +39,13 @@ static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpo
     dtype dt = (dtype)p->x->dtype;
     int64_t zero = p->x->quantiser->zero_point;
     float share = 1 / (float)w->counted;
+    if (p->to) {
+        float scale = share * (float)(p->x->quantiser->scale / p->to->scale);
+        for (int64_t c = 0; c < n; c++)
+            out[c] = (T)quant_round((float)acc[c], scale, p->to->zero_point, dtype_qmin(dt),
+                                    dtype_qmax(dt));
+        return;
+    }
     for (int64_t c = 0; c < n; c++)
         out[c] = (T)(p->inside
                          ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt),

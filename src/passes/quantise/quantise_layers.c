@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quantise_layers.c - convolutions and linear layers on integers (quantise.h): weights of constants
+ * as packed parameters, made while compiling.
+ */
+#include "passes/quantise/quantise.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LAYER_DIMS = 3 };
+
+/* ---- weights --------------------------------------------------------------------------------- */
+
+/* Sums of so many products of bytes, and what zero points add, fit 32 bits. */
+static bool weight_is_short(const tensor *w, int axis) {
+    return w->numel && w->numel / w->sizes[axis] <= INT32_MAX / (UINT8_MAX * 256);
+}
+
+/* The integers of dt, of which scales and zero points are along `axis`, as a contiguous tensor of
+ * qint8 with a quantiser for each index of it. */
+static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
+    int64_t n = w->sizes[axis], count = quantise_form_count(f), moved = f->dt == DT_UINT8 ? 128 : 0;
+    diag d = {0};
+    tensor *out = NULL, *scales = NULL, *zeros = NULL;
+    quantiser *q = NULL;
+    bool made = tensor_new(&d, DT_FLOAT64, 1, &n, &scales) == CTSC_OK &&
+                tensor_new(&d, DT_INT64, 1, &n, &zeros) == CTSC_OK &&
+                tensor_new(&d, DT_QINT8, w->ndim, w->sizes, &out) == CTSC_OK;
+    diag_clear(&d);
+    for (int64_t i = 0; made && i < n; i++) {
+        double scale = quantise_form_scale(f, count == 1 ? 0 : i);
+        int64_t zero = quantise_form_zero(f, count == 1 ? 0 : i) - moved;
+        made = (float)scale > 0 && !isinf((float)scale) && zero >= INT8_MIN && zero <= INT8_MAX;
+        TENSOR_AT(scales, double)[i] = scale;
+        TENSOR_AT(zeros, int64_t)[i] = zero;
+    }
+    if (made && count == 1)
+        q = quantiser_new(TENSOR_AT(scales, double)[0], TENSOR_AT(zeros, int64_t)[0]);
+    else if (made) q = quantiser_new_channels(QSCHEME_CHANNEL_AFFINE, scales, zeros, axis);
+    const uint8_t *from = tensor_data(w);
+    for (int64_t i = 0; q && i < w->numel; i++)
+        TENSOR_AT(out, uint8_t)[i] = (uint8_t)(from[i] - moved);
+    if (q) tensor_set_quantiser_take(out, q);
+    else tensor_unref(out);
+    tensor_unref(scales);
+    tensor_unref(zeros);
+    return q ? value_tensor_take(out) : value_none();
+}
+
+/* The weight v, dequantised integers of constants, with its output features along `axis`.
+ * transposed: of two dims, which are exchanged. None: it is no such weight. */
+static value weight_of(const ir_value *v, int axis, bool transposed) {
+    quantise_form f;
+    diag d = {0};
+    const node *n = v->def;
+    if (n && n->kind == N_OP && (node_is_overload(n, SYM_T) || node_is_overload(n, SYM_NUMPY_T)))
+        return transposed ? weight_of(n->inputs.data[0], axis, false) : value_none();
+    if (!n || !quantise_form_of(n, &f) || f.to_ints || (f.dt != DT_INT8 && f.dt != DT_UINT8))
+        return value_none();
+    value ints = quantise_constant(f.x), made = value_none();
+    tensor *t = ints.tag == V_TENSOR ? ints.u.tensor : NULL, *turned = NULL, *w = NULL;
+    int along = f.axis < 0 && t ? f.axis + t->ndim : f.axis;
+    bool fits = t && t->dtype == f.dt && t->ndim > axis && t->sizes[axis] > 0 &&
+                (!transposed || t->ndim == 2);
+    if (fits && transposed) {
+        fits = tensor_transpose(&d, t, 0, 1, &turned) == CTSC_OK;
+        along = 1 - along;
+    }
+    if (fits && tensor_contiguous(&d, turned ? turned : t, &w) == CTSC_OK &&
+        weight_is_short(w, axis) &&
+        (quantise_form_count(&f) == 1 ||
+         (f.scale->ndim == 1 && along == axis && f.scale->numel == w->sizes[axis])))
+        made = weight_signed(&f, w, axis);
+    diag_clear(&d);
+    tensor_unref(turned);
+    tensor_unref(w);
+    value_unref(ints);
+    return made;
+}
+
+/* A bias of constants as floats; None with *fits: there is none. */
+static value layer_bias(const ir_value *v, int64_t n, bool *fits) {
+    if (!v || known_is_none(v)) return *fits = true, value_none();
+    value b = quantise_constant(v);
+    *fits = b.tag == V_TENSOR && b.u.tensor->dtype == DT_FLOAT32 && b.u.tensor->ndim == 1 &&
+            b.u.tensor->numel == n;
+    return b;
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+typedef struct layer {
+    const ir_value *x, *weight, *bias; /* bias: may be NULL */
+    int axis;                          /* of the weight's output features */
+    bool transposed;                   /* the weight, a matrix */
+    const char *prepack, *op;
+    const value *geometry; /* more arguments of `prepack` */
+    int extra;
+    int64_t groups; /* of a transposed convolution: axis counts those of one */
+} layer;
+
+/* The packed parameters; None: they cannot be made. */
+static value layer_pack(const layer *l) {
+    enum { MOST = 8 };
+    value args[MOST], packed = value_none();
+    bool fits = false;
+    args[0] = weight_of(l->weight, l->axis, l->transposed);
+    if (args[0].tag != V_TENSOR) return value_none();
+    args[1] = layer_bias(l->bias, args[0].u.tensor->sizes[l->axis] * l->groups, &fits);
+    for (int i = 0; i < l->extra; i++) args[2 + i] = l->geometry[i];
+    if (fits) packed = quantise_run(l->prepack, 2 + l->extra, args);
+    value_unref(args[0]);
+    value_unref(args[1]);
+    return packed;
+}
+
+static ir_value *layer_make(const layer *l, const quantise_target *to) {
+    quantise_affine a;
+    ir_value *x = quantise_source(l->x, &a);
+    value packed = x ? layer_pack(l) : value_none();
+    if (packed.tag != V_OBJECT) return value_unref(packed), NULL;
+    ir_value *args[] = {x, graph_constant_before_take(to->at, packed, NULL)};
+    return args[1] ? quantise_op(to, l->op, 2, args, true) : NULL;
+}
+
+/* ---- convolutions ---------------------------------------------------------------------------- */
+
+/* As many numbers as there are dims: these, or one for all. A new list, or None. */
+static value conv_numbers(const ir_value *v, int dims) {
+    int64_t ints[KNOWN_MAX_INTS];
+    int n = 0;
+    if (!known_ints(v, ints, &n) || (n != dims && n != 1)) return value_none();
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)dims);
+    for (int i = 0; l && i < dims; i++) list_append_take(l, value_int(ints[n == 1 ? 0 : i]));
+    return l ? value_list_take(l) : value_none();
+}
+
+/* The places among the arguments of what prepack takes, in its order; the last is a number. */
+static ir_value *conv_make(node *n, const quantise_target *to, int dims, const char *prepack,
+                           int count, const int *places, bool transposed) {
+    enum { MOST = 5 };
+    value geometry[MOST];
+    int64_t groups = 1;
+    bool known = known_int(n->inputs.data[places[count - 1]], &groups);
+    int have = 0;
+    for (; known && have < count - 1; have++) {
+        geometry[have] = conv_numbers(n->inputs.data[places[have]], dims);
+        known = geometry[have].tag == V_LIST;
+    }
+    geometry[have] = value_int(groups);
+    layer l = {.x = n->inputs.data[0],
+               .weight = n->inputs.data[1],
+               .bias = n->inputs.data[2],
+               .axis = transposed ? 1 : 0,
+               .prepack = prepack,
+               .op = "ctsc::quantised_conv",
+               .geometry = geometry,
+               .extra = count,
+               .groups = transposed ? groups : 1};
+    ir_value *made = known ? layer_make(&l, to) : NULL;
+    for (int i = 0; i < have; i++) value_unref(geometry[i]);
+    return made;
+}
+
+static int conv_dims(const node *n) {
+    switch (n->op->symbol) {
+    case SYM_CONV1D:
+    case SYM_CONV_TRANSPOSE1D: return 1;
+    case SYM_CONV2D:
+    case SYM_CONV_TRANSPOSE2D_INPUT: return 2;
+    default: return 3;
+    }
+}
+
+ir_value *quantise_conv(node *n, const quantise_target *to) {
+    static const char *const prepack[] = {"quantized::conv1d_prepack", "quantized::conv2d_prepack",
+                                          "quantized::conv3d_prepack"};
+    static const int places[] = {3, 4, 5, 6};
+    int dims = conv_dims(n);
+    return conv_make(n, to, dims, prepack[dims - 1], 4, places, false);
+}
+
+/* Their weights have one scale. */
+ir_value *quantise_conv_transposed(node *n, const quantise_target *to) {
+    static const char *const prepack[] = {"quantized::conv_transpose1d_prepack",
+                                          "quantized::conv_transpose2d_prepack",
+                                          "quantized::conv_transpose3d_prepack"};
+    static const int places[] = {3, 4, 5, 7, 6}; /* dilation comes after groups */
+    int dims = conv_dims(n);
+    return conv_make(n, to, dims, prepack[dims - 1], 5, places, true);
+}
+
+/* ---- linear layers --------------------------------------------------------------------------- */
+
+static ir_value *linear_make(const quantise_target *to, const ir_value *x, const ir_value *w,
+                             const ir_value *bias, bool transposed) {
+    layer l = {.x = x,
+               .weight = w,
+               .bias = bias,
+               .transposed = transposed,
+               .prepack = "quantized::linear_prepack",
+               .op = "ctsc::quantised_linear",
+               .groups = 1};
+    return layer_make(&l, to);
+}
+
+ir_value *quantise_linear(node *n, const quantise_target *to) {
+    return linear_make(to, n->inputs.data[0], n->inputs.data[1], n->inputs.data[2], false);
+}
+
+ir_value *quantise_addmm(node *n, const quantise_target *to) {
+    if (!known_number_is(n->inputs.data[3], 1) || !known_number_is(n->inputs.data[4], 1))
+        return NULL;
+    return linear_make(to, n->inputs.data[1], n->inputs.data[2], n->inputs.data[0], true);
+}
+
+ir_value *quantise_matmul(node *n, const quantise_target *to) {
+    return linear_make(to, n->inputs.data[0], n->inputs.data[1], NULL, true);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantise_others.c - sums, products, concatenation and pooling on integers (quantise.h). */
+#include "passes/quantise/quantise.h"
+
+/* ---- two tensors ----------------------------------------------------------------------------- */
+
+static ir_value *binary_make(node *n, const quantise_target *to, const char *key) {
+    quantise_affine a, b;
+    ir_value *args[] = {quantise_source(n->inputs.data[0], &a),
+                        quantise_source(n->inputs.data[1], &b)};
+    return args[0] && args[1] ? quantise_op(to, key, 2, args, true) : NULL;
+}
+
+ir_value *quantise_add(node *n, const quantise_target *to) {
+    return known_number_is(n->inputs.data[2], 1) ? binary_make(n, to, "ctsc::quantised_add") : NULL;
+}
+
+ir_value *quantise_mul(node *n, const quantise_target *to) {
+    return binary_make(n, to, "ctsc::quantised_mul");
+}
+
+/* ---- concatenation --------------------------------------------------------------------------- */
+
+ir_value *quantise_cat(node *n, const quantise_target *to) {
+    node *l = known_fixed_list(n->inputs.data[0]);
+    if (!l || !l->inputs.len || !quantise_unbounded(to)) return NULL;
+    node *made = node_new(n->g, N_LIST_CONSTRUCT, 0, NULL, 1);
+    for (size_t i = 0; i < l->inputs.len; i++) {
+        quantise_affine a;
+        ir_value *x = quantise_source(l->inputs.data[i], &a);
+        if (!x) return NULL;
+        node_add_input(made, x);
+    }
+    made->outputs.data[0]->type = l->outputs.data[0]->type;
+    made->range = to->at->range;
+    node_insert_before(made, to->at);
+    ir_value *args[] = {made->outputs.data[0], n->inputs.data[1]};
+    return quantise_op(to, "quantized::cat", 2, args, false);
+}
+
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+/* The largest integer stands for the largest number: the result has x's scale, or goes through a
+ * table. */
+ir_value *quantise_max_pool(node *n, const quantise_target *to) {
+    enum { MOST = 8 };
+    quantise_affine a;
+    ir_value *args[MOST], *x = quantise_source(n->inputs.data[0], &a);
+    if (!x || n->inputs.len > MOST || (float)a.scale != (float)to->scale || a.zero != to->zero ||
+        !quantise_unbounded(to))
+        return NULL;
+    for (size_t i = 0; i < n->inputs.len; i++) args[i] = i ? n->inputs.data[i] : x;
+    return rewrite_op(to->at, n->op, (int)n->inputs.len, args);
+}
+
+/* The number of dims, and the arguments behind x as they are, up to `count` with it. */
+static ir_value *pool_make(node *n, const quantise_target *to, const char *key, int dims,
+                           int count) {
+    enum { MOST = 9 };
+    quantise_affine a;
+    ir_value *args[MOST], *x = quantise_source(n->inputs.data[0], &a);
+    if (!x || !quantise_unbounded(to)) return NULL;
+    args[0] = x;
+    args[1] = rewrite_int(to->at, dims);
+    for (int i = 1; i < count; i++)
+        args[i + 1] = i < (int)n->inputs.len ? n->inputs.data[i] : rewrite_none(to->at);
+    return quantise_op(to, key, count + 1, args, false);
+}
+
+ir_value *quantise_avg_pool(node *n, const quantise_target *to) {
+    int dims = node_is_overload(n, SYM_AVG_POOL1D)   ? 1
+               : node_is_overload(n, SYM_AVG_POOL2D) ? 2
+                                                     : 3;
+    return pool_make(n, to, "ctsc::quantised_avg_pool", dims, 7);
+}
+
+ir_value *quantise_adaptive_avg_pool(node *n, const quantise_target *to) {
+    int dims = node_is_overload(n, SYM_ADAPTIVE_AVG_POOL1D)   ? 1
+               : node_is_overload(n, SYM_ADAPTIVE_AVG_POOL2D) ? 2
+                                                              : 3;
+    return pool_make(n, to, "ctsc::quantised_adaptive_avg_pool", dims, 2);
+}
+
+/* Over all dims behind the second, which stay: a pooling to one place. */
+ir_value *quantise_mean(node *n, const quantise_target *to) {
+    int64_t dims[KNOWN_MAX_INTS];
+    int count, rank = known_rank(n->inputs.data[0]);
+    bool keep;
+    quantise_affine a;
+    if (rank < 3 || rank > 5 || !known_ints(n->inputs.data[1], dims, &count) || count != rank - 2 ||
+        !known_bool(n->inputs.data[2], &keep) || !keep || !known_is_none(n->inputs.data[3]) ||
+        !quantise_unbounded(to))
+        return NULL;
+    unsigned seen = 0;
+    for (int i = 0; i < count; i++) {
+        int64_t d = dims[i] < 0 ? dims[i] + rank : dims[i];
+        if (d < 2 || d >= rank) return NULL;
+        seen |= 1u << d;
+    }
+    if (seen != (1u << rank) - 4) return NULL;
+    ir_value *x = quantise_source(n->inputs.data[0], &a), *one = rewrite_int(to->at, 1);
+    if (!x) return NULL;
+    ir_value *ones[] = {one, one, one};
+    node *l = node_new(n->g, N_LIST_CONSTRUCT, count, ones, 1);
+    l->outputs.data[0]->type = type_list(TYPE_INT);
+    node_insert_before(l, to->at);
+    ir_value *args[] = {x, rewrite_int(to->at, count), l->outputs.data[0]};
+    return quantise_op(to, "ctsc::quantised_adaptive_avg_pool", 3, args, false);
+}
