@@ -285,7 +285,8 @@ def group_exported(tally, args, env):
 
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
 ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform_conv", "dft", "expand_input", "max_pool_indices", "nll",
-                  "non_max_suppression", "reshape_input", "roi_align", "scatter_nd", "scatter_nd_max",
+                  "ms_decoder_attention", "ms_gemm_threshold",
+                  "ms_group_query_attention", "non_max_suppression", "reshape_input", "roi_align", "scatter_nd", "scatter_nd_max",
                   "sequences", "slice_input", "unsqueeze_input"}
 
 
@@ -407,6 +408,67 @@ def onnx_hostile(env):
     return True, ""
 
 
+def onnx_contrib_cases():
+    """What is wrong with a node of domain com.microsoft, the exit code, and what the message has."""
+    field = onnx_field
+
+    def integer(name, value):
+        return field(5, field(1, name) + field(3, value) + field(20, 2))
+
+    def text(name, value):
+        return field(5, field(1, name) + field(4, value) + field(20, 3))
+
+    def node(op, inputs, *attributes, domain=b"com.microsoft", outputs=(b"y",)):
+        return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(4, op) + b"".join(attributes) + field(7, domain))
+
+    x, none = b"x", b""
+    heads = integer(b"num_heads", 2) + integer(b"kv_num_heads", 2)
+    gqa = [x, x, x, none, none, x, x]
+    return [
+        (node(b"Absent", [x]), 4, "the operator, of domain 'com.microsoft', is not supported"),
+        (node(b"Gelu", [x], domain=b"com.example"), 4, "the operator, of domain 'com.example', is not supported"),
+        (node(b"QLinearAdd", [x, x, none, x]), 3, "input 4 is missing"),
+        (node(b"QLinearConcat", [x, x, x, x]), 3, "4 inputs are not two and three per operand"),
+        (node(b"NhwcMaxPool", [b"flat"], integer(b"kernel_shape", 2)), 4, "channels that are last, and 2 dims"),
+        (node(b"FusedConv", [x, b"w"], text(b"activation", b"Cosh")), 4, "activation 'Cosh' is not supported"),
+        (node(b"FusedGemm", [x, x], integer(b"activation", 3)), 3, "attribute 'activation' is of another type"),
+        (node(b"EmbedLayerNormalization", [x, x, x, x, none, x, x]), 3, "segment_ids and segment_embedding come together"),
+        (node(b"RotaryEmbedding", [x, x, x]), 3, "input 3 is missing"),
+        (node(b"RotaryEmbedding", [x, x, x, x], integer(b"is_packed_batching", 1)), 4, "attribute 'is_packed_batching' is not supported"),
+        (node(b"Attention", [x, x]), 3, "attribute 'num_heads' is 0"),
+        (node(b"Attention", [x, x], integer(b"num_heads", 1 << 40)), 3, "attribute 'num_heads' is 1099511627776"),
+        (node(b"Attention", [x, x], integer(b"num_heads", 2), integer(b"do_rotary", 1)), 4, "attribute 'do_rotary' is not supported"),
+        (node(b"Attention", [x, x, none, none, none, none, x], integer(b"num_heads", 2)), 4, "input 6, past_sequence_length, is not supported"),
+        (node(b"MultiHeadAttention", [], integer(b"num_heads", 2)), 3, "input 0 is missing"),
+        (node(b"MultiHeadAttention", [x, x, x, none, none, none, x], integer(b"num_heads", 2)), 3, "of past keys and values only one is given"),
+        (node(b"DecoderMaskedMultiHeadAttention", [x, x, x], integer(b"num_heads", 2), integer(b"past_present_share_buffer", 1)), 3, "input 7 is missing"),
+        (node(b"DecoderMaskedMultiHeadAttention", [x] * 9, integer(b"num_heads", 2)), 4, "input 8, beam_width, is not supported"),
+        (node(b"GroupQueryAttention", gqa[:6], heads), 3, "input 6 is missing"),
+        (node(b"GroupQueryAttention", gqa, integer(b"num_heads", 3), integer(b"kv_num_heads", 2)), 3, "3 heads of queries are no multiple of 2 of keys"),
+        (node(b"GroupQueryAttention", gqa, heads, integer(b"do_rotary", 1)), 3, "input 7 is missing"),
+        (node(b"GroupQueryAttention", gqa, heads, integer(b"sliding_window_cache", 1)), 4, "attribute 'sliding_window_cache' is not supported"),
+        (node(b"GroupQueryAttention", gqa + [none] * 5 + [x], heads), 4, "input 12, k_scale, is not supported"),
+        (node(b"GroupQueryAttention", [x, x, none] + gqa[3:], heads), 3, "only one is given"),
+    ]
+
+
+def onnx_contrib(env):
+    """Operators of domain com.microsoft that lack an input or an attribute, or ask for what is not supported."""
+    field = onnx_field
+    given = b"".join(field(11, field(1, name) + field(2, field(1, field(1, 1) + field(2, b"".join(field(1, field(1, n)) for n in sizes)))))
+                     for name, sizes in ((b"x", (1, 4, 4)), (b"flat", (4, 4)), (b"w", (4, 4, 1))))
+    versions = field(8, field(2, 17)) + field(8, field(1, b"com.microsoft") + field(2, 1))
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "model.onnx")
+        for i, (node, want, message) in enumerate(onnx_contrib_cases()):
+            with open(path, "wb") as f:
+                f.write(field(1, 8) + field(7, node + given + field(12, field(1, b"y"))) + versions)
+            code, out, err = run([env["CTSC"], "inspect", path], env, 60)
+            if code != want or message not in err:
+                return False, "case %d: exit %d\n%s\nnot %d, %s" % (i, code, err, want, message)
+    return True, ""
+
+
 def onnx_damaged(env):
     """Models with bytes that were changed, cut or added end with a status."""
     random.seed(1)
@@ -442,7 +504,7 @@ def group_onnx(tally, args, env):
         paths = sorted(glob.glob(os.path.join(HERE, "onnx", "programs", "*.py")))
         for path, (ok, text) in zip(paths, pool.map(lambda p: onnx_program(p, env), paths)):
             tally.add("onnx", os.path.basename(path), ok, text)
-    for name, case in (("quantised", onnx_quantised), ("outside", onnx_outside), ("hostile", onnx_hostile), ("damaged", onnx_damaged)):
+    for name, case in (("quantised", onnx_quantised), ("outside", onnx_outside), ("hostile", onnx_hostile), ("contrib", onnx_contrib), ("damaged", onnx_damaged)):
         tally.add("onnx", name, *case(env))
 
 

@@ -89,6 +89,7 @@ typedef struct onnx_node {
 
 /* One operator from one version on. */
 typedef struct onnx_row {
+    const char *domain; /* "": ONNX's own */
     const char *name;
     int since;
     bool (*fn)(onnx_node *n, const char *text); /* NULL: the text is a template */
@@ -120,6 +121,7 @@ bool onnx_hold(onnx_program *p, tensor *t_take);
 bool onnx_nodes(onnx_scope *sc, onnx_program *p, size_t count, Onnx__NodeProto *const *nodes);
 onnx_value *onnx_value_new(onnx_scope *sc, onnx_program *p, const char *name);
 onnx_value *onnx_name(onnx_scope *sc, onnx_program *p, const char *name);
+bool onnx_import_node(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *proto); /* one node */
 bool onnx_initializers(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g);
 
 /* A value as a tensor, as numbers. */
@@ -177,12 +179,20 @@ bool onnx_unpack(onnx_program *p, ir_value *list, int n, ir_value **out);
 
 /* The row of an operator for the model's version; NULL: it is not known. *since: of the oldest row,
  * where there are only newer ones. */
-const onnx_row *onnx_find_row(const char *name, int opset, int *since);
+const onnx_row *onnx_find_row(const char *domain, const char *name, int opset, int *since);
 bool onnx_template(onnx_node *n, const char *text);
 /* Output 0, of the shape that the row says. */
 bool onnx_result(onnx_node *n, ir_value *v);
 
+/* ---- onnx_steps.c ---------------------------------------------------------------------------- */
+
+/* The nodes that a text describes, of that operator set, in place of n. */
+bool onnx_steps(onnx_node *n, const char *text, int opset);
+
 /* ---- onnx_op_flow.c -------------------------------------------------------------------------- */
+
+/* v under another name, in another scope. */
+bool onnx_alias(onnx_program *p, const onnx_value *v, onnx_scope *sc, const char *name);
 
 /* Notes the functions of the model's own. */
 bool onnx_functions(onnx_program *p);
@@ -202,6 +212,7 @@ ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_valu
 
 #define ONNX_ROW(op, first, fn, what, result) bool fn(onnx_node *n, const char *text);
 #define ONNX_TEMPLATE(op, first, what, result)
+#include "frontend/onnx/onnx_contrib.def"
 #include "frontend/onnx/onnx_rows.def"
 #undef ONNX_ROW
 #undef ONNX_TEMPLATE

@@ -408,10 +408,16 @@ bool onnx_out_ints(onnx_node *n, int i, int count, ir_value *const *ints, int ra
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static bool node_refuse(onnx_program *p, const Onnx__NodeProto *proto, int since) {
+/* "" for that of ONNX itself. */
+static const char *node_domain(const Onnx__NodeProto *proto) {
     const char *domain = proto->domain ? proto->domain : "";
-    if (*domain && strcmp(domain, "ai.onnx"))
-        return onnx_unsupported(p, "operators of domain '%.100s' are not supported", domain);
+    return strcmp(domain, "ai.onnx") ? domain : "";
+}
+
+static bool node_refuse(onnx_program *p, const Onnx__NodeProto *proto, int since) {
+    const char *domain = node_domain(proto);
+    if (*domain)
+        return onnx_unsupported(p, "the operator, of domain '%.100s', is not supported", domain);
     if (since)
         return onnx_bad(p,
                         "there is no such operator before version %d of the operator set, and "
@@ -425,11 +431,10 @@ static size_t node_weight(const Onnx__NodeProto *n) {
     return (n->n_input + n->n_output + n->n_attribute) / 16;
 }
 
-static bool node_import(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *proto) {
+bool onnx_import_node(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *proto) {
     onnx_node n = {.p = p, .sc = sc, .proto = proto};
-    const char *name = proto->op_type ? proto->op_type : "", *domain = proto->domain;
+    const char *name = proto->op_type ? proto->op_type : "";
     int since = 0;
-    bool standard = !domain || !*domain || !strcmp(domain, "ai.onnx");
     const Onnx__FunctionProto *function = onnx_function(p, proto);
     if (proto->n_input > ONNX_MAX_INTS || proto->n_output > ONNX_MAX_INTS)
         return onnx_bad(p, "the node has %zu inputs and %zu outputs", proto->n_input,
@@ -437,7 +442,7 @@ static bool node_import(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *
     /* functions stand for many nodes: their bodies are read anew each time */
     if ((p->made += 1 + node_weight(proto)) > ONNX_MAX_NODES)
         return onnx_bad(p, "the model is too large");
-    n.row = standard && !function ? onnx_find_row(name, p->opset, &since) : NULL;
+    n.row = function ? NULL : onnx_find_row(node_domain(proto), name, p->opset, &since);
     if (!n.row && !function) return node_refuse(p, proto, since);
     n.nin = (int)proto->n_input;
     n.nout = (int)proto->n_output;
@@ -469,7 +474,7 @@ bool onnx_nodes(onnx_scope *sc, onnx_program *p, size_t count, Onnx__NodeProto *
             p->g->range = (source_range){
                 p->listing, (uint32_t)place - 1,
                 (uint32_t)(place - 1 + strcspn(p->listing->text + place - 1, "\n"))};
-        if (!node_import(sc, p, p->at)) return false;
+        if (!onnx_import_node(sc, p, p->at)) return false;
     }
     p->at = outer;
     p->index = index;

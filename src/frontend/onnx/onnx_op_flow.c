@@ -32,8 +32,7 @@ static type *flow_type(const type *t) {
     return t->kind == T_LIST ? type_list(TYPE_TENSOR) : TYPE_TENSOR;
 }
 
-/* v under another name, in another scope. */
-static bool flow_alias(onnx_program *p, const onnx_value *v, onnx_scope *sc, const char *name) {
+bool onnx_alias(onnx_program *p, const onnx_value *v, onnx_scope *sc, const char *name) {
     onnx_value *out = v && *name ? onnx_value_new(sc, p, name) : NULL;
     if (!out) return v && !*name;
     *out = *v;
@@ -94,7 +93,7 @@ static bool function_inputs(onnx_node *n, onnx_scope *sc, const Onnx__FunctionPr
                         f->n_output);
     for (size_t i = 0; i < f->n_input; i++) {
         const onnx_value *v = i < (size_t)n->nin && n->in[i] ? n->in[i] : &absent;
-        if (!flow_alias(n->p, v, sc, f->input[i])) return false;
+        if (!onnx_alias(n->p, v, sc, f->input[i])) return false;
     }
     return true;
 }
@@ -118,7 +117,7 @@ bool onnx_inline(onnx_node *n, const Onnx__FunctionProto *f) {
     p->nesting--;
     for (int i = 0; ok && i < n->nout; i++)
         ok = !*n->proto->output[i] ||
-             flow_alias(p, onnx_name(&sc, p, f->output[i]), n->sc, n->proto->output[i]);
+             onnx_alias(p, onnx_name(&sc, p, f->output[i]), n->sc, n->proto->output[i]);
     strmap_free(&sc.names);
     return ok;
 }
@@ -130,7 +129,7 @@ static bool if_inline(onnx_node *n, const Onnx__GraphProto *g) {
     onnx_scope sc = {.outer = n->sc};
     bool ok = flow_body(n, &sc, g);
     for (int i = 0; ok && i < n->nout; i++)
-        ok = flow_alias(n->p, flow_output(n, &sc, g, (size_t)i), n->sc, n->proto->output[i]);
+        ok = onnx_alias(n->p, flow_output(n, &sc, g, (size_t)i), n->sc, n->proto->output[i]);
     strmap_free(&sc.names);
     return ok;
 }

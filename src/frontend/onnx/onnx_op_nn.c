@@ -200,6 +200,25 @@ bool onnx_op_max_unpool(onnx_node *n, const char *text) {
                     w.n + 2, n->in[0]->dt);
 }
 
+/* The least number of a dtype. */
+static double max_pool_least(int dt) {
+    return dt == DT_INT8 ? -128 : dt == DT_UINT8 ? 0 : -__builtin_inf();
+}
+
+/* Of integers there is no pool of one dim: as one of two. */
+static bool max_pool_row(onnx_node *n, const window *w, ir_value *x, const int64_t *pads) {
+    onnx_program *p = n->p;
+    int64_t kernel[] = {1, w->kernel[0]}, strides[] = {1, w->strides[0]}, around[] = {0, pads[0]},
+            dilations[] = {1, w->dilations[0]};
+    ir_value *at = onnx_int(p, 2), *wide = ONNX_EMIT(p, "aten::unsqueeze", x, at),
+             *y = wide ? ONNX_EMIT(p, "aten::max_pool2d", wide, onnx_ints(p, 2, kernel),
+                                   onnx_ints(p, 2, strides), onnx_ints(p, 2, around),
+                                   onnx_ints(p, 2, dilations),
+                                   onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0))
+                       : NULL;
+    return y && onnx_result(n, ONNX_EMIT(p, "aten::squeeze.dim", y, at));
+}
+
 bool onnx_op_max_pool(onnx_node *n, const char *text) {
     static const char *const keys[] = {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d"};
     onnx_program *p = n->p;
@@ -208,13 +227,15 @@ bool onnx_op_max_pool(onnx_node *n, const char *text) {
     (void)text;
     if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
     int dt = n->in[0]->dt;
-    if ((w.same || !w.even) && dt >= 0 && !dtype_is_float((dtype)dt))
+    bool ints = dt >= 0 && !dtype_is_float((dtype)dt);
+    if ((w.same || !w.even) && ints && dt != DT_INT8 && dt != DT_UINT8)
         return onnx_unsupported(p, "pads of two sizes for integers are not supported");
     bool wide = false; /* torch allows pads up to half the kernel */
     for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] > w.kernel[i] / 2;
     if (wide) w.even = false;
-    ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, -__builtin_inf(), pads);
+    ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, max_pool_least(dt), pads);
     if (x && onnx_wants(n, 1)) return max_pool_indices(n, &w, in, x, pads);
+    if (x && ints && w.n == 1) return max_pool_row(n, &w, x, pads);
     return x && onnx_result(n, ONNX_EMIT(p, keys[w.n - 1], x, onnx_ints(p, w.n, w.kernel),
                                          onnx_ints(p, w.n, w.strides), onnx_ints(p, w.n, pads),
                                          onnx_ints(p, w.n, w.dilations),
@@ -331,6 +352,36 @@ bool onnx_op_batch_norm(onnx_node *n, const char *text) {
                                     onnx_bool(p, true)));
 }
 
+/* Does the scale have the very dims from the axis on, and are they known? */
+static bool norm_is_plain(const onnx_value *x, const onnx_value *scale, int64_t axis) {
+    /* the axis counted from the end; 0: not known */
+    int64_t dims = axis < 0 || x->rank < 0 ? axis < 0 ? axis : 0 : axis - x->rank;
+    return scale->constant && dims && dims == -scale->rank;
+}
+
+/* RMSNormalization, and what ONNX Runtime calls SimplifiedLayerNormalization. */
+bool onnx_op_rms_norm(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    onnx_value *v = onnx_need(n, 0), *scale = v ? onnx_need(n, 1) : NULL;
+    int64_t axis = onnx_attr_int(n, "axis", -1);
+    ir_value *x = scale ? onnx_t(n, 0) : NULL, *weight = x ? onnx_t(n, 1) : NULL,
+             *eps = weight ? onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)) : NULL;
+    (void)text;
+    if (!eps) return false;
+    if (onnx_wants(n, 1)) {
+        int dt = onnx_to_dtype(onnx_attr_int(n, "stash_type", 1));
+        if (dt < 0) return onnx_unsupported(p, "this stash_type");
+        ir_value *y = ONNX_EMIT(p, "ctsc::onnx_rms_norm_parts", x, weight, onnx_int(p, axis), eps,
+                                onnx_int(p, dt));
+        return y && onnx_result(n, y) && onnx_out(n, 1, y->def->outputs.data[1], v->rank, dt);
+    }
+    if (norm_is_plain(v, scale, axis) && v->dt == scale->dt)
+        return onnx_result(n, ONNX_EMIT(p, "aten::rms_norm", x,
+                                        onnx_ints(p, scale->rank, scale->constant->sizes), weight,
+                                        eps));
+    return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_rms_norm", x, weight, onnx_int(p, axis), eps));
+}
+
 bool onnx_op_layer_norm(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     onnx_value *v = onnx_need(n, 0), *scale = v ? onnx_need(n, 1) : NULL;
@@ -349,9 +400,7 @@ bool onnx_op_layer_norm(onnx_node *n, const char *text) {
         return y && onnx_result(n, y) && onnx_out(n, 1, y->def->outputs.data[1], v->rank, dt) &&
                onnx_out(n, 2, y->def->outputs.data[2], v->rank, dt);
     }
-    /* the axis counted from the end; 0: not known */
-    int64_t dims = axis < 0 || v->rank < 0 ? axis < 0 ? axis : 0 : axis - v->rank;
-    if (!scale->constant || dims != -scale->rank || !dims)
+    if (!norm_is_plain(v, scale, axis))
         return onnx_result(
             n, ONNX_EMIT(p, "ctsc::onnx_layer_norm", x, weight, bias, onnx_int(p, axis), eps));
     return onnx_result(n, ONNX_EMIT(p, "aten::layer_norm", x,

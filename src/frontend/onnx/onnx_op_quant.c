@@ -64,7 +64,7 @@ bool onnx_op_quantize(onnx_node *n, const char *text) {
                                   onnx_bool(p, onnx_attr_int(n, "saturate", 1)),
                                   onnx_int(p, precision)),
                         n->in[0]->rank, dt);
-    if (precision < 0 || (dt != DT_UINT8 && dt != DT_INT8 && dt != DT_INT16))
+    if (precision < 0 || (dt != DT_UINT8 && dt != DT_INT8 && dt != DT_INT16 && dt != DT_UINT16))
         return onnx_unsupported(p, "quantisation to %s",
                                 onnx_type_name(to) ? onnx_type_name(to) : "this type");
     return onnx_out(n, 0,

@@ -18,18 +18,23 @@
 #include <stdlib.h>
 
 static const onnx_row rows[] = {
-#define ONNX_ROW(name, since, fn, text, shape) {name, since, fn, text, shape},
-#define ONNX_TEMPLATE(name, since, text, shape) {name, since, NULL, text, shape},
+#define ONNX_ROW(name, since, fn, text, shape) {"", name, since, fn, text, shape},
+#define ONNX_TEMPLATE(name, since, text, shape) {"", name, since, NULL, text, shape},
 #include "frontend/onnx/onnx_rows.def"
+#undef ONNX_ROW
+#undef ONNX_TEMPLATE
+#define ONNX_ROW(name, since, fn, text, shape) {"com.microsoft", name, since, fn, text, shape},
+#define ONNX_TEMPLATE(name, since, text, shape) {"com.microsoft", name, since, NULL, text, shape},
+#include "frontend/onnx/onnx_contrib.def"
 #undef ONNX_ROW
 #undef ONNX_TEMPLATE
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-const onnx_row *onnx_find_row(const char *name, int opset, int *since) {
+const onnx_row *onnx_find_row(const char *domain, const char *name, int opset, int *since) {
     const onnx_row *best = NULL;
     for (int i = 0; i < ROWS; i++) {
-        if (strcmp(rows[i].name, name)) continue;
+        if (strcmp(rows[i].name, name) || strcmp(rows[i].domain, domain)) continue;
         if (!*since || rows[i].since < *since) *since = rows[i].since;
         if (rows[i].since <= opset && (!best || rows[i].since > best->since)) best = &rows[i];
     }

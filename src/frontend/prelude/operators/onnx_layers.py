@@ -56,7 +56,21 @@ def onnx_rms_norm(self: Tensor, scale: Tensor, axis: int, eps: float) -> Tensor:
     dims = annotate(List[int], [])
     for i in range(self.dim() - at):
         dims.append(at + i)
-    return self * torch.rsqrt(torch.mean(self * self, dims, True) + eps) * scale
+    x = self
+    if self.dtype == 5 or self.dtype == 15:
+        x = torch.to(self, 6)
+    return torch.to(x * torch.rsqrt(torch.mean(x * x, dims, True) + eps) * scale, scale.dtype)
+
+
+# The reciprocal of the root as well, in that type.
+def onnx_rms_norm_parts(self: Tensor, scale: Tensor, axis: int, eps: float, type: int) -> Tuple[Tensor, Tensor]:
+    dims = annotate(List[int], [])
+    for i in range(self.dim()):
+        if i >= (axis + self.dim() if axis < 0 else axis):
+            dims.append(i)
+    x = torch.to(self, type)
+    by = torch.rsqrt(torch.mean(x * x, dims, True) + eps)
+    return (torch.to(x * by * scale, scale.dtype), by)
 
 
 def onnx_lrn(self: Tensor, size: int, alpha: float, beta: float, bias: float) -> Tensor:

@@ -23,8 +23,10 @@ def _onnx_saturated(y: Tensor, dtype: int) -> Tensor:
         return torch.to(torch.clamp(y, -128, 127), 1)
     if dtype == 2:
         return torch.to(torch.clamp(y, -32768, 32767), 2)
+    if dtype == 27:
+        return torch.to(torch.clamp(y, 0, 65535), 27)
     if dtype != 0:
-        torch.ops.ctsc.fail("quantisation to a type other than int8, uint8 and int16 is not supported")
+        torch.ops.ctsc.fail("quantisation to a type other than int8, uint8, int16 and uint16 is not supported")
     return torch.to(torch.clamp(y, 0, 255), 0)
 
 
