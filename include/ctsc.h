@@ -100,6 +100,18 @@ CTSC_API bool ctsc_compatible(const char *version, int abi);
  * order, and so do all of a call that has max_steps, max_bytes or a profiler. */
 CTSC_API void ctsc_set_threads(int n);
 
+/* Denormal numbers, those below 2^-126 in float32 and 2^-1022 in float64, count as zero: as
+ * operands and as results, in operators, native kernels and backward passes, on all threads that a
+ * call spreads over. Many processors compute with them a hundred times as slowly as with others
+ * (ctsc_profile_entry.denormal says where they are met). false is the default. Returns false where
+ * the processor has no such mode, and nothing has changed.
+ * Of the whole process, for calls that begin afterwards: on any thread, whose own mode is as it was
+ * once a call has returned. The calling thread has the mode at once, and between calls too, as with
+ * torch.set_flush_denormal. (A thread that has set it by itself, in MXCSR or FPCR, has calls that
+ * flush even so.) Constants that the compiler folds are made in the mode of the call that
+ * optimises the method, the first of a level; kernels do not depend on it. May be called at any
+ * time, on any thread. bfloat16 products by vdpbf16ps and AMX flush always; GPUs never do. */
+CTSC_API bool ctsc_set_flush_denormals(bool on);
 /* Convolutions with 3x3 kernels may be done by Winograd's minimal filtering: two to three times as
  * fast; results have up to three times the rounding error, and weights take four times the memory.
  * Where a number is not finite, sums are made directly. true is the default; false: always.
@@ -815,6 +827,10 @@ typedef struct ctsc_profile_entry {
     uint64_t allocated_bytes;
     /* most that one execution held at a time, beyond what was held before it */
     uint64_t peak_bytes;
+    /* executions whose own arithmetic met denormal numbers, as the processor says: as operands,
+     * except where they count as zero (ctsc_set_flush_denormals), or as results that were rounded.
+     * What they cost depends on the processor; 0 for GPUs */
+    uint64_t denormal;
 } ctsc_profile_entry;
 /* Visits the entries of a table, those with the largest self_us first. Strings live as long as p;
  * the entry itself during the visit. Fails with CTSC_LIMIT without memory. */

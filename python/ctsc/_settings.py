@@ -86,8 +86,11 @@ def get_float32_matmul_precision():
 
 
 def set_flush_denormal(mode):
-    """Denormal numbers are computed with as they are."""
-    return not mode
+    """Whether denormal numbers count as zero: in this thread, and in calls of the library from all threads, whose
+    own arithmetic stays as it is. Returns False where the processor cannot do it."""
+    if not isinstance(mode, bool):
+        raise RuntimeError("flush_denormal expects a bool, but got %s" % type(mode).__name__)
+    return _C.set_flush_denormals(mode)
 
 
 def set_warn_always(b):

@@ -60,6 +60,12 @@ static PyObject *wait_for_kernels(PyObject *self, PyObject *args) {
     PyEval_RestoreThread(saved);
     return PyBool_FromLong(done);
 }
+static PyObject *set_flush_denormals(PyObject *self, PyObject *args) {
+    int on;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "p", &on)) return NULL;
+    return PyBool_FromLong(ctsc_set_flush_denormals(on));
+}
 static PyObject *set_quantized_engine(PyObject *self, PyObject *args) {
     const char *name;
     ctsc_error *e = bind_error();
@@ -95,6 +101,7 @@ static PyMethodDef methods[] = {
     {"set_num_threads", set_threads, METH_VARARGS, NULL},
     {"set_compiling", set_compiling, METH_VARARGS, NULL},
     {"wait_for_kernels", wait_for_kernels, METH_VARARGS, NULL},
+    {"set_flush_denormals", set_flush_denormals, METH_VARARGS, NULL},
     {"set_quantized_engine", set_quantized_engine, METH_VARARGS, NULL},
     {"cuda_device_count", cuda_devices, METH_NOARGS, NULL},
     {"_close", value_close, METH_VARARGS, NULL},

@@ -29,7 +29,7 @@ enum { CLI_MISMATCH = 1 };
     X(inspect, "inspect MODEL",       "list methods, layers, parameters, operators, and what is unsupported") \
     X(opt,     "opt FILE",            "run passes on a graph in text form")                        \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")                          \
-    X(doctor,  "doctor",              "report the environment, and what in it slows things down")  \
+    X(doctor,  "doctor [MODEL [inputs]]", "report the environment, and what in it slows things down")  \
     X(completion, "completion SHELL", "print the completion script for bash, zsh or fish")
 /* clang-format on */
 
@@ -77,6 +77,7 @@ int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format
 enum { CLI_MAX_FOLDERS = 64 };
 typedef struct cli_model {
     const char *path;
+    bool optional; /* there need not be one */
     ctsc_compile_options compile;
     bool compile_option;
     const char *folders[CLI_MAX_FOLDERS]; /* of --path, borrowed from argv */
@@ -92,9 +93,14 @@ typedef struct cli_call {
     cli_inputs inputs;
     int threads, opt;
     const char *precision; /* NULL: as written */
+    bool flush_denormals;
 } cli_call;
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;
+/* --flush-denormals of all commands that compute: what help says of it, and what it does. */
+#define CLI_FLUSH_TEXT                                                                             \
+    "take denormal numbers (below 1.2e-38 in float32) for zero: they slow many processors down"
+void cli_flush_denormals(struct argp_state *state);
 #define CLI_CALL_CHILDREN {{&cli_model_argp, 0, NULL, 0}, {&cli_call_argp, 0, NULL, 0}, {0}}
 /* How far a call may go: the options --max-steps, --timeout and --max-bytes of the commands that
  * make calls. A third child (its input is a cli_limits). 0: no limit */

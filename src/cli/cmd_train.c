@@ -26,7 +26,8 @@ enum {
     OPT_EVENTS,
     OPT_DROP,
     OPT_ORDER,
-    OPT_THREADS
+    OPT_THREADS,
+    OPT_FLUSH
 };
 
 static const struct argp_option train_argp_options[] = {
@@ -68,6 +69,7 @@ static const struct argp_option train_argp_options[] = {
     {"drop-last", OPT_DROP, 0, 0, "leave out an epoch's last batch if it is smaller", 0},
     {"in-order", OPT_ORDER, 0, 0, "do not shuffle", 0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores); results do not depend on it", 0},
+    {"flush-denormals", OPT_FLUSH, 0, 0, CLI_FLUSH_TEXT, 0},
     {0},
 };
 
@@ -156,6 +158,7 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
     case OPT_EVENTS: o->events = arg; break;
     case OPT_DROP: o->drop_last = true; break;
     case OPT_ORDER: o->in_order = true; break;
+    case OPT_FLUSH: cli_flush_denormals(state); break;
     case OPT_THREADS: o->threads = (int)train_number(state, "threads", arg, 0, true); break;
     case 'o': o->output = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->model; break;

@@ -119,6 +119,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
         m->path = arg;
         return 0;
     case ARGP_KEY_END:
+        if (!m->path && m->optional) return 0;
         if (!m->path) argp_error(state, "MODEL is missing");
         if (m->compile_option && !cli_is_source(m->path))
             argp_error(state,
@@ -203,7 +204,8 @@ enum {
     OPT_NO_WINOGRAD,
     OPT_TUNE,
     OPT_NO_PACKING,
-    OPT_PRECISION
+    OPT_PRECISION,
+    OPT_FLUSH
 };
 
 static const struct argp_option call_options[] = {
@@ -240,8 +242,14 @@ static const struct argp_option call_options[] = {
      "measure which way of doing each 3x3 convolution is fastest, and remember it", 0},
     {"no-packing", OPT_NO_PACKING, 0, 0,
      "keep weights only as the archive has them: slower, less memory", 0},
+    {"flush-denormals", OPT_FLUSH, 0, 0, CLI_FLUSH_TEXT, 0},
     {0},
 };
+
+void cli_flush_denormals(struct argp_state *state) {
+    if (!ctsc_set_flush_denormals(true))
+        argp_error(state, "--flush-denormals: this processor cannot");
+}
 
 static void call_set_cpu(struct argp_state *state, const char *name) {
     ctsc_error *e = ctsc_error_new();
@@ -282,6 +290,10 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
     case OPT_TUNE: ctsc_set_tuning(true); break;
     case OPT_NO_PACKING: ctsc_set_packing(false); break;
     case OPT_ENGINE: call_set_engine(state, arg); break;
+    case OPT_FLUSH:
+        cli_flush_denormals(state);
+        c->flush_denormals = true;
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;

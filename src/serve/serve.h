@@ -35,6 +35,7 @@ typedef struct serve_options {
     double poll_seconds;      /* between looks at the folder; 0: never */
     bool explicit_loading;    /* load nothing unless told to by a request */
     const char *precision;    /* of models, unless their configs say; NULL: as written */
+    bool flush_denormals;     /* of all models: ctsc_set_flush_denormals */
     const char *token_file;   /* NULL: no token */
     const char *access_log;   /* a file, "-" for stdout, NULL: none */
 } serve_options;

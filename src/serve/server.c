@@ -219,6 +219,8 @@ ctsc_status serve_run(const serve_options *options) {
     sigaction(SIGINT, &act, &old_int);
     signal(SIGPIPE, SIG_IGN);
     ctsc_set_threads(o.threads);
+    if (o.flush_denormals && !ctsc_set_flush_denormals(true))
+        fprintf(stderr, "ctsc serve: this processor cannot flush denormal numbers\n");
     ctsc_status st = CTSC_LIMIT;
     if (repository_init(&s->repository, &o)) {
         s->repository.note = server_note;

@@ -19,6 +19,8 @@
  */
 #include "base/threads/background.h"
 
+#include "base/threads/float_mode.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -138,6 +140,7 @@ static void background_do(background_job *j, void (*before)(void *ctx), void *ct
 }
 
 static void *background_main(void *unused) {
+    float_mode_plain(); /* whatever the mode of the thread that started it */
     pthread_mutex_lock(&background_lock);
     for (background_job *j; (j = background_first) && !background_stopped;) {
         background_first = j->next;

@@ -21,6 +21,7 @@
 #include "base/threads/thread_pool.h"
 
 #include "base/clock.h"
+#include "base/threads/float_mode.h"
 #include "base/threads/limits.h"
 
 #include <pthread.h>
@@ -56,11 +57,13 @@ typedef struct pool_job {
     void (*fn)(void *ctx, int64_t begin, int64_t end);
     void *ctx;
     int64_t n, chunk, chunks;
-    int wanted;          /* helpers that may still join; under pool_lock */
-    limits *limits;      /* its caller's; NULL: none */
-    bool limited;        /* ... which may end it */
-    atomic_bool stopped; /* ... and have */
-    atomic_int helpers;  /* workers inside; goes up under pool_lock */
+    int wanted;           /* helpers that may still join; under pool_lock */
+    limits *limits;       /* its caller's; NULL: none */
+    float_mode mode;      /* its caller's */
+    bool limited;         /* ... which may end it */
+    atomic_bool stopped;  /* ... and have */
+    atomic_bool denormal; /* helpers met denormal numbers */
+    atomic_int helpers;   /* workers inside; goes up under pool_lock */
     int homes;
     pool_home home[POOL_HOMES];
 } pool_job;
@@ -135,6 +138,14 @@ static void pool_help(pool_job *job) {
     limits_use(own);
 }
 
+/* On another thread than the job's caller's, as if that did it. */
+static void pool_help_apart(pool_job *job) {
+    float_mode own = float_mode_use(job->mode);
+    pool_help(job);
+    if (float_mode_met()) atomic_store_explicit(&job->denormal, true, memory_order_relaxed);
+    float_mode_use(own);
+}
+
 static bool pool_has_chunks(const pool_job *job) {
     for (int i = 0; i < job->homes; i++)
         if (atomic_load_explicit(&job->home[i].taken, memory_order_relaxed) < job->home[i].end)
@@ -159,7 +170,7 @@ static bool pool_help_any(void) {
     pool_job *job = pool_join();
     pthread_mutex_unlock(&pool_lock);
     if (!job) return false;
-    pool_help(job);
+    pool_help_apart(job);
     /* The job may be gone as soon as helpers is 0: the lock keeps its caller from missing
      * the signal, and the job is not touched after the count went down. */
     pthread_mutex_lock(&pool_lock);
@@ -201,7 +212,9 @@ static bool pool_run_any(const void *maker) {
     pthread_mutex_unlock(&pool_lock);
     if (!t) return false;
     pool_current = t;
+    float_mode own = float_mode_use(t->mode);
     t->run(t);
+    float_mode_use(own);
     pool_current = outer;
     pthread_mutex_lock(&pool_lock);
     atomic_store_explicit(&t->state, TASK_OVER, memory_order_release);
@@ -339,9 +352,12 @@ static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t 
     atomic_init(&job.stopped, false);
     atomic_init(&job.helpers, 0);
     pool_divide(&job, threads < POOL_HOMES ? threads : POOL_HOMES);
+    job.mode = threads > 1 ? float_mode_get() : 0;
+    atomic_init(&job.denormal, false);
     if (threads > 1) pool_open(&job);
     pool_help(&job);
     if (threads > 1) pool_close(&job);
+    if (atomic_load_explicit(&job.denormal, memory_order_relaxed)) float_mode_note();
     return !atomic_load_explicit(&job.stopped, memory_order_relaxed);
 }
 
@@ -374,6 +390,7 @@ bool pool_offer(pool_task *t) {
     if (room) {
         pool_start_workers(threads - 1);
         t->parent = pool_current;
+        t->mode = float_mode_get();
         t->prev = pool_newest;
         t->next = NULL;
         *(pool_newest ? &pool_newest->next : &pool_oldest) = t;

@@ -7,6 +7,9 @@
  * results do not depend on it either. Calls of equal length are divided among the threads in the
  * same way, where none is late: what a thread wrote it reads again.
  *
+ * What the processor does with denormal numbers (float_mode.h) is the same for all chunks and tasks
+ * as where they were made.
+ *
  * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread chunks and offer
  * tasks of their own, for which they wait before they end. A thread that waits for a task helps
  * with chunks and runs what its maker's tasks have offered, so that it is idle only if there is
@@ -17,6 +20,7 @@
 #define CTSC_BASE_THREAD_POOL_H
 
 #include "base/memory/mem.h"
+#include "base/threads/float_mode.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,6 +58,7 @@ typedef struct pool_task {
     /* the rest is thread_pool.c's */
     struct pool_task *prev, *next;
     struct pool_task *parent; /* the task it was offered in; NULL: none */
+    float_mode mode;          /* its maker's */
     atomic_int state;
 } pool_task;
 

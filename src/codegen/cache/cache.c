@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/threads/background.h"
+#include "base/threads/float_mode.h"
 #include "codegen/cache/object.h"
 #include "codegen/llvm/llvm_emit.h"
 #include "cpu/isa.h"
@@ -359,7 +360,9 @@ static void cache_make(codegen *c, cache_entry *e) {
 /* Makes e, and wakes those who wait for it. */
 static void cache_work(cache_entry *e) {
     codegen *c = e->owner;
+    float_mode outer = float_mode_plain();
     cache_make(c, e);
+    float_mode_end(outer);
     pthread_mutex_lock(&c->lock);
     c->stats.working--;
     if (e->k.origin == KERNEL_FROM_DISK) c->stats.from_disk++;

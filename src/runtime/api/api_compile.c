@@ -9,6 +9,7 @@
  * code runs in lives for the call only.
  * Tests: tests/cli, tests/lang
  */
+#include "base/threads/float_mode.h"
 #include "frontend/program/source.h"
 #include "passes/passes.h"
 #include "runtime/api/api.h"
@@ -299,9 +300,12 @@ static ctsc_status compile_source(diag *d, const char *folder, const char *name,
         rt->warn = o.warn;
         rt->sink_ctx = o.ctx;
         if (folder) s = compile_find_package(d, &host);
+        float_mode outer = float_mode_get(); /* a program may change it (set_flush_denormal) */
+        float_mode_begin();
         if (s == CTSC_OK)
             s = compile_module(d, &host, name, src, &o, o.weights ? &state : NULL,
                                o.trace ? &trace : NULL, &m);
+        float_mode_restore(outer);
         compile_archives_free(&host.archives);
         mem_free(host.package);
         mem_free(host.root);

@@ -5,6 +5,7 @@
  *
  * Tests: tests/unit/test_grad_api.c
  */
+#include "base/threads/float_mode.h"
 #include "runtime/api/api_scope.h"
 #include "runtime/autograd/autograd.h"
 #include "runtime/train/train.h"
@@ -116,11 +117,13 @@ static ctsc_status grad_pass(diag *d, const backward_request *r, const ctsc_run_
     rt->taped = rt->grad_enabled = true;
     api_run_limits(rt, o);
     op_ctx cx = {.diag = d, .rt = rt, .op = op_of(SYM_GRAD)};
+    float_mode outer_mode = float_mode_begin();
     mem_budget budget = {.left = o->max_bytes < INT64_MAX ? (int64_t)o->max_bytes : INT64_MAX},
                *outer = NULL;
     if (o->max_bytes) outer = mem_budget_use(&budget);
     ctsc_status s = autograd_backward(&cx, r, grads);
     if (o->max_bytes) mem_budget_use(outer);
+    float_mode_end(outer_mode);
     mem_free(rt);
     return s;
 }

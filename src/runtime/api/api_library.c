@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/threads/background.h"
+#include "base/threads/float_mode.h"
 #include "base/threads/thread_pool.h"
 #include "codegen/cache/cache.h"
 #include "runtime/api/api.h"
@@ -29,6 +30,8 @@ bool ctsc_compatible(const char *version, int abi) {
 }
 
 void ctsc_set_threads(int n) { pool_set_threads(n); }
+
+bool ctsc_set_flush_denormals(bool on) { return float_mode_set_flush(on); }
 
 void ctsc_set_winograd(bool on) { atomic_store(&kernel_no_winograd, !on); }
 

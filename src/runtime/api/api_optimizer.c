@@ -4,6 +4,7 @@
  *
  * Tests: tests/unit/test_optimizer.c
  */
+#include "base/threads/float_mode.h"
 #include "runtime/api/api.h"
 #include "runtime/train/train.h"
 
@@ -108,7 +109,9 @@ ctsc_status ctsc_optimizer_step_closure(ctsc_optimizer *o, ctsc_closure_fn closu
     diag own, *d = api_enter(e, &own);
     train_call call = {closure, ctx};
     ctsc_status s = api_given(d, o, "the optimiser");
+    float_mode outer = float_mode_begin();
     if (s == CTSC_OK) s = optimizer_step(d, o->o, closure ? train_closure_call : NULL, &call, loss);
+    float_mode_end(outer);
     return api_leave(e, &own, s);
 }
 
@@ -141,7 +144,9 @@ ctsc_status ctsc_clip_grad_norm(ctsc_value *parameters, double max_norm, double 
     diag own, *d = api_enter(e, &own);
     const list *params = NULL;
     ctsc_status s = train_list(d, parameters, &params);
+    float_mode outer = float_mode_begin();
     if (s == CTSC_OK) s = clip_grad_norm(d, params, max_norm, norm_type, norm);
+    float_mode_end(outer);
     return api_leave(e, &own, s);
 }
 
@@ -149,7 +154,9 @@ ctsc_status ctsc_clip_grad_value(ctsc_value *parameters, double limit, ctsc_erro
     diag own, *d = api_enter(e, &own);
     const list *params = NULL;
     ctsc_status s = train_list(d, parameters, &params);
+    float_mode outer = float_mode_begin();
     if (s == CTSC_OK) s = clip_grad_value(d, params, limit);
+    float_mode_end(outer);
     return api_leave(e, &own, s);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/cuda/launch.h"
 
 #include "base/log.h"
+#include "base/threads/float_mode.h"
 #include "codegen/cuda/cuda_emit.h"
 #include "codegen/lower/group.h"
 #include "runtime/cuda/cuda_ops.h"
@@ -126,6 +127,7 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
     TRY(cuda_of_device(d, device, &c));
     bool generic = f->nkernels >= LAUNCH_MAX_KERNELS - LAUNCH_GENERIC_KERNELS;
     if (!arena_init(&scratch)) return diag_no_memory(d);
+    float_mode outer = float_mode_plain(); /* numbers in the kernel's text are what they are */
     ctsc_status s = arena_ensure(&scratch, LAUNCH_SCRATCH) ? CTSC_OK : diag_no_memory(d);
     if (s == CTSC_OK)
         s = group_lower(&scratch, f->g, args,
@@ -141,6 +143,7 @@ static ctsc_status launch_make(cuda_group *f, diag *d, int device, const value *
         else *out = made;
     }
     arena_free(&scratch);
+    float_mode_end(outer);
     return s;
 }
 

@@ -31,6 +31,7 @@ static fused_kernel *fused_make(fused *f, const value *args, bool now, diag *d) 
     codegen *cg = codegen_shared();
     if (!cg || !codegen_runnable(cg) || !codegen_available(cg, d)) return NULL;
     bool generic = f->nkernels >= FUSED_MAX_KERNELS - FUSED_GENERIC_KERNELS;
+    float_mode outer = float_mode_plain(); /* numbers in the kernel's text are what they are */
     if (arena_init(&scratch) && arena_ensure(&scratch, FUSED_SCRATCH) &&
         group_lower(&scratch, f->g, args, &(group_options){.generic = generic}, &plan, d) ==
             CTSC_OK &&
@@ -42,6 +43,7 @@ static fused_kernel *fused_make(fused *f, const value *args, bool now, diag *d) 
         if (!arena_failed(&f->arena)) fused_describe(made);
     }
     arena_free(&scratch);
+    float_mode_end(outer);
     return arena_failed(&f->arena) ? NULL : made;
 }
 

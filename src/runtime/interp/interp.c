@@ -383,7 +383,7 @@ static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, cons
 }
 
 void interp_begin(interp *in, runtime *rt, diag *d) {
-    *in = (interp){.rt = rt, .d = d};
+    *in = (interp){.rt = rt, .d = d, .outer_mode = float_mode_begin()};
     /* a program without limits of its own keeps to those of who calls it */
     in->outer_limits = runtime_is_limited(rt) ? limits_use(runtime_limits(rt, &in->limits))
                                               : limits_current;
@@ -393,6 +393,7 @@ void interp_begin(interp *in, runtime *rt, diag *d) {
 }
 
 void interp_end(interp *in) {
+    float_mode_end(in->outer_mode);
     limits_use(in->outer_limits);
     stack_leave(in);
     while (in->entered.len > 0) value_unref(vec_pop(&in->entered).object);

@@ -5,6 +5,7 @@
 #ifndef CTSC_RUNTIME_INTERP_INTERP_INTERNAL_H
 #define CTSC_RUNTIME_INTERP_INTERP_INTERNAL_H
 
+#include "base/threads/float_mode.h"
 #include "base/threads/limits.h"
 #include "runtime/context/workspace.h"
 #include "runtime/interp/interp.h"
@@ -27,6 +28,7 @@ typedef struct interp {
     VEC(entered) entered;
     /* rt's, where it has any: those of the thread meanwhile; and what they were before */
     limits limits, *outer_limits;
+    float_mode outer_mode; /* likewise */
 } interp;
 
 /* What an instruction function works on. */

@@ -9,6 +9,7 @@
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
+#include "base/threads/float_mode.h"
 #include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/torch/py_trace.h"
 #include "tensor/qengine.h"
@@ -441,6 +442,17 @@ static py_object *torch_manual_seed(PY_ARGS) {
     return p->none;
 }
 
+/* Of the process, as the engine of quantised layers is: what the program computes is to come. */
+static py_object *torch_set_flush_denormal(PY_ARGS) {
+    py_object *a[1];
+    (void)self;
+    if (!py_bind(p, r, "set_flush_denormal", "mode", PY_GIVEN, a)) return NULL;
+    if (a[0] != p->true_ && a[0] != p->false_)
+        return py_fail(p, r, "RuntimeError", "flush_denormal expects a bool, but got %s",
+                       py_type_name(a[0]));
+    return py_bool(p, float_mode_set_flush(a[0] == p->true_));
+}
+
 static py_object *torch_initial_seed(PY_ARGS) {
     PY_UNUSED_PARAMS;
     py_object *seed = py_module_member(p, "torch", "_seed");
@@ -572,6 +584,7 @@ static const py_row torch_rows[] = {
     {"torch.set_printoptions", torch_none},
     {"torch.set_num_threads", torch_none},
     {"torch.set_num_interop_threads", torch_none},
+    {"torch.set_flush_denormal", torch_set_flush_denormal},
     {"torch.set_float32_matmul_precision", torch_none},
     {"torch.get_num_threads", torch_one},
     {"torch.from_numpy", torch_from_numpy},
