@@ -15,15 +15,25 @@
 
 enum { OPT_JSON = 256, DOCTOR_TEXT = 1024 };
 
-typedef struct doctor_args { bool json; } doctor_args;
+typedef struct doctor_args {
+    cli_model model; /* path NULL: the environment alone */
+    cli_call call;
+    cli_limits limits;
+    bool json;
+} doctor_args;
 
 static const struct argp_option doctor_options[] = {{"json", OPT_JSON, 0, 0, "print JSON", 0}, {0}};
 
 static error_t doctor_parse(int key, char *arg, struct argp_state *state) {
     doctor_args *a = state->input;
+    (void)arg;
     switch (key) {
     case OPT_JSON: a->json = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "doctor takes no arguments, '%s' is too much", arg); break;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->model;
+        state->child_inputs[1] = &a->call;
+        state->child_inputs[2] = &a->limits;
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -195,10 +205,36 @@ static bool check_memory(const json_t *j, finding *f) {
                           : "end other programs");
 }
 
+/* The operators and kernels of the model that they slow down, the three worst of them by name. */
+static bool check_denormals(const json_t *j, finding *f) {
+    const json_t *d = doctor_at(j, "model", "denormals"), *rows = json_object_get(d, "rows"), *row;
+    double us = json_number_value(json_object_get(d, "us")),
+           flushed = json_number_value(json_object_get(d, "flushed_us"));
+    size_t i, n = 0, size = sizeof f->problem;
+    if (!json_array_size(rows)) return false;
+    n += (size_t)snprintf(f->problem, size,
+                          "%s computes with denormal numbers, and takes %.4g us a call instead of "
+                          "%.4g:",
+                          doctor_text(j, "model", "path"), us, flushed);
+    json_array_foreach(rows, i, row) {
+        const char *file = json_string_value(json_object_get(row, "file"));
+        if (i == 3 || n >= size) break;
+        n += (size_t)snprintf(f->problem + n, size - n, "%s %s", i ? "," : "",
+                              json_string_value(json_object_get(row, "name")));
+        if (file && n < size)
+            n += (size_t)snprintf(f->problem + n, size - n, " (%s:%d)", file,
+                                  (int)json_integer_value(json_object_get(row, "line")));
+    }
+    return doctor_say(f->advice,
+                      "--flush-denormals (ctsc_set_flush_denormals, torch.set_flush_denormal), if "
+                      "numbers below 1e-38 may be zero");
+}
+
 /* In the order in which they are told: what costs most comes first. */
 static bool (*const doctor_checks[])(const json_t *j, finding *f) = {
-    check_build, check_compiler, check_vectors,  check_quota,  check_blas_core, check_blas_cache,
-    check_cache, check_affinity, check_governor, check_memory, check_load};
+    check_build,     check_compiler,   check_vectors,   check_quota,
+    check_blas_core, check_blas_cache, check_denormals, check_cache,
+    check_affinity,  check_governor,   check_memory,    check_load};
 
 static json_t *doctor_findings(const json_t *j) {
     json_t *list = json_array();
@@ -280,6 +316,9 @@ static void show_processor(const json_t *j) {
         show_line("governor", doctor_text(j, "processor", "governor"));
     snprintf(text, sizeof text, "%.2f", load);
     show_line("load", text);
+    snprintf(text, sizeof text, "products that are take %.1f times as long",
+             doctor_number(j, "processor", "denormal_factor"));
+    show_line("denormals", text);
 }
 
 static void show_libraries(const json_t *j) {
@@ -354,28 +393,47 @@ static void doctor_show(const json_t *j) {
         json_string_value(json_object_get(item, "advice")));
 }
 
+static const struct argp_child doctor_children[] = CLI_LIMITED_CHILDREN;
 const struct argp cmd_doctor_argp = {
     doctor_options,
     doctor_parse,
-    NULL,
+    "[MODEL]",
     "Reports the environment: processor, limits, BLAS, the compiler for kernels, CUDA's libraries, "
     "the cache of kernels; and what of it slows "
-    "things down, with what to do.",
-    NULL,
+    "things down, with what to do. With a MODEL, and inputs as ctsc run takes them, calls its "
+    "method "
+    "as well, and tells whether denormal numbers slow it down, and where.",
+    doctor_children,
     NULL,
     NULL};
 
+/* *out: the probe's object with what was found. */
+static int doctor_examine(doctor_args *a, json_t **out, ctsc_error *e) {
+    json_t *j = doctor_probe(), *model = NULL;
+    int code = a->model.path ? doctor_model(&a->model, &a->call, &a->limits, &model, e) : 0;
+    bool ok = j && (!model || json_object_set_new(j, "model", model) == 0);
+    json_t *findings = ok && !code ? doctor_findings(j) : NULL;
+    ok = findings && json_object_set_new(j, "findings", findings) == 0;
+    if (!ok && !code) code = cli_complain(CTSC_LIMIT, "out of memory");
+    if (code) json_decref(j);
+    else *out = j;
+    return code;
+}
+
 int cmd_doctor(int argc, char **argv) {
-    doctor_args a = {0};
+    doctor_args a = {.model.optional = true};
+    json_t *j = NULL;
+    ctsc_error *e = ctsc_error_new();
+    if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_doctor_argp, argc, argv, &a);
-    json_t *j = doctor_probe();
-    json_t *findings = j ? doctor_findings(j) : NULL;
-    if (!findings || json_object_set_new(j, "findings", findings) != 0) {
+    ctsc_set_threads(a.call.threads);
+    int code = doctor_examine(&a, &j, e);
+    if (!code && a.json) code = cli_print_json(j);
+    else if (!code) {
+        doctor_show(j);
         json_decref(j);
-        return cli_complain(CTSC_LIMIT, "out of memory");
     }
-    if (a.json) return cli_print_json(j);
-    doctor_show(j);
-    json_decref(j);
-    return 0;
+    ctsc_error_free(e);
+    cli_call_free(&a.call);
+    return code;
 }

@@ -138,10 +138,16 @@ static int profile_with(profile_args *a, ctsc_error *e) {
         if (a->sides[i].sum.incomplete)
             cli_complain(0, "memory ran out: the profile is not complete");
     }
+    a->met_denormals = !code && a->nsides == 1 && !a->call.flush_denormals &&
+                       denormals_met(a->sides[0].p);
+    if (a->met_denormals)
+        code = denormals_measure(a->sides[0].m, a->call.method, &a->sides[0].inputs, &a->limits,
+                                 a->calls, &a->denormals, e);
     if (!code && a->trace) code = profile_write_trace(a, &a->sides[0]);
     if (!code && (!a->call.device || !strcmp(a->call.device, "cpu")))
         a->fma_gflops = machine_fma_gflops(a->threads);
     if (!code) code = profile_show(a);
+    denormals_free(&a->denormals);
     for (int i = 0; i < a->nsides; i++) {
         ctsc_profiler_free(a->sides[i].p);
         cli_free_inputs(&a->sides[i].inputs);
@@ -173,7 +179,10 @@ const struct argp cmd_profile_argp = {
     "and bytes/s are of self time; - where they are "
     "not known. % peak: the share of the multiply-adds of float32 in registers that the threads "
     "reach together (GFLOP/s at FMA peak, measured). allocated: memory taken for tensors and other "
-    "values; peak: the most that one execution held at a time.",
+    "values; peak: the most that one execution held at a time. Where denormal numbers are met, "
+    "calls "
+    "with and without them are timed as well (--flush-denormals), and operators and kernels that "
+    "they slow down are named.",
     profile_children,
     NULL,
     NULL};

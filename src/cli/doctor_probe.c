@@ -196,12 +196,13 @@ static json_t *probe_processor(void) {
                     sizeof governor))
         governor[0] = '\0';
     bool loaded = probe_file("/proc/loadavg", load, sizeof load);
-    return json_pack(
-        "{s:o, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o}", "model", probe_string(model),
-        "instruction_sets", probe_sets(), "kernels", probe_kernels(), "cores",
-        (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "allowed_cores", machine_cores(), "quota_cores",
-        quota > 0 ? json_real(quota) : json_null(), "governor", probe_string(governor), "load",
-        loaded ? json_real(strtod(load, NULL)) : json_null(), "caches", probe_caches());
+    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o, s:f}", "model",
+                     probe_string(model), "instruction_sets", probe_sets(), "kernels",
+                     probe_kernels(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
+                     "allowed_cores", machine_cores(), "quota_cores",
+                     quota > 0 ? json_real(quota) : json_null(), "governor", probe_string(governor),
+                     "load", loaded ? json_real(strtod(load, NULL)) : json_null(), "caches",
+                     probe_caches(), "denormal_factor", machine_denormal_factor());
 }
 
 /* "MemAvailable:  123 kB" */

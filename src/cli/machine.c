@@ -102,6 +102,29 @@ static double fma_run(float *sink) {
     return fma_plain(sink);
 }
 
+/* ---- denormal numbers ------------------------------------------------------------------------ */
+
+/* Squares of x: the shortest of some rounds, in microseconds. */
+static double denormal_us(float x) {
+    enum { SQUARES = 2048, ROUNDS = 20 };
+    static float in[SQUARES], out[SQUARES];
+    double best = 1e9;
+    for (int i = 0; i < SQUARES; i++) in[i] = x;
+    for (int round = 0; round < ROUNDS; round++) {
+        double begin = machine_now();
+        for (int i = 0; i < SQUARES; i++) out[i] = in[i] * in[i];
+        __asm__ volatile("" ::"r"(in), "r"(out) : "memory"); /* every round's are made */
+        double us = machine_now() - begin;
+        if (us < best) best = us;
+    }
+    return best;
+}
+
+double machine_denormal_factor(void) {
+    double normal = denormal_us(0.5f), denormal = denormal_us(1e-20f);
+    return normal > 0 && denormal > normal ? denormal / normal : 1;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 typedef struct machine_part {

@@ -17,6 +17,9 @@ double machine_fma_gflops(int threads);
 /* The share of that peak, in percent, that `flops` operations in so many microseconds are;
  * negative: not known. peak: what machine_fma_gflops gave. */
 double machine_peak_percent(double flops, double us, double peak);
+/* How many times as long multiplications take whose results are denormal; some 0.1 ms. At least 1;
+ * 1 too where the calling thread's are zero instead. */
+double machine_denormal_factor(void);
 /* Microseconds on a clock that only goes forward. */
 double machine_now(void);
 /* Threads that 0 stands for: the cores this process may use. */

@@ -6,6 +6,8 @@
  * left over go to those that lost most.
  * JSON: model, method, opt, threads, fma_gflops, and what ctsc_profiler_json has, with peak_percent
  * in each row (of fma_gflops, in self time; null where that or flops is not known, or flops is 0);
+ * denormals: null where none were met, else us and flushed_us of a call, and rows with the same of
+ * operators and kernels that they slow down;
  * two of these as "a" and "b" where two are compared.
  * Tests: tests/cli/profile.test
  */
@@ -180,6 +182,22 @@ static void show_row(const profile_args *a, const ctsc_profile_entry *e, int sha
     putchar('\n');
 }
 
+static void show_denormals(const denormals *d) {
+    char text[SHOW_NAME];
+    if (!d->n) {
+        puts("\nDenormal numbers are met, and cost no time that shows.");
+        return;
+    }
+    printf("\nDenormal numbers slow this down: a call takes %.1f us, with --flush-denormals %.1f "
+           "us.\n\n %10s %10s  %s\n",
+           d->us, d->flushed_us, "self us", "flushed", "operator or kernel");
+    for (size_t i = 0; i < d->n; i++) {
+        show_us(d->rows[i].us);
+        show_us(d->rows[i].flushed_us);
+        printf("  %s\n", denormals_name(&d->rows[i], text, sizeof text));
+    }
+}
+
 static int show_one(const profile_args *a) {
     const profile_side *s = &a->sides[0];
     profile_rows r;
@@ -210,6 +228,7 @@ static int show_one(const profile_args *a) {
         if (e->peak_bytes > all.peak_bytes) all.peak_bytes = e->peak_bytes;
     }
     show_row(a, &all, r.n ? 1000 : 0, calls);
+    if (a->met_denormals) show_denormals(&a->denormals);
     free(shares);
     free(r.data);
     return 0;
@@ -347,6 +366,10 @@ static json_t *show_json_side(const profile_args *a, const profile_side *s) {
 
 static int show_json(const profile_args *a) {
     json_t *j = show_json_side(a, &a->sides[0]);
+    if (a->nsides == 1 && j &&
+        json_object_set_new(j, "denormals",
+                            a->met_denormals ? denormals_json(&a->denormals) : json_null()) != 0)
+        json_decref(j), j = NULL;
     if (a->nsides == 2) j = json_pack("{s:o, s:o}", "a", j, "b", show_json_side(a, &a->sides[1]));
     return cli_print_json(j);
 }

@@ -3,7 +3,7 @@
 #ifndef CTSC_CLI_PROFILE_SHOW_H
 #define CTSC_CLI_PROFILE_SHOW_H
 
-#include "cli/cli.h"
+#include "cli/denormals.h"
 
 typedef struct profile_rows { ctsc_profile_entry *data; size_t n, cap; bool failed; } profile_rows;
 
@@ -29,6 +29,8 @@ typedef struct profile_args {
     double fma_gflops; /* the host's peak; negative: not measured, or of no use on another device */
     int nsides;
     profile_side sides[2];
+    bool met_denormals;  /* of one side; */
+    denormals denormals; /* ... what they cost then */
 } profile_args;
 
 int profile_show(const profile_args *a);

@@ -428,6 +428,60 @@ static void call_other_threads(void **state) {
     ctsc_module_free(m);
 }
 
+/* ---- profiles -------------------------------------------------------------------------------- */
+
+typedef struct met { const char *name; uint64_t count, denormal; } met;
+
+static void profile_look(void *ctx, const ctsc_profile_entry *e) {
+    met *m = ctx;
+    if (strcmp(e->name, m->name) != 0) return;
+    m->count += e->count;
+    m->denormal += e->denormal;
+}
+
+static met profile_met(const ctsc_profiler *p, const char *name) {
+    met m = {.name = name};
+    assert_int_equal(ctsc_profiler_visit(p, CTSC_PROFILE_OPERATORS, profile_look, &m), CTSC_OK);
+    return m;
+}
+
+/* mm makes denormal numbers, relu reads them, neg has others; the same with threads that help. */
+static void profile_denormals(void **state) {
+    ctsc_module *m = compile("import torch\n"
+                             "def forward(x):\n"
+                             "    y = torch.neg(x)\n"
+                             "    y = torch.mm(x, y)\n"
+                             "    return torch.tanh(y) + torch.sqrt(x)\n",
+                             0);
+    (void)state;
+    for (int threads = 1; threads < 5; threads += 3) {
+        ctsc_profiler *p = ctsc_profiler_new(NULL);
+        ctsc_value *x = filled(2, (int64_t[]){300, 300}, 1e-21f),
+                   *z = filled(2, (int64_t[]){300, 300}, 1);
+        pool_set_threads(threads);
+        float_mode_take();
+        nonzero(m, x, p);
+        assert_false(float_mode_met()); /* what the profile looks at is nobody else's */
+        nonzero(m, z, p);
+        assert_int_equal(profile_met(p, "aten::mm").count, 2);
+        assert_int_equal(profile_met(p, "aten::mm").denormal, 1);
+        assert_int_equal(profile_met(p, "aten::tanh").denormal, 1);
+        assert_int_equal(profile_met(p, "aten::neg").denormal, 0);
+        assert_int_equal(profile_met(p, "aten::sqrt").denormal, 0);
+        assert_int_equal(profile_met(p, "aten::sqrt").count, 2);
+        char *json = ctsc_profiler_json(p);
+        assert_non_null(strstr(json, "\"denormal\": 1"));
+        ctsc_string_free(json);
+        float_mode_note();
+        nonzero(m, z, p);
+        assert_true(float_mode_take());
+        assert_int_equal(profile_met(p, "aten::mm").denormal, 1);
+        ctsc_value_free(x), ctsc_value_free(z);
+        ctsc_profiler_free(p);
+    }
+    ctsc_module_free(m);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
@@ -436,6 +490,7 @@ int main(void) {
         TEST(pool_chunks),       TEST(pool_noted),     TEST(pool_tasks),
         TEST(call_programs),     TEST(call_own_mode),  TEST(call_kernels),
         TEST(call_program_sets), TEST(call_gradients), TEST(call_other_threads),
+        TEST(profile_denormals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,8 @@ static ctsc_profile_entry report_entry(const profile_row *r) {
                                 .uncounted = s->uncounted,
                                 .allocations = s->allocations,
                                 .allocated_bytes = s->allocated,
-                                .peak_bytes = s->peak > 0 ? (uint64_t)s->peak : 0};
+                                .peak_bytes = s->peak > 0 ? (uint64_t)s->peak : 0,
+                                .denormal = s->denormal};
 }
 
 ctsc_status ctsc_profiler_visit(const ctsc_profiler *h, ctsc_profile_by by,
@@ -141,9 +142,11 @@ static void report_row(strbuf *out, const profile_row *r) {
     report_us(out, s->total_ns);
     sb_printf(out, ", \"bytes\": %lld, \"flops\": ", (long long)s->bytes);
     report_flops(out, s->flops, !s->uncounted);
-    sb_printf(out, ", \"allocations\": %llu, \"allocated_bytes\": %llu, \"peak_bytes\": %lld}",
+    sb_printf(out,
+              ", \"allocations\": %llu, \"allocated_bytes\": %llu, \"peak_bytes\": %lld, "
+              "\"denormal\": %llu}",
               (unsigned long long)s->allocations, (unsigned long long)s->allocated,
-              (long long)(s->peak > 0 ? s->peak : 0));
+              (long long)(s->peak > 0 ? s->peak : 0), (unsigned long long)s->denormal);
 }
 
 static bool report_table(strbuf *out, const profiler *p, profile_table t, const char *name) {

@@ -11,6 +11,7 @@
  */
 #include "runtime/observe/profile.h"
 
+#include "base/threads/float_mode.h"
 #include "runtime/exec/fused.h"
 #include "runtime/observe/work.h"
 
@@ -56,6 +57,7 @@ typedef struct profile_span {
     uint64_t blocks, bytes, inner_blocks, inner_bytes;
     int64_t live, outer_peak;
     int64_t moved, flops; /* flops < 0: not known */
+    bool denormal;        /* met before the spans inside it */
     const char *shapes;
 } profile_span;
 
@@ -75,6 +77,7 @@ typedef struct profile {
     uint64_t sites, mark; /* instructions begun; the number of the one that is being done */
     uint64_t dropped;
     int thread;
+    bool noted;      /* the thread had met denormal numbers before the call */
     bool counting;   /* a kernel's operators are being interpreted to count them: */
     int64_t counted; /* their flops; < 0: not known */
     bool failed;
@@ -317,6 +320,7 @@ static void profile_touch(profile *c, profile_shadow *sh) {
 
 static void profile_open(profile *c, profile_span *s, profile_record *r, uint64_t begin) {
     const recycle_watch *w = &c->watch;
+    if (float_mode_take() && c->top) c->top->denormal = true;
     *s = (profile_span){.outer = c->top,
                         .r = r,
                         .begin = begin,
@@ -338,6 +342,7 @@ static void profile_add(profile_sums *to, const profile_sums *x) {
     to->bytes += x->bytes;
     to->flops += x->flops;
     to->uncounted += x->uncounted;
+    to->denormal += x->denormal;
     to->allocations += x->allocations;
     to->allocated += x->allocated;
     if (x->peak > to->peak) to->peak = x->peak;
@@ -388,6 +393,7 @@ static int64_t profile_close(profile *c, profile_span *s, uint64_t now) {
                         .bytes = s->moved,
                         .flops = s->flops < 0 ? 0 : s->flops,
                         .uncounted = s->flops < 0,
+                        .denormal = float_mode_take() || s->denormal,
                         .allocations = blocks - s->inner_blocks,
                         .allocated = bytes - s->inner_bytes};
     profile_touch(c, r->op);
@@ -523,7 +529,10 @@ static int64_t profile_run_group(profile *c, interp *in, const site *s, value *a
     uint64_t steps = in->rt->steps_left, sites = c->sites;
     c->counting = true;
     c->counted = 0;
+    bool met = float_mode_take(); /* the kernel; not what is done to count it */
     bool done = fused_profile_run(s->group, in, args);
+    float_mode_take();
+    if (met) float_mode_note();
     c->counting = false;
     c->watch = watch;
     c->sites = sites;
@@ -655,6 +664,7 @@ watch *profiler_begin(profiler *p, function *f, recycler *r) {
     c->lost = c->sites = c->mark = 0;
     c->thread = (int)syscall(SYS_gettid);
     c->last = NULL;
+    c->noted = float_mode_take();
     r->watch = &c->watch;
     profile_open(c, &c->root, root, clock_now());
     return &c->watched;
@@ -663,6 +673,7 @@ watch *profiler_begin(profiler *p, function *f, recycler *r) {
 void profiler_end(profiler *p, watch *w, recycler *r) {
     profile *c = (profile *)w;
     int64_t ns = profile_close(c, &c->root, clock_now());
+    if (c->noted) float_mode_note(); /* it was the program's own */
     r->watch = NULL;
     pthread_mutex_lock(&p->lock);
     p->calls++;

@@ -18,6 +18,9 @@
  * for each specialisation key, outside the profile's time. Groups with loops are not interpreted
  * for that: their operations are not known.
  *
+ * Denormal numbers: the processor notes for a thread that it met some (base/threads/float_mode.h).
+ * A span begins with none noted, and what spans inside it met is not its own.
+ *
  * Memory: blocks taken by the thread of the call for tensors and other values
  * (base/memory/recycle.h), whether from the allocator or kept from earlier calls.
  * Tests: tests/unit/test_profile.c, tests/cli/profile.test
@@ -35,6 +38,7 @@ typedef struct profile_sums {
     int64_t self_ns, total_ns;
     int64_t bytes, flops;
     uint64_t uncounted;              /* executions whose flops are not known */
+    uint64_t denormal;               /* executions that met denormal numbers themselves */
     uint64_t allocations, allocated; /* blocks and their bytes, self */
     int64_t peak;                    /* most bytes that one execution held more than at its begin */
 } profile_sums;
