@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention.c - the attention operators: scaled dot product, multi-head, and the encoder layer made
- * of it.
+ * attention.c - the attention operators of layers: multi-head, and the encoder layer made of it.
  *
  * They prepare views of the heads, so that attention_core.c reads the projections where they lie
  * and writes its result where the next product wants it. Tests: tests/unit/test_attention.c
@@ -11,268 +10,6 @@
 #include "runtime/kernels/engine/nested.h"
 
 #include <math.h>
-
-/* The dtype to compute in. Kernels of devices widen what they load. */
-static dtype attention_work(const tensor *t) {
-    return t->dtype == DT_FLOAT64 || tensor_device(t) != DEVICE_HOST ? (dtype)t->dtype : DT_FLOAT32;
-}
-
-/* Replaces *t by its conversion. */
-static ctsc_status attention_convert(diag *d, tensor **t, dtype dt) {
-    tensor *converted;
-    TRY(tensor_to_dtype(d, *t, dt, &converted));
-    tensor_unref(*t);
-    *t = converted;
-    return CTSC_OK;
-}
-
-static ctsc_status attention_additive_on_device(op_ctx *cx, tensor *mask, bool hidden, dtype work,
-                                                tensor **out) {
-    value where = value_ref(value_tensor_take(mask)), filled = value_none();
-    tensor *zeros = NULL;
-    ctsc_status st = hidden ? CTSC_OK
-                            : op_call(cx, "aten::logical_not", 1,
-                                      &(value){.tag = V_TENSOR, .u.tensor = mask}, &filled);
-    if (st == CTSC_OK && !hidden) value_set(&where, filled), filled = value_none();
-    if (st == CTSC_OK)
-        st = tensor_zeros_on(cx->diag, tensor_device(mask), work, mask->ndim, mask->sizes, &zeros);
-    if (st == CTSC_OK) {
-        value args[3] = {value_tensor_take(zeros), where, value_float(-INFINITY)};
-        st = op_call(cx, "aten::masked_fill.Scalar", 3, args, &filled);
-    }
-    tensor_unref(zeros);
-    value_unref(where);
-    if (st == CTSC_OK) *out = filled.u.tensor;
-    return st;
-}
-
-/* A mask to be added: a bool mask becomes 0 and -inf, -inf where it equals `hidden`. */
-static ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dtype work,
-                                      tensor **out) {
-    diag *d = cx->diag;
-    if (mask->dtype != DT_BOOL) return tensor_to_dtype(d, mask, work, out);
-    if (tensor_device(mask) != DEVICE_HOST)
-        return attention_additive_on_device(cx, mask, hidden, work, out);
-    tensor *flat, *t;
-    TRY(tensor_contiguous(d, mask, &flat));
-    ctsc_status st = tensor_new_like(d, mask, work, &t);
-    if (st == CTSC_OK) {
-        const uint8_t *p = tensor_data(flat);
-        for (int64_t i = 0; i < t->numel; i++) {
-            double v = (p[i] != 0) == hidden ? -INFINITY : 0;
-            if (work == DT_FLOAT32) TENSOR_AT(t, float)[i] = (float)v;
-            else TENSOR_AT(t, double)[i] = v;
-        }
-        *out = t;
-    }
-    tensor_unref(flat);
-    return st;
-}
-
-/* ---- scaled dot product ---------------------------------------------------------------------- */
-
-static ctsc_status sdpa_check(op_ctx *cx, const tensor *q, const tensor *k, const tensor *v,
-                              const tensor *mask, bool causal) {
-    diag *d = cx->diag;
-    const char *name = "_scaled_dot_product_attention";
-    if (mask && causal)
-        return diag_fail(d, CTSC_FAILED,
-                         "%s: Explicit attn_mask should not be set when is_causal=True", name);
-    if (q->ndim < 2 || k->ndim < 2 || v->ndim < 2)
-        return diag_fail(d, CTSC_FAILED, "%s: query, key and value must be at least 2-dimensional",
-                         name);
-    if (!dtype_is_float((dtype)q->dtype))
-        return diag_fail(d, CTSC_FAILED, "expected scalar type Float but found %s",
-                         dtype_table[q->dtype].ir_name);
-    if (k->dtype != q->dtype || v->dtype != q->dtype)
-        return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
-                         dtype_table[q->dtype].ir_name,
-                         dtype_table[k->dtype != q->dtype ? k->dtype : v->dtype].ir_name);
-    long long e = q->sizes[q->ndim - 1], ke = k->sizes[k->ndim - 1], s = k->sizes[k->ndim - 2];
-    if (e != ke || v->sizes[v->ndim - 2] != s)
-        return diag_fail(d, CTSC_FAILED,
-                         "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
-                         (long long)q->sizes[q->ndim - 2], e, ke, s);
-    return CTSC_OK;
-}
-
-ctsc_status attention_sizes(diag *d, const tensor *q, const tensor *k, const tensor *v,
-                            const tensor *mask, int *nb, int64_t *sizes) {
-    int64_t two[TENSOR_MAX_DIMS], scores[TENSOR_MAX_DIMS];
-    int n;
-    TRY(broadcast_sizes(d, q->ndim - 2, q->sizes, k->ndim - 2, k->sizes, &n, two));
-    TRY(broadcast_sizes(d, n, two, v->ndim - 2, v->sizes, nb, sizes));
-    if (*nb + 2 > TENSOR_MAX_DIMS) return diag_fail(d, CTSC_LIMIT, "too many dimensions");
-    sizes[*nb] = q->sizes[q->ndim - 2];
-    sizes[*nb + 1] = k->sizes[k->ndim - 2];
-    if (!mask) return CTSC_OK;
-    TRY(broadcast_sizes(d, *nb + 2, sizes, mask->ndim, mask->sizes, &n, scores));
-    for (int i = 0; i < n; i++)
-        if (n != *nb + 2 || scores[i] != sizes[i])
-            return diag_fail(d, CTSC_FAILED,
-                             "output with shape of the scores doesn't match the broadcast shape");
-    return CTSC_OK;
-}
-
-/* attn = dropout(weights); out = attn v */
-static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tensor **weights) {
-    value args[3] = {value_tensor_take(*weights), value_float(p), value_bool(true)};
-    value dropped = value_none();
-    TRY(op_call(cx, "aten::dropout", 3, args, &dropped));
-    tensor_unref(*weights);
-    *weights = dropped.u.tensor;
-    tensor *product;
-    TRY(matmul_batched(cx->diag, *weights, v, &product));
-    tensor_unref(*out);
-    *out = product;
-    return CTSC_OK;
-}
-
-/* Heads lie behind rows, as those of PyTorch 2's kernel do: views of programs of torch.export count
- * on it, and layers put the heads side by side next, which is then no copy. */
-static ctsc_status sdpa_result(diag *d, int device, dtype work, int ndim, int64_t *sizes,
-                               bool heads_last, tensor **out) {
-    if (!heads_last || ndim != 4 || device != DEVICE_HOST)
-        return tensor_new_on(d, device, work, ndim, sizes, out);
-    int64_t lying[] = {sizes[0], sizes[2], sizes[1], sizes[3]};
-    tensor *t;
-    TRY(tensor_new_on(d, device, work, ndim, lying, &t));
-    ctsc_status st = tensor_transpose(d, t, 1, 2, out);
-    tensor_unref(t);
-    return st;
-}
-
-/* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if
- * nobody wants them. */
-static ctsc_status sdpa_run(op_ctx *cx, tensor *q, tensor *k, tensor *v, tensor *mask, double p,
-                            bool causal, double scale, bool safe, tensor **result,
-                            tensor **attention) {
-    bool wanted = attention || p > 0;
-    diag *d = cx->diag;
-    tensor *add = NULL, *weights = NULL, *out = NULL;
-    int nb;
-    int64_t sizes[TENSOR_MAX_DIMS];
-    TRY(sdpa_check(cx, q, k, v, mask, causal));
-    TRY(attention_sizes(d, q, k, v, mask, &nb, sizes));
-    dtype dt = (dtype)q->dtype, work = attention_work(q);
-    tensor_ref(q), tensor_ref(k), tensor_ref(v);
-    ctsc_status st = attention_convert(d, &q, work);
-    if (st == CTSC_OK) st = attention_convert(d, &k, work);
-    if (st == CTSC_OK) st = attention_convert(d, &v, work);
-    if (st == CTSC_OK && mask) st = attention_additive(cx, mask, false, work, &add);
-    while (st == CTSC_OK && add && add->ndim < 2) {
-        tensor *wider;
-        st = tensor_unsqueeze(d, add, 0, &wider);
-        if (st != CTSC_OK) break;
-        tensor_unref(add);
-        add = wider;
-    }
-    int device = tensor_device(q);
-    if (st == CTSC_OK && wanted) st = tensor_new_on(d, device, work, nb + 2, sizes, &weights);
-    sizes[nb + 1] = v->sizes[v->ndim - 1];
-    if (st == CTSC_OK) st = sdpa_result(d, device, work, nb + 2, sizes, safe, &out);
-    if (st == CTSC_OK) {
-        attention_call call = {.q = q,
-                               .k = k,
-                               .v = v,
-                               .mask = add,
-                               .causal = causal,
-                               .safe = safe,
-                               .scale = scale,
-                               .out = out,
-                               .weights = weights};
-        st = attention_compute(d, &call);
-    }
-    if (st == CTSC_OK && p > 0) st = sdpa_drop(cx, p, v, &out, &weights);
-    if (st == CTSC_OK) st = attention_convert(d, &out, dt);
-    if (st == CTSC_OK && attention) st = attention_convert(d, &weights, dt);
-    tensor_unref(q);
-    tensor_unref(k);
-    tensor_unref(v);
-    tensor_unref(add);
-    if (st == CTSC_OK) *result = out;
-    else tensor_unref(out);
-    if (st == CTSC_OK && attention) *attention = weights;
-    else tensor_unref(weights);
-    return st;
-}
-
-static double sdpa_scale(const tensor *q) {
-    return q->ndim ? 1 / sqrt((double)q->sizes[q->ndim - 1]) : 1;
-}
-
-/* (query, key, value, attn_mask, dropout_p, need_attn_weights, is_causal). PyTorch's CPU kernel
- * returns the weights whether they are asked for or not, and so do we. */
-ctsc_status op_scaled_dot_product_attention(op_ctx *cx, const value *args, value *results) {
-    tensor *q = arg_tensor(&args[0]), *out, *weights;
-    TRY(sdpa_run(cx, q, arg_tensor(&args[1]), arg_tensor(&args[2]), arg_tensor_or_null(&args[3]),
-                 arg_float(&args[4]), arg_bool(&args[6]), sdpa_scale(q), false, &out, &weights));
-    results[0] = value_tensor_take(out);
-    results[1] = value_tensor_take(weights);
-    return CTSC_OK;
-}
-
-/* Heads of t that serve several of q's, repeated: grouped queries. */
-static ctsc_status sdpa_repeat(op_ctx *cx, const tensor *q, tensor *t, value *out) {
-    int64_t heads[2];
-    const tensor *both[2] = {q, t};
-    for (int i = 0; i < 2; i++) {
-        int dim;
-        TRY(tensor_wrap_dim(cx->diag, -3, both[i]->ndim, &dim));
-        heads[i] = both[i]->sizes[dim];
-    }
-    if (heads[1] == 0 || heads[0] % heads[1])
-        return diag_fail(
-            cx->diag, CTSC_FAILED,
-            "Number of heads in key and value must divide the number of heads in query");
-    value args[] = {value_tensor_take(t), value_int(heads[0] / heads[1]), value_int(-3)};
-    if (heads[0] == heads[1]) return *out = value_ref(args[0]), CTSC_OK;
-    return op_call(cx, "aten::repeat_interleave.self_int", 3, args, out);
-}
-
-/* The same for a result on a device: rows whose mask hides everything become 0. */
-static ctsc_status sdpa_clear_hidden(op_ctx *cx, tensor *mask, tensor **out) {
-    value hidden = value_none(), rows = value_none(), cleared = value_none(),
-          all[3] = {value_none(), value_int(-1), value_bool(true)};
-    value one[2] = {value_tensor_take(mask), value_float(-INFINITY)};
-    bool flags = mask->dtype == DT_BOOL;
-    ctsc_status st = op_call(cx, flags ? "aten::logical_not" : "aten::eq.Scalar", flags ? 1 : 2,
-                             one, &hidden);
-    all[0] = hidden;
-    if (st == CTSC_OK) st = op_call(cx, "aten::all.dim", 3, all, &rows);
-    value fill[3] = {value_tensor_take(*out), rows, value_int(0)};
-    if (st == CTSC_OK) st = op_call(cx, "aten::masked_fill.Scalar", 3, fill, &cleared);
-    value_unref(hidden);
-    value_unref(rows);
-    if (st != CTSC_OK) return st;
-    tensor_unref(*out);
-    *out = cleared.u.tensor;
-    return CTSC_OK;
-}
-
-/* PyTorch 2's public form: (query, key, value, attn_mask, dropout_p, is_causal,
- * scale, enable_gqa). */
-ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results) {
-    tensor *q = arg_tensor(&args[0]), *out = NULL;
-    double scale = args[6].tag == V_NONE ? sdpa_scale(q) : arg_float(&args[6]);
-    value k = value_none(), v = value_none();
-    bool grouped = arg_bool(&args[7]);
-    ctsc_status st = CTSC_OK;
-    if (grouped) st = sdpa_repeat(cx, q, arg_tensor(&args[1]), &k);
-    if (grouped && st == CTSC_OK) st = sdpa_repeat(cx, q, arg_tensor(&args[2]), &v);
-    if (st == CTSC_OK)
-        st = sdpa_run(cx, q, arg_tensor(grouped ? &k : &args[1]),
-                      arg_tensor(grouped ? &v : &args[2]), arg_tensor_or_null(&args[3]),
-                      arg_float(&args[4]), arg_bool(&args[5]), scale, true, &out, NULL);
-    tensor *mask = arg_tensor_or_null(&args[3]);
-    if (st == CTSC_OK && mask && tensor_device(out) != DEVICE_HOST &&
-        (st = sdpa_clear_hidden(cx, mask, &out)) != CTSC_OK)
-        tensor_unref(out);
-    value_unref(k);
-    value_unref(v);
-    if (st == CTSC_OK) results[0] = value_tensor_take(out);
-    return st;
-}
 
 /* ---- multi-head ------------------------------------------------------------------------------ */
 
@@ -324,21 +61,22 @@ static ctsc_status mha_check(op_ctx *cx, const mha_call *c) {
     return CTSC_OK;
 }
 
-/* The mask as [1, 1, L, S], [B, 1, 1, S] or [B, H, L, S], to be added. */
+/* The mask as [1, 1, L, S], [B, 1, 1, S] or [B, H, L, S]: of the host true where scores are hidden,
+ * else to be added. */
 static ctsc_status mha_mask(op_ctx *cx, const mha_call *c, dtype work, tensor **out) {
     diag *d = cx->diag;
     int64_t b = c->query->sizes[0], l = c->query->sizes[1], s = c->key->sizes[1];
     const int64_t wanted[3][4] = {{1, 1, l, s}, {b, 1, 1, s}, {b, c->heads, l, s}};
     const int64_t *sizes = wanted[c->mask_type > 1 ? 2 : c->mask_type];
-    tensor *mask = c->mask, *flags, *add;
+    tensor *mask = c->mask, *flags, *add = NULL;
     int64_t numel = sizes[0] * sizes[1] * sizes[2] * sizes[3];
     if (mask->ndim != (c->mask_type > 1 ? 4 : 2) || mask->numel != numel)
         return diag_fail(d, CTSC_FAILED, "Mask shape should match input shape");
     TRY(tensor_to_dtype(d, mask, DT_BOOL, &flags));
-    ctsc_status st = attention_additive(cx, flags, true, work, &add);
+    ctsc_status st = CTSC_OK;
+    if (tensor_device(flags) != DEVICE_HOST) st = attention_additive(cx, flags, true, work, &add);
+    if (st == CTSC_OK) st = tensor_view(d, add ? add : flags, 4, sizes, out);
     tensor_unref(flags);
-    if (st != CTSC_OK) return st;
-    st = tensor_view(d, add, 4, sizes, out);
     tensor_unref(add);
     return st;
 }
@@ -417,7 +155,7 @@ static ctsc_status mha_average(op_ctx *cx, tensor **weights) {
 
 static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tensor **weights) {
     diag *d = cx->diag;
-    dtype dt = (dtype)c->query->dtype, work = attention_work(c->query);
+    dtype dt = (dtype)c->query->dtype, work = attention_work(c->query, c->need_weights);
     int device = tensor_device(c->query);
     int64_t b = c->query->sizes[0], l = c->query->sizes[1], s = c->key->sizes[1];
     int64_t sizes[3] = {b, l, c->dim}, square[4] = {b, c->heads, l, s};
@@ -430,10 +168,13 @@ static ctsc_status mha_compute(op_ctx *cx, const mha_call *c, tensor **out, tens
     if (st == CTSC_OK && c->need_weights) st = tensor_new_on(d, device, work, 4, square, &w);
     if (st == CTSC_OK) {
         double scale = 1 / sqrt((double)(c->dim / c->heads));
+        bool hides = mask && mask->dtype == DT_BOOL;
         attention_call call = {.q = heads[0],
                                .k = heads[1],
                                .v = heads[2],
-                               .mask = mask,
+                               .mask = hides ? NULL : mask,
+                               .hidden = hides ? mask : NULL,
+                               .fill = -INFINITY,
                                .scale = scale,
                                .out = view,
                                .weights = w};

@@ -14,6 +14,14 @@ static CONV_HOT void NAME(tiles_add)(float *restrict s, const float *restrict ma
         for (int i = 0; i < LANES; i++) s[j * nr + i] += mask[j * nr + i];
 }
 
+/* s = fill where hidden is not 0 */
+static CONV_HOT void NAME(tiles_fill)(float *restrict s, const float *restrict hidden, int64_t keys,
+                                      int64_t nr, float fill) {
+    for (int64_t j = 0; j < keys; j++)
+        for (int i = 0; i < LANES; i++)
+            s[j * nr + i] = hidden[j * nr + i] != 0 ? fill : s[j * nr + i];
+}
+
 /* The maxima of the columns. */
 static CONV_HOT void NAME(tiles_max)(const float *restrict s, int64_t keys, int64_t nr,
                                      float *restrict max) {

@@ -4,8 +4,8 @@
  *
  * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
  * if these are wanted), become weights there and multiplied by v, so that the whole matrix
- * of scores never exists. Threads share heads and blocks of rows. Floats are left to
- * attention_tiles.c, but for a few rows and where weights are wanted.
+ * of scores never exists. Threads share heads and blocks of rows. This is for double, a few rows of
+ * floats, and where weights are wanted; the other ways (attention_job.h) have the rest.
  * Tests: tests/unit/test_attention.c
  */
 #include "base/memory/recycle.h"
@@ -15,6 +15,7 @@
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 #include <math.h>
+#include <string.h>
 
 /* x[i] = e^(x[i] - max); returns the sum. */
 static ATTENTION_HOT float attention_weigh_float(float *x, int64_t n, float max) {
@@ -64,6 +65,11 @@ static ctsc_status attention_item(const attention_job *job, diag *d, int64_t ite
                     (char *)out.p + begin * out.rs * (int64_t)size, out.rs);
 }
 
+static bool attention_items_fit(attention_job *job) {
+    job->step = ATTENTION_CORE_ROWS;
+    return job->dt == DT_FLOAT32 || job->dt == DT_FLOAT64;
+}
+
 static ctsc_status attention_items(const attention_job *job, diag *d, int64_t begin, int64_t end) {
     size_t n = 0;
     char *scratch = NULL;
@@ -77,10 +83,64 @@ static ctsc_status attention_items(const attention_job *job, diag *d, int64_t be
     return st;
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static const attention_way attention_rows = {attention_items_fit, attention_items};
+
+/* The first that fits. */
+static const attention_way *const attention_ways[] = {&attention_quads, &attention_tiles,
+                                                      &attention_rows, &attention_few};
+
+void attention_cut(attention_job *job, int64_t multiple) {
+    job->step = (job->queries + multiple - 1) / multiple * multiple;
+    while (job->groups * ((job->queries + job->step - 1) / job->step) < TILES_ITEMS &&
+           job->step >= 2 * TILES_LEAST_ROWS)
+        job->step = (job->step / 2 + multiple - 1) / multiple * multiple;
+}
+
+bool attention_memory(const attention_part *parts, size_t n, char **memory, size_t *total) {
+    enum { ALIGN = 64, SLACK = 16 }; /* elements that packing may write behind the last panel */
+    size_t bytes, all = ALIGN;
+    for (size_t i = 0; i < n; i++) {
+        if (!size_mul((size_t)parts[i].rows, (size_t)parts[i].length, &bytes) ||
+            !size_mul(bytes + SLACK, parts[i].size, &bytes) || bytes > SIZE_MAX / 2 - all)
+            return false;
+        all += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    if (!(*memory = recycle_alloc(all))) return false;
+    char *at = *memory + (-(uintptr_t)*memory & (ALIGN - 1));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(parts[i].at, &at, sizeof at);
+        bytes = ((size_t)parts[i].rows * (size_t)parts[i].length + SLACK) * parts[i].size;
+        at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    *total = all;
+    return true;
+}
+
 static void attention_chunk(void *ctx, int64_t begin, int64_t end) {
     attention_job *job = ctx;
-    ctsc_status st = (job->tiles ? attention_tiles_run : attention_items)(job, NULL, begin, end);
+    ctsc_status st = job->way->run(job, NULL, begin, end);
     if (st != CTSC_OK) atomic_store(&job->failed, (int)st);
+}
+
+/* How many heads after one another have the same keys and values, everywhere. */
+static int64_t attention_share(const attention_job *job) {
+    int64_t share = 1;
+    while (share < job->heads && job->k[share] == job->k[0] && job->v[share] == job->v[0]) share++;
+    if (job->heads % share) return 1;
+    for (int64_t h = 0; h < job->heads; h++)
+        if (job->k[h] != job->k[h - h % share] || job->v[h] != job->v[h - h % share]) return 1;
+    return share;
+}
+
+static void attention_choose(attention_job *job) {
+    job->share = attention_share(job);
+    for (size_t i = 0; !job->way; i++) {
+        job->groups = job->heads, job->queries = job->rows;
+        if (attention_ways[i]->fit(job)) job->way = attention_ways[i];
+    }
+    job->blocks = (job->queries + job->step - 1) / job->step;
 }
 
 ctsc_status attention_compute(diag *d, const attention_call *call) {
@@ -110,13 +170,11 @@ ctsc_status attention_compute(diag *d, const attention_call *call) {
                          .v = offsets + 2 * heads,
                          .out = offsets + 3 * heads,
                          .mask = offsets + 4 * heads,
-                         .hidden = offsets + 5 * heads,
-                         .step = ATTENTION_CORE_ROWS};
-    job.tiles = attention_tiles_fit(&job);
-    job.blocks = (job.rows + job.step - 1) / job.step;
-    double cost = (double)(job.rows < job.step ? job.rows : job.step) * (double)(job.cols + 1) *
-                  (double)(job.depth + job.width);
-    bool whole = pool_for_limited(heads * job.blocks, (int64_t)(100000 / (cost + 1)) + 1,
+                         .hidden = offsets + 5 * heads};
+    attention_choose(&job);
+    double cost = (double)(job.queries < job.step ? job.queries : job.step) *
+                  (double)(job.cols + 1) * (double)(job.depth + job.width);
+    bool whole = pool_for_limited(job.groups * job.blocks, (int64_t)(100000 / (cost + 1)) + 1,
                                   attention_chunk, &job);
     recycle_free(offsets, bytes);
     if (!whole) return limits_fail(d);

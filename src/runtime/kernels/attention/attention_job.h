@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_job.h - one call of attention as the threads see it that share it: for attention_core.c
- * and attention_tiles.c.
+ * attention_job.h - one call of attention as the threads that share it see it, and the ways to
+ * compute it.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ATTENTION_ATTENTION_JOB_H
 #define CTSC_RUNTIME_KERNELS_ATTENTION_ATTENTION_JOB_H
@@ -11,17 +11,55 @@
 
 #include <stdatomic.h>
 
+typedef struct attention_way attention_way;
+
 typedef struct attention_job {
     const attention_call *call;
     dtype dt;
     int64_t heads, rows, cols, depth, width; /* the products of leading dims; L, S, E, V */
-    /* an item is so many rows of a head; so many items make a head */
-    int64_t step, blocks;
+    int64_t share; /* so many heads after one another have the same keys and values */
+    /* An item is `step` queries of a group, `blocks` items a group. A group is a head, or `share`
+     * heads whose queries are counted through. */
+    int64_t groups, queries, step, blocks;
     /* offset of each head, in elements */
     const int64_t *q, *k, *v, *mask, *hidden, *out;
-    bool tiles;        /* attention_tiles.c does it */
+    const attention_way *way;
     atomic_int failed; /* a ctsc_status */
 } attention_job;
+
+/* A way to compute calls. */
+struct attention_way {
+    /* Can it do this one? Then it sets groups, queries and step. */
+    bool (*fit)(attention_job *job);
+    /* Items [begin, end). Fails only without memory. */
+    ctsc_status (*run)(const attention_job *job, diag *d, int64_t begin, int64_t end);
+};
+
+/* attention_tiles.c: many queries, in any dtype but double.
+ * attention_quads.c: many queries in bfloat16, where the processor multiplies pairs of it.
+ * attention_few.c: float16 and bfloat16, any number of queries. */
+extern const attention_way attention_tiles, attention_quads, attention_few;
+
+/* Sets groups and queries so that heads with the same keys and values are one group. */
+static inline void attention_group_heads(attention_job *job) {
+    job->groups = job->heads / job->share;
+    job->queries = job->rows * job->share;
+}
+/* Sets step: a multiple of `multiple`, of few items unless they had too few rows each. */
+void attention_cut(attention_job *job, int64_t multiple);
+
+/* ---- memory of one thread -------------------------------------------------------------------- */
+
+typedef struct attention_part {
+    void *at; /* a pointer to a pointer: where the part begins, at a multiple of 64 bytes */
+    int64_t rows, length;
+    size_t size; /* of an element */
+} attention_part;
+
+/* Parts, with some elements more each, in one block of *total bytes. False: they are too large. */
+bool attention_memory(const attention_part *parts, size_t n, char **memory, size_t *total);
+
+/* ---- operands -------------------------------------------------------------------------------- */
 
 static inline gemm_matrix attention_at(const tensor *t, int64_t offset, size_t size) {
     gemm_matrix m = gemm_of(t);
@@ -78,10 +116,5 @@ static inline __attribute__((always_inline)) float attention_exp(float x) {
     float y = p * scale.f;
     return x < -ATTENTION_EXP_MOST ? 0.0f : y;
 }
-
-/* May attention_tiles.c do the call? If so, sets job->step. */
-bool attention_tiles_fit(attention_job *job);
-/* Items [begin, end). Fails only without memory. */
-ctsc_status attention_tiles_run(const attention_job *job, diag *d, int64_t begin, int64_t end);
 
 #endif

@@ -28,7 +28,7 @@ static void NAME(attention_softmax)(const attention_job *job, int64_t head, int6
         const T *add = (const T *)(const void *)mask.p;
         for (int64_t i = 0; add && i < n; i++) s[i] += add[i * mask.cs];
         for (int64_t i = 0; hidden.p && i < n; i++)
-            if (hidden.p[i * hidden.cs]) s[i] = (T)c->fill;
+            if ((hidden.p[i * hidden.cs] != 0) != c->shown) s[i] = (T)c->fill;
         for (int64_t i = row + 1; c->causal && i < n; i++) s[i] = -(T)INFINITY;
         T max = NAME(attention_max)(s, n);
         bool none = c->safe && max == -(T)INFINITY;

@@ -16,11 +16,15 @@
  * looked at that some of a tile's queries see, where the others' weights are 0: of causal heads,
  * and where what hidden keys are filled with is so far below the largest score of each query. Each
  * element is a sum of its own, in the order of the keys.
+ *
+ * float16 and bfloat16 become floats on the way to packing, a head's keys or values at a time, and
+ * results are rounded once.
  * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include "base/memory/recycle.h"
 #include "cpu/vector.h"
@@ -28,14 +32,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { TILES_SLACK = 16 }; /* elements that packing may write behind the last panel */
-
 /* Memory of one thread. */
 typedef struct tiles {
     const gemm_micro *u;
     const attention_job *job;
     /* packed; s: [cols][nr], mask: the same or NULL, o: [width][nr] */
     float *k, *v, *q, *s, *mask, *o;
+    float *wide;               /* rows that become floats, or do no more */
     unsigned char *some, *all; /* are the keys hidden to some of a tile's queries, to all? */
     int64_t head;              /* whose keys and values are packed; -1: nobody's */
 } tiles;
@@ -51,16 +54,26 @@ static int64_t tiles_round(int64_t n, int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
 }
 
-bool attention_tiles_fit(attention_job *job) {
+static bool tiles_fit(attention_job *job) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    if (!u || job->dt != DT_FLOAT32 || job->call->weights || job->rows < TILES_FEW_ROWS ||
-        job->cols < 1 || job->depth < 1)
+    if (!u || wide_dtype(job->dt) != DT_FLOAT32 || job->call->weights ||
+        job->rows < TILES_FEW_ROWS || job->cols < 1 || job->depth < 1)
         return false;
-    job->step = tiles_round(job->rows, u->nr);
-    while (job->heads * ((job->rows + job->step - 1) / job->step) < TILES_ITEMS &&
-           job->step >= 2 * TILES_LEAST_ROWS)
-        job->step = tiles_round(job->step / 2, u->nr);
+    attention_cut(job, u->nr);
     return true;
+}
+
+/* A matrix of elements of dt from p on as floats: where it is, or as rows of n at t->wide. */
+static gemm_matrix tiles_floats(const tiles *t, dtype dt, gemm_matrix m, int64_t rows, int64_t n) {
+    if (dt == DT_FLOAT32) return m;
+    const uint16_t *from = m.p;
+    for (int64_t i = 0; i < rows; i++, from += m.rs) {
+        float *to = t->wide + i * n;
+        if (m.cs == 1) halves_to_floats(dt, from, to, n);
+        else
+            for (int64_t j = 0; j < n; j++) halves_to_floats(dt, from + j * m.cs, to + j, 1);
+    }
+    return (gemm_matrix){.p = t->wide, .rs = n, .cs = 1};
 }
 
 /* ---- softmax down the columns ---------------------------------------------------------------- */
@@ -92,16 +105,21 @@ static void tiles_softmax(const tiles *t, const tiles_part *p, const float *max,
 /* ---- keys that are hidden -------------------------------------------------------------------- */
 
 VECTOR_LOOPS static void tiles_hidden_rows(const attention_mask *m, int64_t rows, int64_t keys,
-                                           unsigned char *restrict some,
+                                           bool shown, unsigned char *restrict some,
                                            unsigned char *restrict all) {
     memset(some, 0, (size_t)keys), memset(all, 1, (size_t)keys);
     for (int64_t i = 0; i < rows; i++) {
         const char *restrict row = m->p + i * m->rs;
         if (m->cs == 1)
-            for (int64_t j = 0; j < keys; j++) some[j] |= row[j] != 0, all[j] &= row[j] != 0;
+            for (int64_t j = 0; j < keys; j++) {
+                unsigned char hides = (row[j] != 0) ^ shown;
+                some[j] |= hides, all[j] &= hides;
+            }
         else
-            for (int64_t j = 0; j < keys; j++)
-                some[j] |= row[j * m->cs] != 0, all[j] &= row[j * m->cs] != 0;
+            for (int64_t j = 0; j < keys; j++) {
+                unsigned char hides = (row[j * m->cs] != 0) ^ shown;
+                some[j] |= hides, all[j] &= hides;
+            }
     }
 }
 
@@ -109,7 +127,7 @@ VECTOR_LOOPS static void tiles_hidden_rows(const attention_mask *m, int64_t rows
 static void tiles_span(const tiles *t, const tiles_part *p, const attention_mask *m, int64_t *first,
                        int64_t *end) {
     int64_t keys = t->job->cols;
-    tiles_hidden_rows(m, m->rs ? p->n : 1, keys, t->some, t->all);
+    tiles_hidden_rows(m, m->rs ? p->n : 1, keys, t->job->call->shown, t->some, t->all);
     *first = 0, *end = keys;
     while (*first < keys && t->all[*first]) ++*first;
     if (*first == keys) *first = 0;
@@ -117,17 +135,32 @@ static void tiles_span(const tiles *t, const tiles_part *p, const attention_mask
     *first -= *first % t->u->mr;
 }
 
+/* 1 where the part's queries do not see the part's keys, transposed to t->mask. */
+static void tiles_hidden(const tiles *t, const tiles_part *p, const attention_mask *m) {
+    int64_t keys = p->end - p->first;
+    bool shown = t->job->call->shown;
+    for (int64_t i = 0; i < p->n; i++) {
+        const char *row = m->p + i * m->rs + p->first * m->cs;
+        float *to = t->wide + i * keys;
+        for (int64_t j = 0; j < keys; j++) to[j] = (row[j * m->cs] != 0) != shown;
+    }
+    t->u->pack(t->wide, p->n, keys, keys, 1, (int)t->u->nr, t->mask);
+}
+
 static void tiles_hide(const tiles *t, const tiles_part *p, const attention_mask *m) {
     int64_t nr = t->u->nr;
     float fill = (float)t->job->call->fill;
+    bool differ = false;
     for (int64_t j = p->first; j < p->end; j++) {
-        float *s = t->s + j * nr;
         if (t->all[j])
-            for (int i = 0; i < p->lanes; i++) s[i] = fill;
-        else if (t->some[j])
-            for (int64_t i = 0; i < p->n; i++)
-                if (m->p[i * m->rs + j * m->cs]) s[i] = fill;
+            for (int i = 0; i < p->lanes; i++) t->s[j * nr + i] = fill;
+        differ = differ || (t->some[j] && !t->all[j]);
     }
+    if (!differ) return;
+    tiles_hidden(t, p, m);
+    (p->lanes == 8    ? tiles_fill_8
+     : p->lanes == 16 ? tiles_fill_16
+                      : tiles_fill_32)(t->s + p->first * nr, t->mask, p->end - p->first, nr, fill);
 }
 
 /* Is the weight of a score of `fill` 0 for each query, whose largest scores these are? */
@@ -142,11 +175,14 @@ static bool tiles_fill_is_far(const tiles *t, const tiles_part *p, const float *
 
 static void tiles_pack_head(tiles *t, int64_t head) {
     const attention_job *job = t->job;
-    gemm_matrix k = attention_at(job->call->k, job->k[head], sizeof(float)),
-                v = attention_at(job->call->v, job->v[head], sizeof(float));
-    if (t->head == head) return;
+    size_t size = dtype_size(job->dt);
+    gemm_matrix k = attention_at(job->call->k, job->k[head], size),
+                v = attention_at(job->call->v, job->v[head], size);
+    if (t->head >= 0 && job->k[t->head] == job->k[head] && job->v[t->head] == job->v[head]) return;
     t->head = head;
+    k = tiles_floats(t, job->dt, k, job->cols, job->depth);
     t->u->pack(k.p, job->cols, job->depth, k.rs, k.cs, t->u->mr, t->k);
+    v = tiles_floats(t, job->dt, v, job->cols, job->width);
     t->u->pack(v.p, job->width, job->cols, v.cs, v.rs, t->u->mr, t->v);
 }
 
@@ -166,8 +202,9 @@ static void tiles_add_mask(const tiles *t, const tiles_part *p) {
     int64_t nr = t->u->nr, keys = p->end - p->first;
     attention_mask m = attention_mask_at(t->job->call->mask, t->job->mask, p->head, p->begin);
     if (!m.p) return;
-    t->u->pack((const float *)(const void *)m.p + p->first * m.cs, p->n, keys, m.rs, m.cs, (int)nr,
-               t->mask);
+    gemm_matrix f = {m.p + p->first * m.cs * (int64_t)dtype_size(t->job->dt), m.rs, m.cs};
+    f = tiles_floats(t, t->job->dt, f, p->n, keys);
+    t->u->pack(f.p, p->n, keys, f.rs, f.cs, (int)nr, t->mask);
     (p->lanes == 8    ? tiles_add_8
      : p->lanes == 16 ? tiles_add_16
                       : tiles_add_32)(t->s + p->first * nr, t->mask, keys, nr);
@@ -201,18 +238,34 @@ static void tiles_weighed(const tiles *t, const tiles_part *p, const float *fact
         for (int i = 0; i < p->lanes; i++) t->o[w * nr + i] *= factor[i];
 }
 
+static void tiles_store(const tiles *t, int64_t head, int64_t begin, int64_t n) {
+    const attention_job *job = t->job;
+    size_t size = dtype_size(job->dt);
+    gemm_matrix out = attention_at(job->call->out, job->out[head], size);
+    char *to = (char *)out.p + begin * out.rs * (int64_t)size;
+    if (job->dt == DT_FLOAT32) {
+        t->u->unpack(t->o, n, job->width, out.rs, t->u->nr, (float *)(void *)to);
+        return;
+    }
+    t->u->unpack(t->o, n, job->width, job->width, t->u->nr, t->wide);
+    for (int64_t i = 0; i < n; i++, to += out.rs * (int64_t)size)
+        floats_to_halves(job->dt, t->wide + i * job->width, to, job->width);
+}
+
 /* Rows [begin, begin + n) of a head, at most nr of them. */
 static void tiles_rows(const tiles *t, int64_t head, int64_t begin, int64_t n) {
     const attention_job *job = t->job;
     const gemm_micro *u = t->u;
-    gemm_matrix q = attention_at(job->call->q, job->q[head], sizeof(float)),
-                out = attention_at(job->call->out, job->out[head], sizeof(float));
+    size_t size = dtype_size(job->dt);
+    gemm_matrix q = attention_at(job->call->q, job->q[head], size);
     attention_mask hidden = attention_mask_at(job->call->hidden, job->hidden, head, begin);
     tiles_part p = {head, begin, n, 0, job->cols, 2 * n <= u->nr ? u->nr / 2 : u->nr};
     float max[GEMM_MAX_COLS], factor[GEMM_MAX_COLS];
     if (job->call->causal && begin + n < job->cols) p.end = begin + n;
     if (hidden.p) tiles_span(t, &p, &hidden, &p.first, &p.end);
-    u->pack((const float *)q.p + begin * q.rs, n, job->depth, q.rs, q.cs, u->nr, t->q);
+    q.p = (const char *)q.p + begin * q.rs * (int64_t)size;
+    q = tiles_floats(t, job->dt, q, n, job->depth);
+    u->pack(q.p, n, job->depth, q.rs, q.cs, u->nr, t->q);
     tiles_scores(t, &p, &hidden, max);
     if (hidden.p && p.end - p.first < job->cols && !tiles_fill_is_far(t, &p, max)) {
         p.first = 0, p.end = job->cols;
@@ -220,42 +273,32 @@ static void tiles_rows(const tiles *t, int64_t head, int64_t begin, int64_t n) {
     }
     tiles_softmax(t, &p, max, factor);
     tiles_weighed(t, &p, factor);
-    u->unpack(t->o, n, job->width, out.rs, u->nr, (float *)out.p + begin * out.rs);
+    tiles_store(t, head, begin, n);
 }
 
-/* One after the other in one block of *total bytes; false: they are too large. */
 static bool tiles_memory(tiles *t, char **memory, size_t *total) {
     const attention_job *job = t->job;
-    int64_t mr = t->u->mr, nr = t->u->nr;
-    float *seen;
-    struct { float **at; int64_t rows, length; } parts[] = {
-        {&t->k, tiles_round(job->cols, mr), job->depth},
-        {&t->v, tiles_round(job->width, mr), job->cols},
-        {&t->q, nr, job->depth},
-        {&t->s, nr, job->cols},
-        {&t->mask, nr, job->call->mask ? job->cols : 0},
-        {&t->o, nr, tiles_round(job->width, mr)},
-        {&seen, 2, job->call->hidden ? job->cols : 0}, /* some and all: less than floats */
+    const attention_call *c = job->call;
+    int64_t mr = t->u->mr, nr = t->u->nr, most = int64_max(job->depth, job->width);
+    bool half = job->dt != DT_FLOAT32;
+    /* wide: keys or values of a head, queries, results, or rows of a mask */
+    int64_t rows = half ? int64_max(job->cols, nr) : 0, masks = c->mask || c->hidden ? nr : 0;
+    bool by_rows = rows * most > masks * job->cols;
+    const attention_part parts[] = {
+        {&t->k, tiles_round(job->cols, mr), job->depth, sizeof(float)},
+        {&t->v, tiles_round(job->width, mr), job->cols, sizeof(float)},
+        {&t->q, nr, job->depth, sizeof(float)},
+        {&t->s, nr, job->cols, sizeof(float)},
+        {&t->mask, masks, job->cols, sizeof(float)},
+        {&t->o, nr, tiles_round(job->width, mr), sizeof(float)},
+        {&t->wide, by_rows ? rows : masks, by_rows ? most : job->cols, sizeof(float)},
+        {&t->some, c->hidden ? 1 : 0, job->cols, sizeof *t->some},
+        {&t->all, c->hidden ? 1 : 0, job->cols, sizeof *t->all},
     };
-    size_t offset[sizeof parts / sizeof *parts], n;
-    *total = 64;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        offset[i] = *total - 64;
-        if (!size_mul((size_t)parts[i].rows, (size_t)parts[i].length, &n) ||
-            !size_mul(n + TILES_SLACK, sizeof(float), &n))
-            return false;
-        if (n > SIZE_MAX / 2 - *total) return false;
-        *total += (n + 63) / 64 * 64;
-    }
-    if (!(*memory = recycle_alloc(*total))) return false;
-    char *aligned = *memory + (-(uintptr_t)*memory & 63);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        *parts[i].at = (float *)(void *)(aligned + offset[i]);
-    t->some = (unsigned char *)seen, t->all = t->some + job->cols;
-    return true;
+    return attention_memory(parts, sizeof parts / sizeof *parts, memory, total);
 }
 
-ctsc_status attention_tiles_run(const attention_job *job, diag *d, int64_t begin, int64_t end) {
+static ctsc_status tiles_run(const attention_job *job, diag *d, int64_t begin, int64_t end) {
     tiles t = {.u = gemm_micro_best(DT_FLOAT32), .job = job, .head = -1};
     char *memory;
     size_t total;
@@ -270,3 +313,5 @@ ctsc_status attention_tiles_run(const attention_job *job, diag *d, int64_t begin
     recycle_free(memory, total);
     return CTSC_OK;
 }
+
+const attention_way attention_tiles = {tiles_fit, tiles_run};

@@ -147,10 +147,7 @@ static bool written_shapes_fit(const written_attention *w, const tensor *k) {
 static bool written_fits(const written_attention *w) {
     dtype dt = (dtype)w->q->dtype;
     double scale;
-    bool host = tensor_device(w->q) == DEVICE_HOST;
-    if (w->safe || !dtype_is_float(dt) || (host && dtype_size(dt) < sizeof(float)) ||
-        !written_matrices(w))
-        return false;
+    if (w->safe || !dtype_is_float(dt) || !written_matrices(w)) return false;
     if ((dtype)w->transposed->dtype != dt || (dtype)w->v->dtype != dt || !written_scale(w, &scale))
         return false;
     if (w->bias && ((dtype)w->bias->dtype != dt || w->bias->ndim < 2)) return false;

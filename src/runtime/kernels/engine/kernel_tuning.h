@@ -103,6 +103,7 @@ enum {
 enum {
     ATTENTION_CORE_ROWS = 64, /* [attention] rows whose scores are in memory at a time */
     TILES_FEW_ROWS = 8,       /* [attention] below, most of a vector would be empty */
+    QUADS_LEAST = 8,          /* [attention] queries for which keys of bfloat16 are packed */
     TILES_KEYS = 512,         /* [exact] keys in one sum; sums of more are added up */
     TILES_ITEMS = 8,          /* [attention] items that a call should have at least, */
     /* [attention] unless they had fewer rows than this: packing keys has to be paid for */
