@@ -3,6 +3,7 @@
  * test_attention.c - attention. The expected texts are PyTorch 1.13.1's. Heads of random sizes,
  * strides and masks are compared with sums in double.
  */
+#include "amx_emulator.h"
 #include "opcase.h"
 
 #include "runtime/kernels/attention/attention.h"
@@ -376,6 +377,17 @@ static void test_random_heads(void **state) {
     }
 }
 
+static void heads_on_amx(void *ctx, const quad_kernels *u) {
+    (void)ctx;
+    (void)u;
+    for (int turn = 1; turn < 150; turn++) heads_try(DT_BFLOAT16, 0x1p-7, turn);
+}
+
+static void test_random_heads_amx(void **state) {
+    (void)state;
+    amx_each(UKERNEL_BF16, heads_on_amx, NULL);
+}
+
 /* ---- as programs write it -------------------------------------------------------------------- */
 
 /* *t = op(*t, arguments behind it) */
@@ -475,6 +487,7 @@ int main(void) {
         cmocka_unit_test(test_scaled_dot_product),
         cmocka_unit_test(test_multi_head),
         cmocka_unit_test(test_random_heads),
+        cmocka_unit_test(test_random_heads_amx),
         cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

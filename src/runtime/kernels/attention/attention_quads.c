@@ -29,10 +29,11 @@ enum {
 /* Memory of one thread. */
 typedef struct quads {
     const attention_job *job;
-    int64_t depth, width;    /* depth: even; width: of whole panels */
-    int64_t head;            /* whose keys and values are packed; -1: nobody's, */
-    int64_t first, end;      /* of these keys */
-    quad_matrix k, v;        /* v: of one block */
+    int64_t depth, width; /* depth: of whole steps; width: of whole panels */
+    int64_t head;         /* whose keys and values are packed; -1: nobody's, */
+    int64_t first, end;   /* of these keys */
+    quad_matrix k, v;     /* v: of one block */
+    quad_hold hold;
     uint32_t *keys, *values; /* packed */
     bfloat16 *q, *p;         /* [QUADS_QUERIES][depth], [QUADS_QUERIES][ONLINE_KEYS] */
     float *s, *o, *more;     /* [QUADS_QUERIES][ONLINE_KEYS], [QUADS_QUERIES][width] twice */
@@ -60,17 +61,20 @@ static void quads_pack_keys(const quads *t, gemm_matrix k) {
     for (int64_t j = 0; j < n; j++) {
         const uint16_t *from = (const uint16_t *)k.p + (t->first + j) * k.rs;
         uint32_t *to = t->keys + j / QUAD_COLUMNS * pairs * QUAD_COLUMNS + j % QUAD_COLUMNS;
-        for (int64_t i = 0; i < pairs; i++)
+        for (int64_t i = 0; i * QUAD_PAIR < depth; i++)
             to[i * QUAD_COLUMNS] = quads_pair(from + i * QUAD_PAIR * k.cs, k.cs,
                                               (i + 1) * QUAD_PAIR <= depth);
     }
 }
 
-/* Values of keys [first, first + n): pairs of keys, QUAD_COLUMNS elements side by side. */
+/* Values of keys [first, first + n): pairs of keys, QUAD_COLUMNS elements side by side, and zeros
+ * up to whole steps. */
 VECTOR_LOOPS static void quads_pack_values(const quads *t, gemm_matrix v, int64_t first, int64_t n,
                                            uint32_t *to) {
-    int64_t width = t->job->width, pairs = (n + 1) / QUAD_PAIR;
-    for (int64_t w = 0; w < width; w += QUAD_COLUMNS, to += pairs * QUAD_COLUMNS)
+    int64_t width = t->job->width, pairs = (n + 1) / QUAD_PAIR,
+            whole = quad_whole_k(t->v.kernels, n) / QUAD_PAIR;
+    for (int64_t w = 0; w < width; w += QUAD_COLUMNS, to += whole * QUAD_COLUMNS) {
+        memset(to + pairs * QUAD_COLUMNS, 0, (size_t)((whole - pairs) * QUAD_COLUMNS) * sizeof *to);
         for (int64_t i = 0; i < pairs; i++) {
             const uint16_t *from = (const uint16_t *)v.p + (first + i * QUAD_PAIR) * v.rs +
                                    w * v.cs;
@@ -83,6 +87,7 @@ VECTOR_LOOPS static void quads_pack_values(const quads *t, gemm_matrix v, int64_
                 for (int64_t c = 0; c < columns; c++)
                     to[i * QUAD_COLUMNS + c] = quads_pair(from + c * v.cs, v.rs, all);
         }
+    }
 }
 
 /* The packed values of the block of keys from `first` on. */
@@ -121,40 +126,50 @@ static void quads_load(const quads *t, const online_query *queries, int64_t n) {
     }
 }
 
-/* Keys [first, end), which begin a block, of which queries see those from `from` on. */
-static void quads_block(quads *t, online_query *queries, int64_t n, int64_t first, int64_t from,
-                        int64_t end, int64_t all) {
-    static const int64_t segment[1] = {0};
-    int64_t skipped = (from - first) / QUAD_COLUMNS * QUAD_COLUMNS, block = first - t->first;
+/* What some queries see of a block of keys: [first, end), of `all` that are packed; the first
+ * `skipped` are not looked at. */
+typedef struct quads_block {
+    int64_t first, end, all, skipped;
+} quads_block;
+
+static const int64_t quads_segment[1] = {0};
+
+/* Scores of n queries, then weights. */
+static void quads_weights(quads *t, online_query *queries, int64_t n, const quads_block *b,
+                          float *factors) {
+    int64_t begin = b->first - t->first, seen = b->end - b->first - b->skipped,
+            whole = quad_whole_k(t->v.kernels, b->all);
     quad_strip s = {.a = t->q,
                     .rows = n,
                     .lda = t->depth * (int64_t)sizeof *t->q,
-                    .segment = segment,
-                    .out = t->s + skipped,
+                    .segment = quads_segment,
+                    .out = t->s + b->skipped,
                     .ldc = ONLINE_KEYS};
-    quad_strip_run(&t->k, 0, (block + skipped) / QUAD_COLUMNS,
-                   (block + end - first + QUAD_COLUMNS - 1) / QUAD_COLUMNS, &s);
-    float factors[QUADS_QUERIES];
-    int64_t keys = online_round(all);
+    quad_strip_run(&t->k, 0, (begin + b->skipped) / QUAD_COLUMNS,
+                   (begin + b->end - b->first + QUAD_COLUMNS - 1) / QUAD_COLUMNS, &s, &t->hold);
     for (int64_t i = 0; i < n; i++) {
-        float *weights = t->s + i * ONLINE_KEYS + skipped;
+        float *weights = t->s + i * ONLINE_KEYS + b->skipped;
         bfloat16 *p = t->p + i * ONLINE_KEYS;
-        int64_t seen = end - first - skipped;
-        factors[i] = online_weigh(t->job, &queries[i], first + skipped, seen, weights);
-        memset(p, 0, (size_t)keys * sizeof *p);
-        t->k.kernels->round(weights, seen, p + skipped);
+        factors[i] = online_weigh(t->job, &queries[i], b->first + b->skipped, seen, weights);
+        memset(p, 0, (size_t)whole * sizeof *p);
+        quad_vectors(t->k.kernels)->round(weights, seen, p + b->skipped);
     }
+}
+
+static void quads_add_block(quads *t, online_query *queries, int64_t n, const quads_block *b) {
+    float factors[QUADS_QUERIES];
     size_t bytes;
-    t->v.k = all + (all & 1);
+    quads_weights(t, queries, n, b, factors);
+    t->v.k = quad_whole_k(t->v.kernels, b->all);
     quad_matrix_bf16(&t->v, &bytes);
-    t->v.data = (int8_t *)quads_values(t, first);
-    s = (quad_strip){.a = t->p,
-                     .rows = n,
-                     .lda = ONLINE_KEYS * (int64_t)sizeof *t->p,
-                     .segment = segment,
-                     .out = t->more,
-                     .ldc = t->width};
-    quad_strip_run(&t->v, 0, 0, t->v.panels, &s);
+    t->v.data = (int8_t *)quads_values(t, b->first);
+    quad_strip s = {.a = t->p,
+                    .rows = n,
+                    .lda = ONLINE_KEYS * (int64_t)sizeof *t->p,
+                    .segment = quads_segment,
+                    .out = t->more,
+                    .ldc = t->width};
+    quad_strip_run(&t->v, 0, 0, t->v.panels, &s, &t->hold);
     for (int64_t i = 0; i < n; i++)
         online_add(t->o + i * t->width, t->more + i * t->width, factors[i], t->width);
 }
@@ -167,10 +182,11 @@ static void quads_queries(quads *t, int64_t group, int64_t begin, int64_t n) {
     online_span(t->job, queries, n, &first, &end);
     quads_load(t, queries, n);
     memset(t->o, 0, (size_t)(n * t->width) * sizeof *t->o);
-    for (int64_t j = t->first; j < end; j += ONLINE_KEYS)
-        if (j + ONLINE_KEYS > first)
-            quads_block(t, queries, n, j, int64_max(j, first), int64_min(j + ONLINE_KEYS, end),
-                        int64_min(ONLINE_KEYS, t->end - j));
+    for (int64_t j = t->first; j < end; j += ONLINE_KEYS) {
+        quads_block b = {j, int64_min(j + ONLINE_KEYS, end), int64_min(ONLINE_KEYS, t->end - j),
+                         int64_max(first - j, 0) / QUAD_COLUMNS * QUAD_COLUMNS};
+        if (j + ONLINE_KEYS > first) quads_add_block(t, queries, n, &b);
+    }
     for (int64_t i = 0; i < n; i++) online_finish(t->job, &queries[i], t->o + i * t->width);
 }
 
@@ -202,9 +218,10 @@ static void quads_item(quads *t, int64_t item) {
 }
 
 static ctsc_status quads_run(const attention_job *job, diag *d, int64_t begin, int64_t end) {
+    const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
     quads t = {.job = job,
                .head = -1,
-               .depth = job->depth + (job->depth & 1),
+               .depth = quad_whole_k(u, job->depth),
                .width = (job->width + QUAD_COLUMNS - 1) / QUAD_COLUMNS * QUAD_COLUMNS};
     int64_t keys = (job->cols + ONLINE_KEYS - 1) / ONLINE_KEYS * ONLINE_KEYS;
     const attention_part parts[] = {
@@ -221,9 +238,11 @@ static ctsc_status quads_run(const attention_job *job, diag *d, int64_t begin, i
     if (!attention_memory(parts, sizeof parts / sizeof *parts, &memory, &total))
         return diag_no_memory(d);
     memset(memory, 0, total);
-    t.k = (quad_matrix){.groups = 1, .segments = 1, .k = t.depth, .data = (int8_t *)t.keys};
-    t.v = (quad_matrix){.n = job->width, .groups = 1, .segments = 1};
+    t.k = (quad_matrix){
+        .kernels = u, .groups = 1, .segments = 1, .k = t.depth, .data = (int8_t *)t.keys};
+    t.v = (quad_matrix){.kernels = u, .n = job->width, .groups = 1, .segments = 1};
     for (int64_t item = begin; item < end; item++) quads_item(&t, item);
+    quad_release(&t.hold);
     recycle_free(memory, total);
     return CTSC_OK;
 }
