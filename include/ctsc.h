@@ -460,9 +460,11 @@ CTSC_API void ctsc_module_free(ctsc_module *m); /* m may be NULL */
 CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e);
 /* With how much precision layers with constant weights compute at levels 2 and 3, on the host:
  * "float32", as they are written, the default; "bf16", linear layers and convolutions multiply
- * factors rounded to bfloat16 and sum in float32; "int8w", linear layers keep their weights as a
- * byte each, with a scale per output feature. docs/precision.md has the bounds of the errors. Not a
- * part of what ctsc_module_save writes.
+ * factors rounded to bfloat16 and sum in float32; "int8w", linear layers and
+ * embeddings keep their weights as a byte each, with a scale per output feature; "int4w", as 4 bits
+ * each, with a scale for each group of 32 of a feature, and activations of linear layers become a
+ * byte each: "int4w:GROUP" for groups of 32, 64 or 128, "int4w:GROUP,asym" with zero points.
+ * docs/precision.md has the bounds of the errors. Not a part of what ctsc_module_save writes.
  * Fails with CTSC_USAGE for other names (NULL among them), with CTSC_UNSUPPORTED where the
  * processor has no instructions for "bf16". Modules made of parts of m follow. Nobody else may
  * use m meanwhile. */

@@ -71,7 +71,7 @@ void ukernel_pretend(ukernel_family family, ukernel_type type, const void *recor
 static inline const gemm_micro *ukernel_gemm(ukernel_type type) {
     return ukernel_best(UKERNEL_GEMM, type);
 }
-/* type: BYTES, F16 or BF16. */
+/* type: F16 or BF16. */
 static inline const widen_micro *ukernel_widen(ukernel_type type) {
     return ukernel_best(UKERNEL_WIDEN, type);
 }

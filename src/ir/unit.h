@@ -82,8 +82,10 @@ typedef struct unit {
     /* that the program was moved to: new tensors are made there (as storage.device) */
     int device;
     /* the pass that reduces the precision of its layers (passes/weights/reduce_precision.c);
-     * static; NULL: none */
+     * static; NULL: none. What it takes besides is in pass_ctx, too */
     const char *reduce;
+    int reduce_group;
+    bool reduce_zeros;
     bool permanent; /* lives as long as the process, and its types in any program */
     VEC(function *) all_functions;
     VEC(source *) sources; /* references */

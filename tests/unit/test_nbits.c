@@ -97,6 +97,7 @@ static void case_make(nbits_case *c) {
                           .bits = random_one_in(2) ? 4 : 8,
                           .column = case_column,
                           .ctx = c};
+    if (random_one_in(6)) c->s.group = c->s.k;
     case_numbers(c);
     assert_int_equal(tensor_new(NULL, c->dt, 2, (int64_t[]){c->rows, c->s.k}, &c->x), CTSC_OK);
     assert_int_equal(tensor_new(NULL, c->dt, 2, (int64_t[]){c->rows, c->s.n}, &c->out), CTSC_OK);

@@ -69,6 +69,10 @@ static void test_level_2(void **state) {
          true,
          HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
               ",reduce-int8w"},
+        {{.reduce = "reduce-int4w"},
+         true,
+         HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
+              ",reduce-int4w"},
         {{.device = 1, .reduce = "reduce-bf16"}, false, HEAD "fuse-epilogues," GROUPS LAST},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

@@ -57,15 +57,10 @@ static value call(const char *key, int n, const value *args) {
 
 static value value_of(tensor *t) { return t ? value_tensor_take(tensor_ref(t)) : value_none(); }
 
-/* What is documented: of a sum of n products, `products` the sum of their magnitudes, `steps` that
- * of the activations' magnitudes times half a step of the weights. */
+/* What is documented: of a sum of n products, `products` the sum of their magnitudes. */
 static double bound_bf16(double products, double bias, int64_t n) {
     return products * 0x1.02p-7 + (products + fabs(bias)) * (double)(n + 2) * 0x1p-24;
 }
-static double bound_int8w(double products, double steps, double bias, int64_t n) {
-    return steps * 1.001 + (products + fabs(bias)) * (double)(n + 4) * 0x1p-23;
-}
-
 /* ---- linear layers --------------------------------------------------------------------------- */
 
 typedef struct linear_case {
@@ -85,39 +80,81 @@ static linear_case random_linear(void) {
     return c;
 }
 
-static void check_linear(const linear_case *c, const tensor *y, bool bf16, const char *name) {
+/* A way of computing; bits 0: with bfloat16. */
+typedef struct linear_way {
+    const char *key;
+    int bits;
+    int64_t group; /* elements that share a scale; 0: a row */
+    bool zeros;
+    double levels; /* of activations, on each side of 0 */
+} linear_way;
+
+/* The step of the weights of a group. */
+static double weight_step(const linear_way *way, const float *w, int64_t n) {
+    double low = 0, high = 0, half = (double)(1 << (way->bits - 1));
+    for (int64_t i = 0; i < n; i++) low = fmin(low, (double)w[i]), high = fmax(high, (double)w[i]);
+    double most = fmax(high, -low), least = fmin(high, -low);
+    return (way->zeros ? (high - low) / (2 * half - 1) : fmax(most / half, least / (half - 1))) *
+           (1 + 0x1p-10);
+}
+
+/* How far results may be off for what becomes of a segment of weights and activations. */
+static double segment_bound(const linear_way *way, const float *x, const float *w, int64_t n,
+                            double step) {
+    double most = 0, size = 0, weights = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs((double)x[i]));
+        size += fabs((double)x[i]), weights += fabs((double)w[i]) + step;
+    }
+    return size * (way->zeros ? step : step / 2) + weights * most / way->levels / 2;
+}
+
+static double weights_bound(const linear_way *way, const float *x, const float *w, int64_t k) {
+    double sum = 0;
+    int64_t group = way->group ? way->group : k, segment = group < 128 ? group : 128;
+    for (int64_t g = 0; g < k; g += group) {
+        int64_t end = g + group < k ? g + group : k;
+        double step = weight_step(way, w + g, end - g);
+        for (int64_t at = g; at < end; at += segment)
+            sum += segment_bound(way, x + at, w + at, at + segment < end ? segment : end - at,
+                                 step);
+    }
+    return sum * 1.001;
+}
+
+static void check_linear(const linear_case *c, const tensor *y, const linear_way *way) {
     for (int64_t j = 0; j < c->n; j++) {
         const float *w = TENSOR_AT(c->w, float) + j * c->k;
-        double most = 0, bias = c->b ? (double)TENSOR_AT(c->b, float)[j] : 0;
-        for (int64_t i = 0; i < c->k; i++) most = fmax(most, fabs((double)w[i]));
+        double bias = c->b ? (double)TENSOR_AT(c->b, float)[j] : 0;
         for (int64_t r = 0; r < c->rows; r++) {
             const float *x = TENSOR_AT(c->x, float) + r * c->k;
-            double want = bias, products = 0, size = 0;
+            double want = bias, products = 0;
             for (int64_t i = 0; i < c->k; i++) {
                 want += (double)x[i] * (double)w[i];
                 products += fabs((double)x[i] * (double)w[i]);
-                size += fabs((double)x[i]);
             }
             double got = (double)TENSOR_AT(y, float)[r * c->n + j],
-                   bound = !bf16      ? bound_int8w(products, size * most / 254, bias, c->k)
+                   bound = way->bits ? weights_bound(way, x, w, c->k) +
+                                           (products + fabs(bias)) * (double)(c->k + 8) * 0x1p-22
                            : c->whole ? 0
                                       : bound_bf16(products, bias, c->k);
             if (!(fabs(got - want) <= bound))
-                fail_msg("%s, [%lld, %lld] to %lld: %.9g instead of %.9g, bound %.3g", name,
+                fail_msg("%s, [%lld, %lld] to %lld: %.9g instead of %.9g, bound %.3g", way->key,
                          (long long)c->rows, (long long)c->k, (long long)c->n, got, want, bound);
         }
     }
 }
 
-static void check_linears(const char *key, int cases) {
+static void check_linears(const linear_way *way, int cases) {
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (int i = 0; i < cases; i++) {
         linear_case c = random_linear();
         pool_set_threads(1 + (int)random_below(3));
-        value args[] = {value_of(c.x), value_of(c.w), value_of(c.b)};
+        value args[] = {value_of(c.x), value_of(c.w), value_of(c.b), value_int(way->group),
+                        value_bool(way->zeros)};
         for (int again = 0; again < 2; again++) {
-            value y = call(key, 3, args);
-            check_linear(&c, y.u.tensor, strstr(key, "bf16") != NULL, key);
+            value y = call(way->key, way->bits == 4 ? 5 : 3, args);
+            check_linear(&c, y.u.tensor, way);
             value_unref(y);
         }
         for (int k = 0; k < 3; k++) value_unref(args[k]);
@@ -129,7 +166,7 @@ static void check_linears(const char *key, int cases) {
 static void amx_linears(void *ctx, const quad_kernels *u) {
     (void)ctx;
     assert_ptr_equal(ukernel_quad(UKERNEL_BF16), u);
-    check_linears("ctsc::linear_bf16", 100);
+    check_linears(&(linear_way){.key = "ctsc::linear_bf16"}, 100);
 }
 
 static void test_linear_bf16(void **state) {
@@ -139,39 +176,62 @@ static void test_linear_bf16(void **state) {
         print_message("[          ] not run: vdpbf16ps, which this processor has not, or slow\n");
         return;
     }
-    check_linears("ctsc::linear_bf16", 500);
+    check_linears(&(linear_way){.key = "ctsc::linear_bf16"}, 500);
+}
+
+/* On each set of kernels. */
+static void check_everywhere(const linear_way *way, int cases) {
+    for (const ukernel **u = usable_ukernels(UKERNEL_NBITS, UKERNEL_BYTES); *u; u++) {
+        isa_limit((*u)->isa);
+        check_linears(way, cases);
+    }
+    isa_limit(ISA_COUNT);
 }
 
 static void test_linear_int8w(void **state) {
     (void)state;
-    check_linears("ctsc::linear_int8w", 500);
+    check_everywhere(&(linear_way){"ctsc::linear_int8w", 8, 0, false, 32384}, 200);
 }
 
-/* Each set of kernels, on weights that a byte holds: the largest of a column is 127 steps. */
-static void check_tile(const widen_micro *u) {
-    enum { N = WIDEN_COLUMNS, MOST = 70 };
-    static int8_t b[MOST * N];
-    static float x[WIDEN_MAX_ROWS * MOST], scale[N], bias[N], out[WIDEN_MAX_ROWS * N];
-    int rows = 1 + (int)random_below(u->rows), cols = 1 + (int)random_below(N);
-    int64_t k = 1 + random_below(MOST);
-    for (int i = 0; i < MOST * N; i++) b[i] = (int8_t)(random_below(255) - 127);
-    for (int i = 0; i < WIDEN_MAX_ROWS * MOST; i++) x[i] = (float)(random_below(9) - 4);
-    for (int i = 0; i < N; i++) scale[i] = 0.5f, bias[i] = (float)random_below(9);
-    for (int i = 0; i < WIDEN_MAX_ROWS * N; i++) out[i] = -1e6f;
-    u->tile(rows, &(widen_tile){x, MOST, k, b, scale, bias, out, N, cols});
-    for (int r = 0; r < WIDEN_MAX_ROWS; r++)
-        for (int c = 0; c < N; c++) {
-            float want = bias[c];
-            for (int64_t i = 0; i < k; i++) want += x[r * MOST + i] * (float)b[i * N + c] * 0.5f;
-            assert_true(out[r * N + c] == (r < rows && c < cols ? want : -1e6f));
-        }
-}
-
-static void test_tiles(void **state) {
+static void test_linear_int4w(void **state) {
     (void)state;
-    for (const ukernel **u = usable_ukernels(UKERNEL_WIDEN, UKERNEL_BYTES); *u; u++)
-        for (int k = 0; k < 300; k++) check_tile((*u)->record);
+    for (int group = 32; group <= 128; group *= 2)
+        for (int zeros = 0; zeros < 2; zeros++)
+            check_everywhere(&(linear_way){"ctsc::linear_int4w", 4, group, zeros, 127}, 60);
 }
+
+/* ---- embeddings ------------------------------------------------------------------------------ */
+
+static void check_embedding(const linear_way *way) {
+    int64_t n = 1 + random_below(40), k = 1 + random_below(200), rows = random_below(7);
+    tensor *w = constant(random_floats(2, (int64_t[]){n, k}, false)), *at;
+    assert_int_equal(tensor_new(NULL, DT_INT64, 1, &rows, &at), CTSC_OK);
+    for (int64_t i = 0; i < rows; i++) TENSOR_AT(at, int64_t)[i] = random_below(n);
+    value args[] = {value_of(w), value_of(at), value_int(way->group), value_bool(way->zeros)},
+          y = call(way->key, way->bits == 4 ? 4 : 2, args);
+    int64_t group = way->group ? way->group : k;
+    for (int64_t i = 0; i < rows * k; i++) {
+        const float *row = TENSOR_AT(w, float) + TENSOR_AT(at, int64_t)[i / k] * k;
+        int64_t g = i % k / group * group;
+        double step = weight_step(way, row + g, g + group < k ? group : k - g) * 1.001;
+        double off = fabs((double)TENSOR_AT(y.u.tensor, float)[i] - (double)row[i % k]);
+        assert_true(off <= (way->zeros ? step : step / 2));
+    }
+    value_unref(y), value_unref(args[0]), value_unref(args[1]);
+    tensor_unref(w), tensor_unref(at);
+}
+
+static void test_embeddings(void **state) {
+    (void)state;
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    for (int i = 0; i < 200; i++) {
+        check_embedding(&(linear_way){"ctsc::embedding_int8w", 8, 0, false, 0});
+        check_embedding(&(linear_way){"ctsc::embedding_int4w", 4, 32 << i % 3, i % 2, 0});
+    }
+    tensor_set_allocator(NULL);
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
 
 /* What is not finite is computed as it was written, and so are other dtypes. */
 static void test_others(void **state) {
@@ -265,7 +325,9 @@ static void check_place(const conv_case *c, const tensor *y, int64_t n, int64_t 
     }
     int64_t i = (n * places + k) * c->outputs + o;
     double other = c->other ? (double)TENSOR_AT(c->other, float)[i] : 0,
-           bound = c->whole ? 0 : bound_bf16(products, fabs(bias) + fabs(other), in * taps),
+           bound = c->whole && c->outputs / c->groups >= 16
+                       ? 0
+                       : bound_bf16(products, fabs(bias) + fabs(other), in * taps),
            got = (double)TENSOR_AT(y, float)[i];
     want += other;
     if (c->relu && want < 0) want = 0;
@@ -345,6 +407,14 @@ static void test_names(void **state) {
     ctsc_module *m = NULL;
     assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
     assert_int_equal(ctsc_module_set_precision(m, "int8w", e), CTSC_OK);
+    static const struct { const char *name; ctsc_status want; } fours[] = {
+        {"int4w", CTSC_OK},           {"int4w:64", CTSC_OK},     {"int4w:128,asym", CTSC_OK},
+        {"int4w:asym,32", CTSC_OK},   {"int4w:sym", CTSC_OK},    {"int4w:", CTSC_USAGE},
+        {"int4w:16", CTSC_USAGE},     {"int4w:32,", CTSC_USAGE}, {"int4w32", CTSC_USAGE},
+        {"int4w:32asym", CTSC_USAGE}, {"int8w:32", CTSC_USAGE},  {"int4w:32:64", CTSC_USAGE},
+    };
+    for (size_t i = 0; i < sizeof fours / sizeof *fours; i++)
+        assert_int_equal(ctsc_module_set_precision(m, fours[i].name, e), fours[i].want);
     assert_int_equal(ctsc_module_set_precision(m, "float32", e), CTSC_OK);
     assert_int_equal(ctsc_module_set_precision(m, "float16", e), CTSC_USAGE);
     assert_int_equal(ctsc_module_set_precision(m, NULL, e), CTSC_USAGE);
@@ -383,7 +453,7 @@ static void best_of(const char *model, const char *inputs, const char *precision
     ctsc_error_free(e);
 }
 
-/* Of the 360 digits one may come out otherwise, of the 32 characters too. */
+/* Of the 360 digits one may come out otherwise, of the 32 characters too; of four bits three. */
 static void test_models(void **state) {
     (void)state;
     enum { MOST = 400 };
@@ -391,15 +461,16 @@ static void test_models(void **state) {
         const char *model, *inputs;
     } models[] = {{"models/digits_cnn.pt", "models/digits_test.pt"},
                   {"models/chargpt.pt", "models/chargpt_prompts.pt"}};
-    static const char *const precisions[] = {"int8w", "bf16"};
+    static const struct { const char *name; int64_t others; } precisions[] = {
+        {"int8w", 1}, {"int4w", 3}, {"bf16", 1}};
     for (int i = 0; i < 2; i++) {
         int64_t want[MOST], got[MOST], n, others = 0;
         best_of(models[i].model, models[i].inputs, "float32", want, &n, MOST);
-        for (int k = 0; k < (ukernel_quad(UKERNEL_BF16) ? 2 : 1); k++) {
-            best_of(models[i].model, models[i].inputs, precisions[k], got, &n, MOST);
+        for (int k = 0; k < (ukernel_quad(UKERNEL_BF16) ? 3 : 2); k++) {
+            best_of(models[i].model, models[i].inputs, precisions[k].name, got, &n, MOST);
             for (int64_t r = 0; r < n; r++) others += want[r] != got[r];
-            if (others > 1)
-                fail_msg("%s, %s: %lld of %lld differ", models[i].model, precisions[k],
+            if (others > precisions[k].others)
+                fail_msg("%s, %s: %lld of %lld differ", models[i].model, precisions[k].name,
                          (long long)others, (long long)n);
             others = 0;
         }
@@ -408,10 +479,10 @@ static void test_models(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear_bf16), cmocka_unit_test(test_linear_int8w),
-        cmocka_unit_test(test_tiles),       cmocka_unit_test(test_others),
-        cmocka_unit_test(test_conv_bf16),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_linear_bf16),  cmocka_unit_test(test_linear_int8w),
+        cmocka_unit_test(test_linear_int4w), cmocka_unit_test(test_embeddings),
+        cmocka_unit_test(test_others),       cmocka_unit_test(test_conv_bf16),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

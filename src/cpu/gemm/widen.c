@@ -2,7 +2,7 @@
 /*
  * widen.c - products of floats with narrower weights (widen.h), for AVX2 and AVX-512
  * and in plain C.
- * Tests: tests/unit/test_precision.c
+ * Tests: tests/unit/test_linear_half.c
  */
 #include "cpu/gemm/widen.h"
 
@@ -11,14 +11,6 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-static inline TARGET_AVX2 __m256 widen_s8_256(const int8_t *p) {
-    return _mm256_cvtepi32_ps(
-        _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)));
-}
-static inline TARGET_AVX512 __m512 widen_s8_512(const int8_t *p) {
-    return _mm512_cvtepi32_ps(
-        _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
-}
 static inline TARGET_AVX2 __m256 widen_f16_256(const float16 *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
@@ -33,42 +25,6 @@ static inline TARGET_AVX512 __m512 widen_bf16_512(const bfloat16 *p) {
     __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
     return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
-
-#define V __m256
-#define LANES 8
-#define NAME(x) s8_avx2_##x
-#define TARGET TARGET_AVX2
-#define MR 6
-#define VECTORS 2
-#define ELEMENT int8_t
-#define WIDEN widen_s8_256
-#define SET1 _mm256_set1_ps
-#define ZERO _mm256_setzero_ps
-#define FMA _mm256_fmadd_ps
-#define ADD _mm256_add_ps
-#define VLOAD _mm256_loadu_ps
-#define VSTORE _mm256_storeu_ps
-#include "cpu/gemm/widen_tile.h"
-
-const widen_micro widen_s8_avx2 = {ISA_AVX2, 6, s8_avx2_tile};
-
-#define V __m512
-#define LANES 16
-#define NAME(x) s8_avx512_##x
-#define TARGET TARGET_AVX512
-#define MR 6
-#define VECTORS 4
-#define ELEMENT int8_t
-#define WIDEN widen_s8_512
-#define SET1 _mm512_set1_ps
-#define ZERO _mm512_setzero_ps
-#define FMA _mm512_fmadd_ps
-#define ADD _mm512_add_ps
-#define VLOAD _mm512_loadu_ps
-#define VSTORE _mm512_storeu_ps
-#include "cpu/gemm/widen_tile.h"
-
-const widen_micro widen_s8_avx512 = {ISA_AVX512, 6, s8_avx512_tile};
 
 #define V __m256
 #define LANES 8
@@ -145,8 +101,6 @@ const widen_micro widen_bf16_avx512 = {ISA_AVX512, 6, bf16_avx512_tile};
 
 /* ---- plain C --------------------------------------------------------------------------------- */
 
-static float widen_s8(int8_t w) { return (float)w; }
-
 #define PLAIN(kind, ELEMENT, widen)                                                                \
     static void kind##_plain_tile(int rows, const widen_tile *t) {                                 \
         const ELEMENT *b = t->b;                                                                   \
@@ -160,6 +114,5 @@ static float widen_s8(int8_t w) { return (float)w; }
         }                                                                                          \
     }                                                                                              \
     const widen_micro widen_##kind##_plain = {ISA_PLAIN, 1, kind##_plain_tile};
-PLAIN(s8, int8_t, widen_s8)
 PLAIN(f16, float16, float16_to_float)
 PLAIN(bf16, bfloat16, bfloat16_to_float)

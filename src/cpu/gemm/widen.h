@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * widen.h - products of float rows with weights of one or two bytes each, which become floats in
+ * widen.h - products of float rows with weights of two bytes each, which become floats in
  * registers: for few rows, whose time is the weights' way from memory. As records of functions.
  *
- * Weights are signed bytes, float16 or bfloat16, in panels of WIDEN_COLUMNS columns, step after
+ * Weights are float16 or bfloat16, in panels of WIDEN_COLUMNS columns, step after
  * step of k. Sums are float32, multiplied by a scale per column at the end. A row's sums do not
  * depend on the rows beside it, but on whether there are any.
- * Tests: tests/unit/test_precision.c
+ * Tests: tests/unit/test_linear_half.c
  */
 #ifndef CTSC_CPU_GEMM_WIDEN_H
 #define CTSC_CPU_GEMM_WIDEN_H

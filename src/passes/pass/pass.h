@@ -37,6 +37,10 @@ typedef struct pass_ctx {
     bool shown;
     /* the pass that reduces precision; NULL: none (ctsc_module_set_precision) */
     const char *reduce;
+    /* of pass reduce-int4w: elements that share a scale (0: as it chooses), and whether they have a
+     * zero point */
+    int reduce_group;
+    bool reduce_zeros;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
     int device;
     /* the least result that is worth making again (pass recompute); 0: as usual */

@@ -41,9 +41,11 @@ static bool prepack_is_half(const tensor *w) {
            w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
 }
 
+bool prepack_is_weight(const tensor *w) { return prepack_is_large(w) || prepack_is_half(w); }
+
 static bool prepack_fits(const node *n, tensor **weight) {
     return node_is_overload(n, SYM_LINEAR) && known_tensor(n->inputs.data[1], weight) &&
-           (prepack_is_large(*weight) || prepack_is_half(*weight));
+           prepack_is_weight(*weight);
 }
 
 static bool prepack_linear_rule(node *n) {

@@ -7,5 +7,7 @@
 
 /* Is w a weight that prepack.c has packed for linear layers? */
 bool prepack_is_large(const tensor *w);
+/* The same of 16 or 32 bits. */
+bool prepack_is_weight(const tensor *w);
 
 #endif

@@ -38,28 +38,58 @@ ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *e) {
 static const struct {
     const char *name, *pass; /* pass NULL: none */
     isa needs;
+    bool groups; /* ":GROUP,asym" may follow the name */
 } optimize_precisions[] = {
-    {"float32", NULL, ISA_PLAIN},
-    {"bf16", "reduce-bf16", ISA_AVX512BF16},
-    {"int8w", "reduce-int8w", ISA_PLAIN},
+    {"float32", NULL, ISA_PLAIN, false},
+    {"bf16", "reduce-bf16", ISA_AVX512BF16, false},
+    {"int8w", "reduce-int8w", ISA_PLAIN, false},
+    {"int4w", "reduce-int4w", ISA_PLAIN, true},
 };
+
+/* What follows the name of a precision with groups: *group stays 0 where none is named. */
+static bool optimize_read_groups(const char *text, int *group, bool *zeros) {
+    static const struct { const char *text; int group, zeros; } options[] = {
+        {"32", 32, -1}, {"64", 64, -1}, {"128", 128, -1}, {"sym", 0, 0}, {"asym", 0, 1},
+    };
+    bool more = *text == ':';
+    while (more) {
+        size_t n = strcspn(++text, ","), i = 0, count = sizeof options / sizeof *options;
+        while (i < count && (strlen(options[i].text) != n || strncmp(options[i].text, text, n)))
+            i++;
+        if (i == count) return false;
+        if (options[i].group) *group = options[i].group;
+        if (options[i].zeros >= 0) *zeros = options[i].zeros;
+        text += n;
+        more = *text == ',';
+    }
+    return *text == '\0';
+}
 
 ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     for (size_t i = 0; name && i < sizeof optimize_precisions / sizeof *optimize_precisions; i++) {
-        if (strcmp(name, optimize_precisions[i].name)) continue;
+        size_t n = strlen(optimize_precisions[i].name);
+        int group = 0;
+        bool zeros = false;
+        if (strncmp(name, optimize_precisions[i].name, n) ||
+            (optimize_precisions[i].groups ? !optimize_read_groups(name + n, &group, &zeros)
+                                           : name[n] != '\0'))
+            continue;
         if (!isa_has(optimize_precisions[i].needs))
             return api_leave(e, &own,
                              diag_fail(d, CTSC_UNSUPPORTED,
                                        "precision %s needs a processor with %s", name,
                                        isa_table[optimize_precisions[i].needs].name));
         m->m->unit->reduce = optimize_precisions[i].pass;
+        m->m->unit->reduce_group = group;
+        m->m->unit->reduce_zeros = zeros;
         unit_drop_codes(m->m->unit);
         return api_leave(e, &own, CTSC_OK);
     }
     return api_leave(e, &own,
                      diag_fail(d, CTSC_USAGE,
-                               "'%s' is no precision: float32, bf16 and int8w are possible",
+                               "'%s' is no precision: float32, bf16, int8w and int4w are possible, "
+                               "the last also as int4w:GROUP (32, 64 or 128) and int4w:GROUP,asym",
                                name ? name : "(null)"));
 }
 

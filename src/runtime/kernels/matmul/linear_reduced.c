@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linear_reduced.c - linear layers of reduced precision: ctsc::linear_bf16 and ctsc::linear_int8w,
- * which the pass "reduce-precision" makes of layers with constant weights.
+ * linear_reduced.c - linear layers that round their factors: ctsc::linear_bf16, which the pass
+ * "reduce-bf16" makes of layers with constant weights. Those that reduce weights alone are in
+ * linear_nbits.c.
  *
  * Weights are packed at the first call, so that all calls compute alike; the pages of the original
- * are given back. What the kernels do not cover (other dtypes, weights that are not finite as
- * bytes) is computed by aten::linear, errors among it.
+ * are given back. What the kernels do not cover (other dtypes) is computed by aten::linear, errors
+ * among it.
  * Tests: tests/unit/test_precision.c, tests/cli/precision.test
  */
-#include "base/memory/pages.h"
 #include "base/memory/recycle.h"
 #include "base/threads/thread_pool.h"
 #include "cpu/ukernel.h"
-#include "cpu/vector.h"
-#include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/matmul/gemm.h"
-#include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
 
-#include <math.h>
 #include <string.h>
 
 #define OPERATOR(name)                                                                             \
@@ -29,11 +25,7 @@
 enum {
     REDUCED_ALIGN = 64,
     REDUCED_WORK = 1 << 20, /* multiplications worth a thread of their own */
-    INT8W_FEW = 24,         /* rows up to which bytes become floats in registers, */
-    INT8W_CHUNK = 256,      /* and columns of those that become floats in memory for more */
 };
-
-/* ---- what both need -------------------------------------------------------------------------- */
 
 /* A call that the kernels can do. */
 typedef struct reduced_call {
@@ -77,18 +69,9 @@ static ctsc_status reduced_end(reduced_call *c, ctsc_status st, tensor **out) {
     return st;
 }
 
-/* Weights of a byte: w is round(w / scale) * scale, scale = the column's largest
- * magnitude / 127. */
-typedef struct gemm_int8w {
-    int64_t n, k, panels;
-    int8_t *data; /* [panel][k][WIDEN_COLUMNS] */
-    float *scale; /* [panel][column] */
-} gemm_int8w;
-
 /* What is kept with a weight. */
 typedef struct reduced_weight {
     quad_matrix bf16;
-    gemm_int8w int8w;
     void *memory;
     /* the weight: another view of its storage is another one */
     const void *of;
@@ -222,156 +205,6 @@ OPERATOR(linear_bf16) {
     reduced_call c;
     ctsc_status st = reduced_begin(cx, x, w, b, &c);
     if (st == CTSC_OK) st = bf16_linear(cx->diag, &c, m);
-    TRY(reduced_end(&c, st, &out));
-    return op_return_tensor(results, out);
-}
-
-/* ---- weights of a byte ----------------------------------------------------------------------- */
-
-/* A column of weights, `apart` elements apart, into its place; false: one of them is not finite.
- * data and scale begin as zeros. */
-static bool int8w_put(const gemm_int8w *m, int64_t j, const float *column, int64_t apart) {
-    float most = 0;
-    for (int64_t i = 0; i < m->k; i++) {
-        if (!isfinite(column[i * apart])) return false;
-        if (fabsf(column[i * apart]) > most) most = fabsf(column[i * apart]);
-    }
-    float scale = most / INT8_MAX;
-    int8_t *to = m->data + j / WIDEN_COLUMNS * m->k * WIDEN_COLUMNS + j % WIDEN_COLUMNS;
-    m->scale[j] = scale;
-    for (int64_t i = 0; i < m->k && scale > 0; i++) {
-        float steps = rintf(column[i * apart] / scale);
-        to[i * WIDEN_COLUMNS] = (int8_t)fminf(INT8_MAX, fmaxf(-INT8_MAX, steps));
-    }
-    return true;
-}
-
-static bool int8w_fill(reduced_weight *r, const tensor *w) {
-    gemm_int8w *m = &r->int8w;
-    *m = (gemm_int8w){.n = w->sizes[0],
-                      .k = w->sizes[1],
-                      .panels = (w->sizes[0] + WIDEN_COLUMNS - 1) / WIDEN_COLUMNS};
-    int64_t columns = m->panels * WIDEN_COLUMNS, bytes;
-    if (__builtin_mul_overflow(columns, m->k + (int64_t)sizeof *m->scale, &bytes)) return false;
-    m->data = reduced_memory(r, (size_t)bytes);
-    if (!m->data) return false;
-    m->scale = (float *)(void *)(m->data + columns * m->k);
-    for (int64_t j = 0; j < m->n; j++)
-        if (!int8w_put(m, j, (const float *)tensor_data(w) + j * w->strides[0], w->strides[1]))
-            return false;
-    return true;
-}
-
-static void *int8w_make(const void *from) {
-    reduced_weight *r = reduced_new(from);
-    if (r && int8w_fill(r, from)) return prepack_drop(from), r;
-    if (r) reduced_free(r);
-    return NULL;
-}
-
-typedef struct int8w_job {
-    const reduced_call *c;
-    const gemm_int8w *m;
-    const widen_micro *micro;
-    /* as floats, panels of nr columns from column `first` on */
-    float *panels;
-    int64_t first, nr;
-} int8w_job;
-
-static void int8w_chunks(void *ctx, int64_t begin, int64_t end) {
-    const int8w_job *j = ctx;
-    const reduced_call *c = j->c;
-    for (int64_t p = begin; p < end; p++) {
-        float bias[WIDEN_COLUMNS] = {0};
-        int64_t column = p * WIDEN_COLUMNS, cols = c->n - column;
-        if (cols > WIDEN_COLUMNS) cols = WIDEN_COLUMNS;
-        if (c->bias) memcpy(bias, c->bias + column, (size_t)cols * sizeof *bias);
-        widen_tile t = {.ldx = c->k,
-                        .k = c->k,
-                        .b = j->m->data + column * c->k,
-                        .scale = j->m->scale + column,
-                        .bias = bias,
-                        .ldc = c->n,
-                        .cols = (int)cols};
-        int64_t tiles = (c->rows + j->micro->rows - 1) / j->micro->rows;
-        for (int64_t i = 0, r = 0, rows; i < tiles; i++, r += rows) {
-            rows = (c->rows - r) / (tiles - i);
-            t.x = c->x + r * c->k;
-            t.out = c->out + r * c->n + column;
-            j->micro->tile((int)rows, &t);
-        }
-    }
-}
-
-/* Panel p of the floats. */
-VECTOR_CLONES static void int8w_floats(const int8_t *from, const float *scale, int64_t k,
-                                       int64_t cols, int64_t nr, float *to) {
-    for (int64_t i = 0; i < k; i++, from += WIDEN_COLUMNS, to += nr) {
-        for (int64_t c = 0; c < cols; c++) to[c] = (float)from[c] * scale[c];
-        for (int64_t c = cols; c < nr; c++) to[c] = 0;
-    }
-}
-
-static void int8w_widen(void *ctx, int64_t begin, int64_t end) {
-    const int8w_job *j = ctx;
-    int64_t k = j->m->k;
-    for (int64_t p = begin; p < end; p++) {
-        int64_t column = j->first + p * j->nr, panel = column / WIDEN_COLUMNS,
-                at = column % WIDEN_COLUMNS;
-        int8w_floats(j->m->data + panel * WIDEN_COLUMNS * k + at, j->m->scale + column, k,
-                     column + j->nr > j->m->n ? j->m->n - column : j->nr, j->nr,
-                     j->panels + p * j->nr * k);
-    }
-}
-
-/* Many rows: some columns at a time become floats, for the kernels of those. */
-static ctsc_status int8w_many(diag *d, const gemm_micro *u, int8w_job *j) {
-    const reduced_call *c = j->c;
-    j->nr = u->nr;
-    size_t bytes;
-    if (!size_mul((size_t)c->k * sizeof(float), INT8W_CHUNK, &bytes)) return diag_no_memory(d);
-    char *memory = recycle_alloc(bytes + REDUCED_ALIGN);
-    if (!memory) return diag_no_memory(d);
-    j->panels = (float *)(void *)(memory + (-(uintptr_t)memory & (REDUCED_ALIGN - 1)));
-    gemm_matrix a = {.p = c->x, .rs = c->k, .cs = 1};
-    ctsc_status st = CTSC_OK;
-    for (; j->first < c->n && st == CTSC_OK; j->first += INT8W_CHUNK) {
-        int64_t n = c->n - j->first < INT8W_CHUNK ? c->n - j->first : INT8W_CHUNK;
-        pool_for((n + j->nr - 1) / j->nr, 1 + 32768 / (j->nr * c->k), int8w_widen, j);
-        gemm_prepacked b = {.micro = u, .n = n, .k = c->k, .panels = j->panels};
-        dense_epilogue after = {.bias = c->bias ? c->bias + j->first : NULL};
-        st = gemm_run_prepacked(d, &b, c->rows, a, &after, c->out + j->first, c->n);
-    }
-    recycle_free(memory, bytes + REDUCED_ALIGN);
-    return st;
-}
-
-static ctsc_status int8w_linear(diag *d, const reduced_call *c, const gemm_int8w *m) {
-    const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    int8w_job j = {.c = c, .m = m, .micro = ukernel_widen(UKERNEL_BYTES)};
-    if (c->rows > INT8W_FEW && u && WIDEN_COLUMNS % u->nr == 0) return int8w_many(d, u, &j);
-    int64_t rows = c->rows < INT8W_FEW ? c->rows : INT8W_FEW,
-            work = rows * c->k * WIDEN_COLUMNS * 4; /* few rows wait for memory */
-    pool_for(m->panels, 1 + REDUCED_WORK / work, int8w_chunks, &j);
-    return CTSC_OK;
-}
-
-static const gemm_int8w *int8w_of(const tensor *w) {
-    const reduced_weight *r = prepack_derived_now(w->storage, int8w_make, w, reduced_free);
-    return r && reduced_same(r, w, r->int8w.n, r->int8w.k) ? &r->int8w : NULL;
-}
-
-OPERATOR(linear_int8w) {
-    tensor *x = arg_tensor(&args[0]), *w = arg_tensor(&args[1]), *b = arg_tensor_or_null(&args[2]),
-           *out = NULL;
-    const gemm_int8w *m = reduced_fits(x, w, b) ? int8w_of(w) : NULL;
-    if (!m) {
-        TRY(matmul_linear(cx, x, w, b, &out));
-        return op_return_tensor(results, out);
-    }
-    reduced_call c;
-    ctsc_status st = reduced_begin(cx, x, w, b, &c);
-    if (st == CTSC_OK) st = int8w_linear(cx->diag, &c, m);
     TRY(reduced_end(&c, st, &out));
     return op_return_tensor(results, out);
 }

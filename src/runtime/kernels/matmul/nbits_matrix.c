@@ -17,9 +17,10 @@ enum { NBITS_ALIGN = 64 };
 
 /* ---- the form -------------------------------------------------------------------------------- */
 
-/* The longest part of a group that is a segment. */
-static int64_t nbits_segment(int64_t k, int64_t group) {
-    if (group >= k) return int64_min(NBITS_SEGMENT, k);
+/* The longest part of a group that is a segment; a single group may be so long as k is, padded. */
+static int64_t nbits_segment(const nbits_source *s, int64_t padded) {
+    int64_t group = s->group;
+    if (group >= s->k) return int64_min(NBITS_SEGMENT, padded);
     int64_t parts = (group + NBITS_SEGMENT - 1) / NBITS_SEGMENT;
     while (group % parts || group / parts % NBITS_EIGHT) parts++;
     return group / parts;
@@ -112,7 +113,7 @@ bool nbits_matrix_make(nbits_matrix *m, const nbits_source *s) {
     m->form = (nbits_form){.bits = s->bits,
                            .columns = m->micro->columns,
                            .k = k,
-                           .segment = nbits_segment(k, s->group),
+                           .segment = nbits_segment(s, k),
                            .half = nbits_all_half(s->scale, all),
                            .zeros = nbits_zeros_of(s->zero, all)};
     m->panels = (m->n + m->form.columns - 1) / m->form.columns;
