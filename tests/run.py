@@ -284,7 +284,7 @@ def group_exported(tally, args, env):
 
 
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
-ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform_conv", "dft", "expand_input", "max_pool_indices", "nll",
+ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform_conv", "dft", "expand_input", "float8_exponent", "max_pool_indices", "nll",
                   "ms_decoder_attention", "ms_gemm_threshold",
                   "ms_group_query_attention", "non_max_suppression", "reshape_input", "roi_align", "scatter_nd", "scatter_nd_max",
                   "sequences", "slice_input", "unsqueeze_input"}
@@ -397,6 +397,12 @@ def onnx_hostile(env):
     cases = [(0, relu + node(b"Shape", b"x", outputs=[b"s"]) + node(b"Cast", b"s", attributes=to) + x),
              (3, relu + node(b"Constant", attributes=field(5, field(1, b"value_int") + field(3, 1) + field(20, 2))) + x),
              (3, relu + x + x), (0, relu + weights + x)]
+    for code, kind, data in ((0, 23, field(9, bytes(2))), (3, 23, field(9, bytes(3))), (3, 23, field(5, 0)), (3, 23, field(14, 1)), (4, 27, field(9, bytes(3))),
+                             (0, 24, field(9, bytes(3))), (3, 24, field(9, bytes(2)))):  # floats of four, six and eight bits
+        cases.append((code, relu + field(5, field(1, 3) + field(2, kind) + field(8, b"w") + data) + x))
+    size = field(5, field(1, 1 << 62) + field(1, 8) + field(2, 23) + field(8, b"w") + field(9, bytes(2)))
+    mode = field(5, field(1, b"round_mode") + field(4, b"sideways") + field(20, 3)) + field(5, field(1, b"to") + field(3, 24) + field(20, 2))
+    cases += [(1, relu + size + x), (4, relu + node(b"Cast", b"x", outputs=[b"c"], attributes=mode) + x)]
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "model.onnx")
         for i, (want, graph) in enumerate(cases):

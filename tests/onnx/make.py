@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 import onnx
+import onnx.reference
 import onnxruntime
 import torch
 from onnx import TensorProto as T
@@ -388,13 +389,61 @@ def float8_quantize():
     return model(nodes, {"x": (F, [3, 5])}, outputs, {"scale": np.float32(0.03), "nothing": np.float32(0)}, opset=19), [f32(3, 5)]
 
 
+@case
+def float8_exponent():
+    """Casts to powers of two, at the ends of their range and in the middle of two; scales of blocks that are such."""
+    x = np.array([np.nan, np.inf, -np.inf, 0, -7, 3.4e38, 1.7014118e38, 1.8e38, 1e-45, 1.2e-38, 5.8774718e-39, 8e-39, 8.8e-39, 9e-39, 2e-39, 3, 1.5, 1.49, 1.51, 1, 0.7, 1e10], dtype=np.float32)
+    nodes, outputs = [], {}
+    for bounded in (0, 1):
+        for mode in ("up", "down", "nearest"):
+            name = "%s_%d" % (mode, bounded)
+            nodes += [h.make_node("Cast", ["x"], ["q_" + name], to=T.FLOAT8E8M0, saturate=bounded, round_mode=mode), h.make_node("Cast", ["q_" + name], ["y_" + name], to=F)]
+            outputs["y_" + name] = F
+    nodes += [h.make_node("Cast", ["c"], ["y"], to=F)]
+    m = model(nodes, {"x": (F, [len(x)])}, outputs | {"y": F}, opset=24, ir=11)
+    m.graph.initializer.append(h.make_tensor("c", T.FLOAT8E8M0, [3], [0.25, 1.0, 64.0]))
+    return m, [x]
+
+
+def reference(m, feeds):
+    """The specification's own results."""
+    return onnx.reference.ReferenceEvaluator(m).run(None, feeds)
+
+
+@case
+def float4():
+    """Floats of four bits: constants (raw, listed, of odd size), casts, quantised with scales of blocks, also of powers of two; other results than float32."""
+    x = np.array([np.inf, -np.inf, 7, -7, 5, 2.5, 3.5, 0.25, 0.75, -0.0, -0.2, 1.25, 1.75, 4.9, 5.1, 1e-9], dtype=np.float32)
+    nodes = [h.make_node("Cast", ["x"], ["q"], to=T.FLOAT4E2M1), h.make_node("Cast", ["q"], ["y"], to=F), h.make_node("CastLike", ["x", "zero"], ["l"]), h.make_node("Cast", ["l"], ["yl"], to=F),
+             h.make_node("Transpose", ["w"], ["t"]), h.make_node("Cast", ["t"], ["yw"], to=F),
+             h.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0), h.make_node("DequantizeLinear", ["w", "b"], ["db"], axis=1, block_size=2),
+             h.make_node("DequantizeLinear", ["w", "e"], ["de"], axis=1, block_size=2, output_dtype=T.FLOAT16),
+             h.make_node("QuantizeLinear", ["z", "s", "zero"], ["qz"], axis=0), h.make_node("Cast", ["qz"], ["yz"], to=F),
+             h.make_node("QuantizeLinear", ["z", "b"], ["qb"], axis=1, block_size=2, output_dtype=T.FLOAT4E2M1), h.make_node("Cast", ["qb"], ["yb"], to=F)]
+    outputs = {"y": F, "yl": F, "yw": F, "d": F, "db": F, "de": T.FLOAT16, "yz": F, "yb": F}
+    m = model(nodes, {"x": (F, [16]), "z": (F, [3, 5])}, outputs, {"s": np.array([0.5, 0.3, 2.0], np.float32), "b": np.array([[0.5, 0.3, 0.1]] * 3, np.float32)}, opset=24, ir=11)
+    w = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6]
+    m.graph.initializer.extend([h.make_tensor("w", T.FLOAT4E2M1, [3, 5], w), h.make_tensor("zero", T.FLOAT4E2M1, [3], [0.0] * 3),
+                                h.make_tensor("e", T.FLOAT8E8M0, [3, 3], [0.5, 0.25, 4.0] * 3)])
+    listed = onnx.TensorProto(name="listed", data_type=T.FLOAT4E2M1, dims=[3])
+    listed.int32_data.extend([0x21, 0x0b])
+    m.graph.initializer.append(listed)
+    m.graph.node.append(h.make_node("Cast", ["listed"], ["yi"], to=F))
+    m.graph.output.append(h.make_tensor_value_info("yi", F, [3]))
+    return m, [x, f32(3, 5) * 3], reference
+
+
 def make(name, build):
-    """build: -> the model, its inputs, and maybe another that gives its results in ONNX Runtime"""
+    """build: -> the model, its inputs, and maybe another that gives its results in ONNX Runtime, or a function that does"""
     m, arrays, *other = build()
     folder = os.path.join(HERE, "models", name)
     os.makedirs(folder, exist_ok=True)
-    session = onnxruntime.InferenceSession((other or [m])[0].SerializeToString(), providers=["CPUExecutionProvider"])
-    results = session.run(None, dict(zip([i.name for i in session.get_inputs()], arrays)))
+    feeds = dict(zip([i.name for i in m.graph.input], arrays))
+    if other and callable(other[0]):
+        results = other[0](m, feeds)
+    else:
+        session = onnxruntime.InferenceSession((other or [m])[0].SerializeToString(), providers=["CPUExecutionProvider"])
+        results = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
     for info, r in zip(m.graph.output, results):
         if not info.type.tensor_type.HasField("shape"):
             info.CopyFrom(h.make_tensor_value_info(info.name, info.type.tensor_type.elem_type, list(r.shape)))

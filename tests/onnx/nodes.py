@@ -65,11 +65,15 @@ def plain(x):
     return x
 
 
+EIGHTS = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")  # NumPy has them from a package
+
+
 def known(x):
     """Has ctsc the type of these elements?"""
     if isinstance(x, list):
         return all(known(i) for i in x)
-    return x is None or numpy.asarray(x).dtype.name in ("float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128", "bfloat16")
+    return x is None or numpy.asarray(x).dtype.name in ("float32", "float64", "float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+                                                    "complex64", "complex128", "bfloat16", "float4_e2m1fn") + EIGHTS
 
 
 def differs(got, want, rtol, atol):
@@ -81,8 +85,11 @@ def differs(got, want, rtol, atol):
     if got is None:
         return "no result"
     name = str(got.dtype).split(".")[-1]
-    got = got.float().numpy() if name == "bfloat16" else got.numpy()
-    if name != want.dtype.name:
+    kept = "float8_e4m3fn" if want.dtype.name == "float4_e2m1fn" else want.dtype.name  # docs/onnx.md
+    got = got.float().numpy() if name in EIGHTS + ("bfloat16",) else got.numpy()
+    if name in EIGHTS:
+        want = numpy.asarray(want.astype(numpy.float32))
+    if name != kept:
         return "%s instead of %s" % (name, want.dtype.name)
     if got.shape != want.shape:
         return "shape %s instead of %s" % (got.shape, want.shape)
@@ -135,6 +142,10 @@ def tensors(ctsc, x):
     x = numpy.asarray(x)
     if x.dtype.name == "bfloat16":
         return ctsc.from_numpy(numpy.array(x.astype(numpy.float32))).to(ctsc.bfloat16)
+    if x.dtype.name == "float4_e2m1fn":
+        return ctsc.from_numpy(numpy.array(x.astype(numpy.float32))).to(ctsc.float8_e4m3fn)
+    if x.dtype.name in EIGHTS:
+        return ctsc.from_numpy(numpy.array(x).view(numpy.uint8)).view(getattr(ctsc, x.dtype.name))
     return ctsc.from_numpy(numpy.array(x))
 
 

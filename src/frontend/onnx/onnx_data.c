@@ -146,6 +146,49 @@ static tensor *data_listed(onnx_program *p, const Onnx__TensorProto *t, dtype dt
     return x;
 }
 
+/* ---- less than a byte ------------------------------------------------------------------------ */
+
+/* float4e2m1 is kept as float8_e4m3fn, which has all of its numbers: 0, 0.5, 1, 1.5, 2, 3, 4, 6. */
+static void data_spread(const uint8_t *from, int64_t n, uint8_t *to) {
+    static const uint8_t codes[8] = {0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
+    for (int64_t i = 0; i < n; i++) {
+        unsigned nibble = from[i / 2] >> (i % 2 ? 4 : 0) & 15; /* the low one first */
+        to[i] = (uint8_t)(codes[nibble & 7] | (nibble & 8) << 4);
+    }
+}
+
+/* The bytes, two elements in each. */
+static const uint8_t *data_pairs(onnx_program *p, const Onnx__TensorProto *t, size_t nbytes,
+                                 storage **held) {
+    if (t->has_data_location && t->data_location == 1) {
+        *held = data_external(p, t, nbytes);
+        return *held ? (*held)->data : NULL;
+    }
+    size_t n = t->has_raw_data ? t->raw_data.len : t->n_int32_data;
+    if (n != nbytes)
+        return onnx_bad(p, "tensor '%.200s' has %zu bytes, its dims say %zu",
+                        t->name ? t->name : "", n, nbytes),
+               NULL;
+    if (t->has_raw_data) return t->raw_data.data;
+    uint8_t *own = arena_array(&p->scratch, uint8_t, nbytes + 1);
+    for (size_t i = 0; own && i < nbytes; i++) own[i] = (uint8_t)t->int32_data[i];
+    return own ? own : (onnx_no_memory(p), NULL);
+}
+
+static tensor *data_narrow(onnx_program *p, const Onnx__TensorProto *t) {
+    storage *held = NULL;
+    tensor *x = NULL;
+    int64_t strides[TENSOR_MAX_DIMS], numel;
+    int ndim = (int)t->n_dims;
+    if (tensor_layout(p->d, DT_FLOAT8_E4M3FN, ndim, t->dims, strides, &numel) != CTSC_OK)
+        return NULL;
+    const uint8_t *pairs = data_pairs(p, t, ((size_t)numel + 1) / 2, &held);
+    if ((pairs || !numel) && tensor_new(p->d, DT_FLOAT8_E4M3FN, ndim, t->dims, &x) == CTSC_OK)
+        data_spread(pairs, numel, tensor_data(x));
+    storage_unref(held);
+    return x;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static tensor *data_make(onnx_program *p, Onnx__TensorProto *t, dtype dt) {
@@ -171,8 +214,9 @@ static tensor *data_make(onnx_program *p, Onnx__TensorProto *t, dtype dt) {
 
 tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
     int dt = onnx_to_dtype(t->data_type);
+    bool narrow = onnx_is_narrow(t->data_type) != 0;
     const char *type = onnx_type_name(t->data_type);
-    if (dt < 0)
+    if (dt < 0 && !narrow)
         return type ? onnx_unsupported(p, "tensor '%.200s' is of type %s", t->name ? t->name : "",
                                        type)
                     : onnx_bad(p, "tensor '%.200s' is of type %d, which there is none",
@@ -180,7 +224,7 @@ tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
                NULL;
     if (t->n_dims > TENSOR_MAX_DIMS)
         return onnx_bad(p, "tensor '%.200s' has %zu dims", t->name ? t->name : "", t->n_dims), NULL;
-    tensor *x = data_make(p, t, (dtype)dt);
+    tensor *x = narrow ? data_narrow(p, t) : data_make(p, t, (dtype)dt);
     if (!x && p->d->status == CTSC_OK) onnx_no_memory(p);
     if (!x) return NULL;
     return onnx_hold(p, x) ? x : NULL;

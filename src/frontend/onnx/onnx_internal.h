@@ -33,6 +33,8 @@ typedef struct onnx_value {
     int nints;
     ir_value **ints; /* NULL: not known as numbers */
     int rank, dt;    /* -1: not known */
+    /* the type in the file, where dt is a wider one that it is kept as; 0: it is no such */
+    int narrow;
     struct onnx_scope *scope;
     bool absent; /* an input of a function that the call leaves out */
 } onnx_value;
@@ -159,6 +161,8 @@ const int64_t *onnx_attr_ints(onnx_node *n, const char *name, int *count);
 /* Results. rank, dt: -1 where not known. */
 bool onnx_out(onnx_node *n, int i, ir_value *v, int rank, int dt);
 bool onnx_out_ints(onnx_node *n, int i, int count, ir_value *const *ints, int rank);
+/* Output 0 is of that type of TensorProto, if its elements are kept as wider ones. */
+void onnx_set_narrow(const onnx_node *n, int64_t type);
 
 /* Making nodes: by key, arguments that are left out by default. */
 ir_value *onnx_emit(onnx_program *p, const char *key, int n, ir_value *const *args);
@@ -207,6 +211,11 @@ int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports
 /* A convolution of x with k, which have the dims of inputs 0 and `weight`; bias may be None. */
 ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_value *k,
                     ir_value *bias, int *rank);
+
+/* ---- onnx_op_math.c -------------------------------------------------------------------------- */
+
+/* x as a type of TensorProto, by the node's saturate and round_mode. */
+ir_value *onnx_cast(onnx_node *n, ir_value *x, int64_t to);
 
 /* ---- onnx_op_*.c: the functions that rows name ----------------------------------------------- */
 

@@ -178,7 +178,7 @@ static bool model_check_input(onnx_program *p, ir_value *v, const char *name,
 static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoProto *info) {
     const char *name = info->name ? info->name : "";
     const Onnx__TypeProto__Tensor *t = info->type ? info->type->tensor_type : NULL;
-    int dt = t ? onnx_to_dtype(t->elem_type) : -1;
+    int dt = t ? onnx_kept_dtype(t->elem_type) : -1;
     bool sequence = info->type && info->type->sequence_type;
     if (!*name) return onnx_bad(p, "an input has no name");
     const onnx_value *known = strmap_get(&sc->names, name);
@@ -198,6 +198,7 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     if (sequence) return true;
     v->rank = t->shape ? (int)t->shape->n_dim : -1;
     v->dt = dt;
+    v->narrow = onnx_is_narrow(t->elem_type);
     return true;
 }
 
@@ -261,7 +262,8 @@ static bool model_begin(onnx_program *p) {
 static bool model_port(onnx_program *p, const Onnx__ValueInfoProto *info, type *ty, port *out) {
     const Onnx__TypeProto__Tensor *t = info->type ? info->type->tensor_type : NULL;
     const char *name = intern(&p->unit->names, info->name ? info->name : "");
-    *out = (port){.name = name, .type = ty, .dt = t ? onnx_to_dtype(t->elem_type) : -1, .ndim = -1};
+    *out = (port){
+        .name = name, .type = ty, .dt = t ? onnx_kept_dtype(t->elem_type) : -1, .ndim = -1};
     if (!name) return onnx_no_memory(p);
     if (!t || !t->shape || t->shape->n_dim > TENSOR_MAX_DIMS) return true;
     int64_t *sizes = arena_array(&p->unit->arena, int64_t, (int)t->shape->n_dim + 1);

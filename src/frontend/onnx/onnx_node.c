@@ -387,10 +387,17 @@ bool onnx_out(onnx_node *n, int i, ir_value *ir, int rank, int dt) {
     v->ir = ir;
     v->rank = rank;
     v->dt = dt;
+    /* what moves elements keeps their type */
+    if (n->nin && n->in[0] && n->in[0]->dt == dt) v->narrow = n->in[0]->narrow;
     node_declared(n->p, v);
     if (!onnx_is_sequence(v) && !node_fold(n, v)) return false;
     if (v->ir) node_name(v->ir, v->name);
     return true;
+}
+
+void onnx_set_narrow(const onnx_node *n, int64_t type) {
+    onnx_value *v = n->nout ? strmap_get(&n->sc->names, n->proto->output[0]) : NULL;
+    if (v) v->narrow = onnx_is_narrow(type);
 }
 
 bool onnx_out_ints(onnx_node *n, int i, int count, ir_value *const *ints, int rank) {
@@ -530,6 +537,7 @@ static bool initializer_add(onnx_scope *sc, onnx_program *p, Onnx__TensorProto *
     v->constant = x;
     v->rank = x->ndim;
     v->dt = x->dtype;
+    v->narrow = onnx_is_narrow(t->data_type);
     if (initializer_is_small(x)) return true;
     const char *name = initializer_attribute(p, t->name);
     char *flat = name && initializer_clashes(p, name) ? arena_strdup(&p->scratch, name) : NULL;

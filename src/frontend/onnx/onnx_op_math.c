@@ -225,12 +225,30 @@ bool onnx_op_prelu(onnx_node *n, const char *text) {
     return onnx_template(n, "ctsc::onnx_prelu $0 $1");
 }
 
-static ir_value *cast_to(onnx_node *n, ir_value *x, int dt) {
-    ir_value *to = x ? onnx_int(n->p, dt) : NULL;
-    if (to && dtype_is_float8((dtype)dt))
-        return ONNX_EMIT(n->p, "ctsc::onnx_float8", x, to,
-                         onnx_bool(n->p, onnx_attr_int(n, "saturate", 1)));
-    return to ? ONNX_EMIT(n->p, "aten::to.dtype", x, to) : NULL;
+ir_value *onnx_cast(onnx_node *n, ir_value *x, int64_t to) {
+    int dt = onnx_to_dtype(to);
+    bool saturate = onnx_attr_int(n, "saturate", 1) != 0;
+    if (!x) return NULL;
+    if (to == ONNX_FLOAT4E2M1) return ONNX_EMIT(n->p, "ctsc::onnx_float4", x);
+    if (dt == DT_FLOAT8_E8M0FNU) {
+        const char *mode = onnx_attr_text(n, "round_mode", "up");
+        if (strcmp(mode, "up") && strcmp(mode, "down") && strcmp(mode, "nearest"))
+            return onnx_unsupported(n->p, "round_mode '%.40s'", mode), NULL;
+        return ONNX_EMIT(n->p, "ctsc::onnx_float8_exponent", x, onnx_bool(n->p, saturate),
+                         onnx_str(n->p, mode));
+    }
+    if (dtype_is_float8((dtype)dt))
+        return ONNX_EMIT(n->p, "ctsc::onnx_float8", x, onnx_int(n->p, dt),
+                         onnx_bool(n->p, saturate));
+    return ONNX_EMIT(n->p, "aten::to.dtype", x, onnx_int(n->p, dt));
+}
+
+/* The result of a cast. */
+static bool cast_out(onnx_node *n, ir_value *x, int64_t to) {
+    int dt = onnx_kept_dtype(to);
+    if (!x || !onnx_out(n, 0, onnx_cast(n, x, to), n->in[0]->rank, dt)) return false;
+    onnx_set_narrow(n, to);
+    return true;
 }
 
 bool onnx_op_cast(onnx_node *n, const char *text) {
@@ -239,7 +257,7 @@ bool onnx_op_cast(onnx_node *n, const char *text) {
     onnx_value *v = onnx_need(n, 0);
     (void)text;
     if (!v) return false;
-    if (dt < 0)
+    if (onnx_kept_dtype(to) < 0)
         return onnx_type_name(to) ? onnx_unsupported(n->p, "casts to %s", onnx_type_name(to))
                                   : onnx_bad(n->p, "there is no type %lld", (long long)to);
     if (v->ints && !v->constant && (dt == DT_INT64 || dt == DT_INT32)) {
@@ -249,8 +267,28 @@ bool onnx_op_cast(onnx_node *n, const char *text) {
         return true;
     }
     ir_value *x = onnx_t(n, 0);
-    if (x && v->dt == dt) return onnx_out(n, 0, x, v->rank, dt);
-    return x && onnx_out(n, 0, cast_to(n, x, dt), v->rank, dt);
+    if (x && v->dt == dt) {
+        if (!onnx_out(n, 0, x, v->rank, dt)) return false;
+        onnx_set_narrow(n, to);
+        return true;
+    }
+    return cast_out(n, x, to);
+}
+
+/* The same bits, as another type of that size. */
+bool onnx_op_bit_cast(onnx_node *n, const char *text) {
+    int64_t to = onnx_attr_int(n, "to", 0);
+    int dt = onnx_to_dtype(to);
+    onnx_value *v = onnx_need(n, 0);
+    ir_value *x = v ? onnx_t(n, 0) : NULL;
+    (void)text;
+    if (!x) return false;
+    if (dt < 0 || v->narrow)
+        return onnx_unsupported(n->p, "type %lld in place of another", (long long)to);
+    if (v->dt >= 0 && dtype_size((dtype)v->dt) != dtype_size((dtype)dt))
+        return onnx_bad(n->p, "elements of %s and %s differ in size", dtype_table[v->dt].torch_name,
+                        dtype_table[dt].torch_name);
+    return onnx_out(n, 0, ONNX_EMIT(n->p, "aten::view.dtype", x, onnx_int(n->p, dt)), v->rank, dt);
 }
 
 bool onnx_op_cast_like(onnx_node *n, const char *text) {
@@ -258,7 +296,8 @@ bool onnx_op_cast_like(onnx_node *n, const char *text) {
     ir_value *x = like ? onnx_t(n, 0) : NULL;
     (void)text;
     if (!x) return false;
-    if (like->dt >= 0) return onnx_result(n, cast_to(n, x, like->dt));
+    if (like->narrow || like->dt >= 0)
+        return cast_out(n, x, like->narrow ? like->narrow : onnx_from_dtype((dtype)like->dt));
     return math_two(n, "aten::type_as");
 }
 
@@ -426,7 +465,7 @@ bool onnx_op_reduce(onnx_node *n, const char *text) {
         what = !strcmp(text, "amax") ? "amax_empty" : !strcmp(text, "amin") ? "amin_empty" : text;
     ir_value *out = reduce_call(n, what, x, axes, onnx_bool(n->p, keep));
     if (out && v->dt >= 0 && (v->dt == DT_INT32 || v->dt == DT_INT8 || v->dt == DT_UINT8))
-        out = cast_to(n, out, v->dt); /* sums of torch are of int64 */
+        out = onnx_cast(n, out, onnx_from_dtype((dtype)v->dt)); /* sums of torch are of int64 */
     int rank = keep ? v->rank : v->rank < 0 || count < 0 ? -1 : count ? v->rank - count : 0;
     return onnx_out(n, 0, out, rank, v->dt);
 }

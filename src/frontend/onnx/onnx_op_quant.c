@@ -48,15 +48,50 @@ bool onnx_op_qlinear_conv(onnx_node *n, const char *text) {
                     rank, n->in[Y_ZERO]->dt);
 }
 
+/* Powers of two are read as floats. */
+static ir_value *quant_scale(onnx_node *n) {
+    ir_value *scale = onnx_t(n, 1);
+    if (!scale || n->in[1]->dt != DT_FLOAT8_E8M0FNU) return scale;
+    return ONNX_EMIT(n->p, "aten::to.dtype", scale, onnx_int(n->p, DT_FLOAT32));
+}
+
+/* output_dtype: the product is one of floats, rounded once. */
+bool onnx_op_dequantize(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    int64_t to = onnx_attr_int(n, "output_dtype", 0);
+    int dt = to ? onnx_to_dtype(to) : -1;
+    ir_value *x = onnx_t(n, 0), *scale = x ? quant_scale(n) : NULL,
+             *zero = scale ? onnx_t_or_none(n, 2) : NULL;
+    (void)text;
+    if (!zero) return false;
+    int from = n->in[1]->dt == DT_FLOAT8_E8M0FNU ? DT_FLOAT32 : n->in[1]->dt;
+    if (to && (dt < 0 || !dtype_is_float((dtype)dt) || dtype_is_float8((dtype)dt)))
+        return onnx_unsupported(p, "output_dtype %lld is not supported", (long long)to);
+    if (to && dt != from) scale = ONNX_EMIT(p, "aten::to.dtype", scale, onnx_int(p, DT_FLOAT32));
+    ir_value *y = ONNX_EMIT(p, "ctsc::onnx_dequantize", x, scale, zero,
+                            onnx_int(p, onnx_attr_int(n, "axis", 1)));
+    if (to && dt != from && y) y = ONNX_EMIT(p, "aten::to.dtype", y, onnx_int(p, dt));
+    return y && onnx_out(n, 0, y, n->in[0]->rank, to ? dt : from);
+}
+
 bool onnx_op_quantize(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     int64_t to = onnx_attr_int(n, "output_dtype", 0), by = onnx_attr_int(n, "precision", 0);
     int dt = to ? onnx_to_dtype(to) : DT_UINT8, precision = by ? onnx_to_dtype(by) : 0;
-    ir_value *x = onnx_t(n, 0), *scale = x ? onnx_t(n, 1) : NULL,
+    ir_value *x = onnx_t(n, 0), *scale = x ? quant_scale(n) : NULL,
              *zero = scale ? onnx_t_or_none(n, 2) : NULL;
     (void)text;
     if (!zero) return false;
-    if (onnx_in(n, 2) && n->in[2]->dt >= 0) dt = n->in[2]->dt;
+    if (onnx_in(n, 2) && n->in[2]->dt >= 0) dt = n->in[2]->dt, to = n->in[2]->narrow;
+    if (onnx_is_narrow(to)) {
+        ir_value *axis = onnx_int(p, onnx_attr_int(n, "axis", 1)),
+                 *y = ONNX_EMIT(p, "ctsc::onnx_quantize_float4", x, scale, axis,
+                                onnx_int(p, precision));
+        if (precision < 0 || !y || !onnx_out(n, 0, y, n->in[0]->rank, DT_FLOAT8_E4M3FN))
+            return precision >= 0 ? false : onnx_unsupported(p, "this precision");
+        onnx_set_narrow(n, to);
+        return true;
+    }
     if (dtype_is_float8((dtype)dt))
         return onnx_out(n, 0,
                         ONNX_EMIT(p, "ctsc::onnx_quantize_float8", x, scale,

@@ -609,13 +609,14 @@ bool onnx_op_gather(onnx_node *n, const char *text) {
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-static bool constant_is(onnx_node *n, tensor *t) {
+static bool constant_is(onnx_node *n, tensor *t, int64_t type) {
     if (!n->nout) return onnx_bad(n->p, "there are no outputs");
     onnx_value *v = t ? onnx_value_new(n->sc, n->p, n->proto->output[0]) : NULL;
     if (!v) return onnx_no_memory(n->p);
     v->constant = t;
     v->rank = t->ndim;
     v->dt = t->dtype;
+    v->narrow = onnx_is_narrow(type);
     return true;
 }
 
@@ -645,11 +646,11 @@ bool onnx_op_constant(onnx_node *n, const char *text) {
     };
     const Onnx__AttributeProto *a = onnx_attr(n, "value");
     (void)text;
-    if (a && a->t) return constant_is(n, onnx_tensor_of(n->p, a->t));
+    if (a && a->t) return constant_is(n, onnx_tensor_of(n->p, a->t), a->t->data_type);
     for (int i = 0; i < 4; i++)
         if (onnx_attr(n, numbers[i].name))
             return constant_is(
-                n, constant_numbers(n, numbers[i].name, numbers[i].list, numbers[i].floats));
+                n, constant_numbers(n, numbers[i].name, numbers[i].list, numbers[i].floats), 0);
     return onnx_unsupported(n->p, "constants of this kind are not supported");
 }
 
@@ -670,7 +671,10 @@ bool onnx_op_constant_of_shape(onnx_node *n, const char *text) {
                                           : onnx_int(p, tensor_item_int(t)),
              *what = fill ? onnx_int(p, dt) : NULL;
     int rank = what && onnx_has_ints(p, shape) ? shape->nints : -1;
-    return what && onnx_out(n, 0, ONNX_EMIT(p, "aten::full", list, fill, what), rank, dt);
+    if (!what || !onnx_out(n, 0, ONNX_EMIT(p, "aten::full", list, fill, what), rank, dt))
+        return false;
+    onnx_set_narrow(n, t ? a->t->data_type : 0);
+    return true;
 }
 
 bool onnx_op_range(onnx_node *n, const char *text) {

@@ -150,8 +150,9 @@ void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **n
 
 /* A dtype's number; -1: there is none in this operator set. */
 static int out_type(onnx_out *o, dtype dt) {
-    if (dtype_is_float8(dt) && onnx_from_dtype(dt) >= 0 && o->opset < 19)
-        out_refuse(o, "%s needs operator set 19", dtype_table[dt].torch_name);
+    int since = dt == DT_FLOAT8_E8M0FNU ? 24 : 19;
+    if (dtype_is_float8(dt) && o->opset < since)
+        out_refuse(o, "%s needs operator set %d", dtype_table[dt].torch_name, since);
     return onnx_from_dtype(dt);
 }
 

@@ -15,7 +15,8 @@
 static const struct { int number; const char *name; } wire_names[] = {
     {8, "string"},          {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"},
     {20, "float8e5m2fnuz"}, {21, "uint4"},        {22, "int4"},           {23, "float4e2m1"},
-    {24, "float8e8m0"},     {25, "uint2"},        {26, "int2"},
+    {24, "float8e8m0"},     {25, "uint2"},        {26, "int2"},           {27, "float6e2m3"},
+    {28, "float6e3m2"},
 };
 
 int onnx_from_dtype(dtype dt) {
@@ -33,6 +34,12 @@ static const ctsc_dtype_info *wire_type(int64_t data_type) {
 int onnx_to_dtype(int64_t data_type) {
     const ctsc_dtype_info *t = wire_type(data_type);
     return t ? (int)t->dtype : -1;
+}
+
+int onnx_is_narrow(int64_t data_type) { return data_type == ONNX_FLOAT4E2M1 ? ONNX_FLOAT4E2M1 : 0; }
+
+int onnx_kept_dtype(int64_t data_type) {
+    return onnx_is_narrow(data_type) ? DT_FLOAT8_E4M3FN : onnx_to_dtype(data_type);
 }
 
 const char *onnx_type_name(int64_t data_type) {

@@ -13,6 +13,9 @@ enum {
     ONNX_MAX_MESSAGES = 1 << 30, /* bytes of memory for messages, besides the file's own */
 };
 
+/* Types of TensorProto that are kept as wider ones. */
+enum { ONNX_FLOAT4E2M1 = 23 };
+
 /* AttributeProto.type */
 enum {
     ONNX_A_FLOAT = 1,
@@ -30,6 +33,10 @@ int onnx_from_dtype(dtype dt);
 int onnx_to_dtype(int64_t data_type);
 /* "uint32" of those that have none; NULL: it is no type of ONNX's. */
 const char *onnx_type_name(int64_t data_type);
+/* The type itself where its elements are kept as wider ones; 0: they are not. */
+int onnx_is_narrow(int64_t data_type);
+/* The dtype that elements are kept as; -1: there is none. */
+int onnx_kept_dtype(int64_t data_type);
 
 /* The model in these bytes; onnx_free_model frees it. */
 ctsc_status onnx_parse_model(diag *d, const char *record, const void *data, size_t len,

@@ -56,6 +56,37 @@ def onnx_float8(x: Tensor, type: int, saturate: bool) -> Tensor:
     return torch.to(y, type)
 
 
+# As powers of two; zero and less are the least of them, or NaN if they are not bounded.
+def onnx_float8_exponent(x: Tensor, saturate: bool, round: str) -> Tensor:
+    least = 2.0 ** -127
+    most = 2.0 ** 127
+    y = torch.clamp(torch.to(x, 6), least, most)
+    if not saturate:
+        y = torch.where(torch.logical_or(torch.lt(x, least), torch.gt(x, most)), torch.full_like(y, float("nan")), y)
+    near = torch.to(torch.to(y, 44), 6)
+    if round == "up":
+        near = torch.where(torch.lt(near, y), near * 2, near)
+    elif round == "down":
+        near = torch.where(torch.gt(near, y), near * 0.5, near)
+    return torch.to(near, 44)
+
+
+# As floats of four bits, kept in eight: steps of a half up to 2, of one up to 4, and of two up to 6. NaN is 0.
+def onnx_float4(x: Tensor) -> Tensor:
+    y = torch.clamp(torch.to(x, 6), -6, 6)
+    size = torch.abs(y)
+    step = torch.where(torch.lt(size, 2), torch.full_like(y, 0.5), torch.where(torch.lt(size, 4), torch.ones_like(y), torch.full_like(y, 2.0)))
+    y = torch.round(y / step) * step
+    return torch.to(torch.where(torch.isnan(y), torch.zeros_like(y), y), 24)
+
+
+def onnx_quantize_float4(x: Tensor, scale: Tensor, axis: int, precision: int) -> Tensor:
+    s = __torch__.operators.onnx_quantised._onnx_along(x, scale, axis)
+    if precision != 0:
+        return __torch__.operators.onnx_quantised.onnx_float4(torch.to(x, precision) / torch.to(s, precision))
+    return __torch__.operators.onnx_quantised.onnx_float4(x / s)
+
+
 def onnx_quantize_float8(x: Tensor, scale: Tensor, axis: int, type: int, saturate: bool, precision: int) -> Tensor:
     s = __torch__.operators.onnx_quantised._onnx_along(x, scale, axis)
     if precision != 0:
