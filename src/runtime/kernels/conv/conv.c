@@ -356,7 +356,7 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
         st = conv_scale(d, c, s, seen, &in);
     }
     if (st == CTSC_OK && c->bias) st = conv_prepare(d, c->bias, DT_FLOAT32, &bias);
-    bool placed = c->place && !c->bf16 && !(c->epilogue && c->epilogue->other);
+    bool placed = c->place && !(c->epilogue && c->epilogue->other);
     if (st == CTSC_OK)
         st = placed ? channels_place_new(d, c->place, dt, ndim, last, &t)
                     : tensor_new(d, dt, ndim, last, &t);

@@ -28,10 +28,15 @@ enum {
 typedef struct bf16_job {
     conv_shape s;
     quad_matrix m;
-    const float *in, *bias;
+    const char *in;
+    const float *bias;
     const dense_epilogue *after;
-    float *out;
+    char *out;
+    int64_t pitch; /* elements from one pixel of out to the next */
+    bool halves; /* in, out and what is added are bfloat16, else floats */
+    int64_t size; /* bytes of an element of them */
     bool flat;
+    bool direct; /* in is read where it is */
     int64_t pixel;               /* elements of one in the buffer */
     int64_t width, rows, planes; /* places of a row, rows of a plane */
     int64_t band, bands, share, shares;
@@ -118,15 +123,21 @@ bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w) {
 
 /* ---- the buffer ------------------------------------------------------------------------------ */
 
-static void bf16_pixels(const bf16_job *j, const float *from, int64_t n, bfloat16 *to) {
-    int64_t channels = j->s.in_channels;
-    void (*round)(const float *, int64_t, bfloat16 *) = quad_vectors(j->m.kernels)->round;
+static void bf16_round(const bf16_job *j, const char *from, int64_t n, bfloat16 *to) {
+    if (j->halves) memcpy(to, from, (size_t)n * sizeof *to);
+    else quad_vectors(j->m.kernels)->round((const float *)(const void *)from, n, to);
+}
+
+/* n pixels, the first of them number `at` of the input. */
+static void bf16_pixels(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
+    int64_t channels = j->s.in_channels, pixel = channels * j->size;
+    const char *from = j->in + at * pixel;
     if (j->pixel == channels) {
-        round(from, n * channels, to);
+        bf16_round(j, from, n * channels, to);
         return;
     }
-    for (int64_t i = 0; i < n; i++, from += channels, to += j->pixel) {
-        round(from, channels, to);
+    for (int64_t i = 0; i < n; i++, from += pixel, to += j->pixel) {
+        bf16_round(j, from, channels, to);
         memset(to + channels, 0, (size_t)(j->pixel - channels) * sizeof *to);
     }
 }
@@ -141,8 +152,7 @@ static void bf16_line(const bf16_job *j, int64_t batch, int64_t d, int64_t y, bf
         return;
     }
     memset(to, 0, (size_t)left * sizeof *to);
-    bf16_pixels(j, j->in + ((batch * s->in[0] + d) * s->in[1] + y) * s->in[2] * s->in_channels,
-                inside, to + left);
+    bf16_pixels(j, ((batch * s->in[0] + d) * s->in[1] + y) * s->in[2], inside, to + left);
     int64_t done = left + inside * j->pixel;
     memset(to + done, 0, (size_t)(j->line - done) * sizeof *to);
 }
@@ -156,7 +166,7 @@ static void bf16_fill(const bf16_job *j, const bf16_chunk *t, bfloat16 *to) {
     if (j->flat) {
         int64_t first = t->row * j->width,
                 n = (t->rows - 1) * j->width + bf16_places(j, t->row + t->rows - 1);
-        bf16_pixels(j, j->in + first * s->in_channels, n, to);
+        bf16_pixels(j, first, n, to);
         return;
     }
     int64_t batch = t->plane / s->out[0], lines = bf16_lines(s, 1, t->rows),
@@ -179,10 +189,10 @@ static bf16_chunk bf16_chunk_of(const bf16_job *j, int64_t i) {
     return t;
 }
 
-/* The first element of a row of the result. */
+/* The first pixel of a row of the result. */
 static int64_t bf16_at(const bf16_job *j, const bf16_chunk *t, int64_t y) {
     int64_t plane = j->s.batch * j->s.out_size / j->planes;
-    return (t->plane * plane + (t->row + y) * j->width) * j->s.out_channels;
+    return t->plane * plane + (t->row + y) * j->width;
 }
 
 /* The rows of a chunk times two panels of a group. */
@@ -193,32 +203,53 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
     quad_strip strip = {.lda = s->stride[2] * j->pixel * (int64_t)sizeof *buffer,
                         .segment = j->segment,
                         .start = j->bias ? j->bias + column : NULL,
-                        .ldc = s->out_channels};
+                        .halves = j->halves,
+                        .ldc = j->pitch};
+    if (j->direct) {
+        int64_t pixel = s->in_channels * j->size;
+        buffer = (const bfloat16 *)(const void *)(j->in + t->row * j->width * pixel);
+        strip.end = j->in + s->batch * s->in_size * pixel;
+    }
     for (int64_t y = 0; y < t->rows; y++) {
         strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
                   group * (s->in_channels / s->groups);
         strip.rows = bf16_places(j, t->row + y);
-        strip.out = j->out + bf16_at(j, t, y) + column;
+        strip.out = j->out + (bf16_at(j, t, y) * j->pitch + column) * j->size;
         quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,
                        hold);
     }
 }
 
-/* What is left to do for the channels of the chunk. */
+/* The epilogue for n elements of the result. */
+static void bf16_finish_row(const bf16_job *j, int64_t at, int64_t n) {
+    enum { SOME = 1024 };
+    float some[SOME], *floats = (float *)(void *)j->out;
+    bfloat16 *halves = (bfloat16 *)(void *)j->out;
+    if (!j->halves) {
+        epilogue_rows(j->after, floats + at, at, n);
+        return;
+    }
+    for (int64_t last = at + n; at < last; at += SOME) {
+        int64_t count = int64_min(SOME, last - at);
+        bfloat16_to_floats(halves + at, some, (size_t)count);
+        epilogue_halves(j->after, DT_BFLOAT16, some, at, count, halves + at);
+    }
+}
+
+/* What is left to do for the channels of the chunk: there is no `other` where pixels lie apart. */
 static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
     int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
             last = int64_min(t->last * QUAD_COLUMNS, n);
     if (!j->after->other && j->after->activation == DENSE_PLAIN) return;
     for (int64_t y = 0; y < t->rows; y++) {
-        int64_t at = bf16_at(j, t, y), places = bf16_places(j, t->row + y);
-        if (j->shares == 1) {
-            epilogue_rows(j->after, j->out + at, at, places * all);
+        int64_t at = bf16_at(j, t, y) * j->pitch, places = bf16_places(j, t->row + y);
+        if (j->shares == 1 && j->pitch == all) {
+            bf16_finish_row(j, at, places * all);
             continue;
         }
-        for (int64_t x = 0; x < places * j->s.groups; x++) {
-            int64_t from = at + x * n + first;
-            epilogue_rows(j->after, j->out + from, from, last - first);
-        }
+        for (int64_t x = 0; x < places; x++)
+            for (int64_t group = 0; group < j->s.groups; group++)
+                bf16_finish_row(j, at + x * j->pitch + group * n + first, last - first);
     }
 }
 
@@ -229,7 +260,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
         bf16_chunk t = bf16_chunk_of(j, i);
-        if (i == begin || i % j->shares == 0) bf16_fill(j, &t, buffer);
+        if (!j->direct && (i == begin || i % j->shares == 0)) bf16_fill(j, &t, buffer);
         for (int64_t g = 0; g < j->s.groups; g++)
             for (int64_t panel = t.first; panel < t.last; panel += QUAD_MAX_PANELS)
                 bf16_panels(j, &t, g, panel, buffer, &hold);
@@ -247,6 +278,8 @@ static void bf16_cut(bf16_job *j) {
     int64_t one = bf16_buffer(s, u, 1) * 2, two = bf16_buffer(s, u, 2) * 2;
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
+    j->direct = j->flat && j->halves && s->in_channels % QUAD_PAIR == 0;
+    if (j->direct) j->pixel = s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
         j->width = int64_min(BF16_PLACES, places);
@@ -279,9 +312,16 @@ static void bf16_segments(bf16_job *j) {
                              i % taps * s->dilation[2] * j->pixel);
 }
 
-ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const dense_epilogue *after, float *out) {
-    bf16_job j = {.s = *s, .in = in, .bias = after->bias, .after = after, .out = out};
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
+                      const dense_epilogue *after, void *out) {
+    bf16_job j = {.s = *s,
+                  .in = in,
+                  .bias = after->bias,
+                  .after = after,
+                  .out = out,
+                  .pitch = after->pitch ? after->pitch : s->out_channels,
+                  .halves = dt == DT_BFLOAT16,
+                  .size = (int64_t)dtype_size(dt)};
     size_t bytes;
     conv_bf16_layout(s, w->quads.kernels, &j.m, &bytes);
     j.m.data = w->quads.data;

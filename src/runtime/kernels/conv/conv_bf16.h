@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * conv_bf16.h - convolutions whose channels come last, with factors that are rounded to bfloat16
- * (matmul/quad_matrix.h): for --precision bf16.
+ * (matmul/quad_matrix.h), or are bfloat16: for --precision bf16, and archives of bfloat16.
  * Tests: tests/unit/test_precision.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_BF16_H
@@ -20,8 +20,9 @@ bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m
 bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed);
 /* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false without memory. */
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
-/* As conv_rows. Fails without memory, and where a limit came between. */
-ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, const float *in,
-                      const dense_epilogue *after, float *out);
+/* As conv_rows; dt: float32, or bfloat16, of in, out and after->other. Fails without memory, and
+ * where a limit came between. */
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
+                      const dense_epilogue *after, void *out);
 
 #endif

@@ -47,7 +47,7 @@ static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed
     bool finite = true;
     switch (w->form) {
     case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, x, w->weights, after, out);
-    case CONV_BF16: return conv_bf16(c->d, s, w, x, after, out);
+    case CONV_BF16: return conv_bf16(c->d, s, w, DT_FLOAT32, x, after, out);
     case CONV_WINOGRAD_4:
     case CONV_WINOGRAD_2:
         TRY(conv_winograd(c->d, s, w, x, after, out, &finite));
@@ -86,20 +86,26 @@ static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
     c->w = conv_packed_of(c->s, c->weight, c->factors, form);
     *done = c->w != NULL;
     if (!c->w) return CTSC_OK;
+    if (form == CONV_BF16 && c->dt == DT_BFLOAT16)
+        return conv_bf16(c->d, c->s, c->w, c->dt, c->x, c->after, c->out);
     return wide ? last_run(c, c->s, c->w, c->after, c->x, c->out)
                 : conv_half(c->d, c->s, c->dt, c->x, c->after, c->out, last_run_floats, c);
 }
 
-/* Which of the kernels; CONV_FORMS: none of them. */
+/* Which of the kernels; CONV_FORMS: none of them. Factors of bfloat16 double the speed of vectors,
+ * which is less than Winograd's ways gain, and multiply it in tile registers. */
 static conv_form last_form(const conv_shape *s, bool bf16) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
-    if (bf16 && conv_bf16_fits(s)) return CONV_BF16;
-    if (!u || !u->rows[1] || !conv_rows_fits(s)) return CONV_FORMS;
-    bool winograd = !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed) &&
-                    conv_winograd_fits(s);
-    if (winograd && atomic_load_explicit(&kernel_tunes, memory_order_relaxed)) return conv_tune(s);
+    bool floats = u && u->rows[1] && conv_rows_fits(s),
+         winograd = floats && conv_winograd_fits(s) &&
+                    !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed);
     conv_form best = winograd ? conv_winograd_best(s) : CONV_FORMS;
+    if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
+    if (bf16 && conv_bf16_fits(s) &&
+        (best == CONV_FORMS || ukernel_quad(UKERNEL_BF16)->begin))
+        return CONV_BF16;
+    if (!floats) return CONV_FORMS;
+    if (winograd && atomic_load_explicit(&kernel_tunes, memory_order_relaxed)) return conv_tune(s);
     if (best != CONV_FORMS) return best;
     return conv_packed_groups(s) > 1 ? CONV_GROUPS : CONV_ROWS;
 }
@@ -119,10 +125,10 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
                               const tensor *weight, const tensor *factors, const tensor *bias,
                               epilogue *e, bool bf16, tensor *t, bool *done) {
     *done = t->numel == 0;
-    if (!tensor_is_contiguous(t) && (bf16 || (e && e->other))) return CTSC_OK;
+    if (!tensor_is_contiguous(t) && e && e->other) return CTSC_OK;
     bool unpacked = atomic_load_explicit(&kernel_no_packing, memory_order_relaxed);
     if (*done || in->numel == 0 || weight->numel == 0) return CTSC_OK;
-    conv_form form = last_form(s, bf16);
+    conv_form form = last_form(s, bf16 || in->dtype == DT_BFLOAT16);
     if (unpacked && form != CONV_BF16) return CTSC_OK;
     if (form == CONV_FORMS) return CTSC_OK;
     dense_epilogue after;

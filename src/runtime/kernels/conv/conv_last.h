@@ -26,7 +26,7 @@ void conv_last_scale(const conv_shape *s, const float *x, const float *scale, fl
 /* Does conv_last_compute take a scale of s' input? */
 bool conv_last_takes_scale(const conv_shape *s);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous, or t
- * in a place of its own (channels_place.h), if e adds nothing and bf16 is false; weight as in
+ * in a place of its own (channels_place.h), if e adds nothing; weight as in
  * conv_shape, of in's and t's dtype, times factors (conv_packed.h; may be NULL), bias of
  * out_channels contiguous floats or NULL. Does e (may be NULL) where it can, and says so in
  * e->done. scale: what in, of floats, is multiplied by first, or NULL; bf16: factors may be rounded
