@@ -33,10 +33,12 @@ typedef struct bf16_job {
     const dense_epilogue *after;
     char *out;
     int64_t pitch; /* elements from one pixel of out to the next */
-    bool halves; /* in, out and what is added are bfloat16, else floats */
-    int64_t size; /* bytes of an element of them */
+    bool halves;   /* in, out and what is added are bfloat16, else floats */
+    int64_t size;  /* bytes of an element of them */
+    bool bounded;  /* the epilogue is but bounds, which the sums get */
+    float low, high;
     bool flat;
-    bool direct; /* in is read where it is */
+    bool direct;                 /* in is read where it is */
     int64_t pixel;               /* elements of one in the buffer */
     int64_t width, rows, planes; /* places of a row, rows of a plane */
     int64_t band, bands, share, shares;
@@ -204,6 +206,9 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                         .segment = j->segment,
                         .start = j->bias ? j->bias + column : NULL,
                         .halves = j->halves,
+                        .bounded = j->bounded,
+                        .low = j->low,
+                        .high = j->high,
                         .ldc = j->pitch};
     if (j->direct) {
         int64_t pixel = s->in_channels * j->size;
@@ -240,7 +245,7 @@ static void bf16_finish_row(const bf16_job *j, int64_t at, int64_t n) {
 static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
     int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
             last = int64_min(t->last * QUAD_COLUMNS, n);
-    if (!j->after->other && j->after->activation == DENSE_PLAIN) return;
+    if (j->bounded || (!j->after->other && j->after->activation == DENSE_PLAIN)) return;
     for (int64_t y = 0; y < t->rows; y++) {
         int64_t at = bf16_at(j, t, y) * j->pitch, places = bf16_places(j, t->row + y);
         if (j->shares == 1 && j->pitch == all) {
@@ -323,6 +328,8 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype 
                   .halves = dt == DT_BFLOAT16,
                   .size = (int64_t)dtype_size(dt)};
     size_t bytes;
+    j.bounded = j.halves && !after->other &&
+                activation_bounds((enum dense_activation)after->activation, &j.low, &j.high);
     conv_bf16_layout(s, w->quads.kernels, &j.m, &bytes);
     j.m.data = w->quads.data;
     bf16_cut(&j);

@@ -101,8 +101,7 @@ static conv_form last_form(const conv_shape *s, bool bf16) {
                     !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed);
     conv_form best = winograd ? conv_winograd_best(s) : CONV_FORMS;
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
-    if (bf16 && conv_bf16_fits(s) &&
-        (best == CONV_FORMS || ukernel_quad(UKERNEL_BF16)->begin))
+    if (bf16 && conv_bf16_fits(s) && (best == CONV_FORMS || ukernel_quad(UKERNEL_BF16)->begin))
         return CONV_BF16;
     if (!floats) return CONV_FORMS;
     if (winograd && atomic_load_explicit(&kernel_tunes, memory_order_relaxed)) return conv_tune(s);

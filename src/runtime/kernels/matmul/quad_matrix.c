@@ -254,9 +254,22 @@ void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t col
 
 enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
 
+VECTOR_CLONES static void quad_bound(float *sums, int64_t n, float low, float high) {
+    for (int64_t i = 0; i < n; i++) {
+        float least = sums[i] < low ? low : sums[i];
+        sums[i] = least > high ? high : least;
+    }
+}
+
+static void quad_store_halves(const quad_strip *s, float *sums, int rows, int cols, bfloat16 *out) {
+    if (s->bounded) quad_bound(sums, (int64_t)rows * QUAD_TILE_COLUMNS, s->low, s->high);
+    for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, out += s->ldc)
+        bfloat16_from_floats(sums, out, (size_t)cols);
+}
+
 /* Sums of a tile, QUAD_TILE_COLUMNS from row to row, of which cols are there. */
-static void quad_strip_store(const quad_strip *s, const quad_kernels *u, const int32_t *sums,
-                             int64_t row, int rows, int64_t column, int cols) {
+static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t row,
+                             int rows, int64_t column, int cols) {
     if (s->bytes) {
         quant_bytes to = *s->bytes;
         to.scale += column;
@@ -265,9 +278,8 @@ static void quad_strip_store(const quad_strip *s, const quad_kernels *u, const i
         return;
     }
     if (s->halves) {
-        bfloat16 *half = (bfloat16 *)s->out + row * s->ldc + column;
-        for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, half += s->ldc)
-            bfloat16_from_floats((const float *)(const void *)sums, half, (size_t)cols);
+        quad_store_halves(s, (float *)(void *)sums, rows, cols,
+                          (bfloat16 *)s->out + row * s->ldc + column);
         return;
     }
     float *out = (float *)s->out + row * s->ldc + column;

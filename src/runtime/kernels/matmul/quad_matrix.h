@@ -104,7 +104,9 @@ typedef struct quad_strip {
     const void *start;
     const quant_bytes *bytes;
     const quant_floats *floats;
-    bool halves; /* of bfloat16: sums are rounded to it, so is out */
+    bool halves;  /* of bfloat16: sums are rounded to it, so is out, */
+    bool bounded; /* and these are between low and high, or NaN */
+    float low, high;
     void *out;
     int64_t ldc, column;
 } quad_strip;
