@@ -286,7 +286,7 @@ def group_exported(tally, args, env):
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
 ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform_conv", "dft", "expand_input", "float8_exponent", "max_pool_indices", "nll",
                   "ms_decoder_attention", "ms_gemm_threshold",
-                  "ms_group_query_attention", "non_max_suppression", "reshape_input", "roi_align", "scatter_nd", "scatter_nd_max",
+                  "dequantize_blocks", "ms_gather_block_quantized", "ms_group_query_attention", "ms_matmul_nbits", "non_max_suppression", "reshape_input", "roi_align", "scatter_nd", "scatter_nd_max",
                   "sequences", "slice_input", "unsqueeze_input"}
 
 
@@ -428,6 +428,7 @@ def onnx_contrib_cases():
         return field(1, b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(4, op) + b"".join(attributes) + field(7, domain))
 
     x, none = b"x", b""
+    product = integer(b"K", 4), integer(b"N", 4)
     heads = integer(b"num_heads", 2) + integer(b"kv_num_heads", 2)
     gqa = [x, x, x, none, none, x, x]
     return [
@@ -436,6 +437,12 @@ def onnx_contrib_cases():
         (node(b"QLinearAdd", [x, x, none, x]), 3, "input 4 is missing"),
         (node(b"QLinearConcat", [x, x, x, x]), 3, "4 inputs are not two and three per operand"),
         (node(b"NhwcMaxPool", [b"flat"], integer(b"kernel_shape", 2)), 4, "channels that are last, and 2 dims"),
+        (node(b"MatMulNBits", [x, x, x], *product, integer(b"block_size", 0)), 3, "K 4, N 4, block_size 0"),
+        (node(b"MatMulNBits", [x, x, x], *product, integer(b"block_size", 16), integer(b"bits", 3)), 4, "weights of 3 bits in blocks of 16"),
+        (node(b"MatMulNBits", [x, x, x, none, x], *product, integer(b"block_size", 16)), 4, "g_idx, groups whose elements do not follow one another"),
+        (node(b"MatMulNBits", [x, x], *product, integer(b"block_size", 16)), 3, "input 2 is missing"),
+        (node(b"GatherBlockQuantized", [x, x, x]), 4, "other than rows of a constant with blocks along its last axis"),
+        (node(b"GatherBlockQuantized", [x, x, x], integer(b"block_size", 8)), 4, "weights of 4 bits in blocks of 8"),
         (node(b"FusedConv", [x, b"w"], text(b"activation", b"Cosh")), 4, "activation 'Cosh' is not supported"),
         (node(b"FusedGemm", [x, x], integer(b"activation", 3)), 3, "attribute 'activation' is of another type"),
         (node(b"EmbedLayerNormalization", [x, x, x, x, none, x, x]), 3, "segment_ids and segment_embedding come together"),

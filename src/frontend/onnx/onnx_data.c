@@ -6,6 +6,9 @@
  *     float_data ...  one by one; int32_data has all narrower integers, bools and bits of float16
  *     external_data   location (a file beside the model), offset, length
  *
+ * Elements of 2 or 4 bits lie several a byte, the lowest bits first, in raw_data and in external
+ * files as in int32_data; here they are bytes of their own (int8, uint8).
+ *
  * The bytes of raw_data are taken out of the message, and external files are mapped: neither is
  * copied again.
  */
@@ -157,9 +160,9 @@ static void data_spread(const uint8_t *from, int64_t n, uint8_t *to) {
     }
 }
 
-/* The bytes, two elements in each. */
-static const uint8_t *data_pairs(onnx_program *p, const Onnx__TensorProto *t, size_t nbytes,
-                                 storage **held) {
+/* The bytes, several elements in each. */
+static const uint8_t *data_packed(onnx_program *p, const Onnx__TensorProto *t, size_t nbytes,
+                                  storage **held) {
     if (t->has_data_location && t->data_location == 1) {
         *held = data_external(p, t, nbytes);
         return *held ? (*held)->data : NULL;
@@ -182,9 +185,47 @@ static tensor *data_narrow(onnx_program *p, const Onnx__TensorProto *t) {
     int ndim = (int)t->n_dims;
     if (tensor_layout(p->d, DT_FLOAT8_E4M3FN, ndim, t->dims, strides, &numel) != CTSC_OK)
         return NULL;
-    const uint8_t *pairs = data_pairs(p, t, ((size_t)numel + 1) / 2, &held);
+    const uint8_t *pairs = data_packed(p, t, ((size_t)numel + 1) / 2, &held);
     if ((pairs || !numel) && tensor_new(p->d, DT_FLOAT8_E4M3FN, ndim, t->dims, &x) == CTSC_OK)
         data_spread(pairs, numel, tensor_data(x));
+    storage_unref(held);
+    return x;
+}
+
+/* Integers, which are bytes here. */
+static const struct { int number, bits; dtype dt; } data_few_bits[] = {
+    {21, 4, DT_UINT8}, {22, 4, DT_INT8}, {25, 2, DT_UINT8}, {26, 2, DT_INT8}};
+
+static int data_few_row(int64_t data_type) {
+    for (int i = 0; i < (int)(sizeof data_few_bits / sizeof *data_few_bits); i++)
+        if (data_few_bits[i].number == data_type) return i;
+    return -1;
+}
+
+int onnx_type_bits(int64_t data_type) {
+    int row = data_few_row(data_type);
+    return row < 0 ? 0 : data_few_bits[row].bits;
+}
+
+static void data_widen(const uint8_t *from, int64_t n, int bits, bool is_signed, uint8_t *to) {
+    int mask = (1 << bits) - 1, sign = is_signed ? 1 << (bits - 1) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int v = from[i * bits / 8] >> i * bits % 8 & mask;
+        to[i] = (uint8_t)((v ^ sign) - sign);
+    }
+}
+
+static tensor *data_few(onnx_program *p, const Onnx__TensorProto *t, int row) {
+    dtype dt = data_few_bits[row].dt;
+    int64_t strides[TENSOR_MAX_DIMS], n;
+    int bits = data_few_bits[row].bits, ndim = (int)t->n_dims;
+    storage *held = NULL;
+    tensor *x = NULL;
+    if (tensor_layout(p->d, dt, ndim, t->dims, strides, &n) != CTSC_OK) return NULL;
+    size_t nbytes = (size_t)n / 8 * (size_t)bits + ((size_t)n % 8 * (size_t)bits + 7) / 8;
+    const uint8_t *from = data_packed(p, t, nbytes, &held);
+    if ((from || !n) && tensor_new(p->d, dt, ndim, t->dims, &x) == CTSC_OK)
+        data_widen(from, n, bits, dt == DT_INT8, tensor_data(x));
     storage_unref(held);
     return x;
 }
@@ -215,8 +256,9 @@ static tensor *data_make(onnx_program *p, Onnx__TensorProto *t, dtype dt) {
 tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
     int dt = onnx_to_dtype(t->data_type);
     bool narrow = onnx_is_narrow(t->data_type) != 0;
+    int few = data_few_row(t->data_type);
     const char *type = onnx_type_name(t->data_type);
-    if (dt < 0 && !narrow)
+    if (dt < 0 && !narrow && few < 0)
         return type ? onnx_unsupported(p, "tensor '%.200s' is of type %s", t->name ? t->name : "",
                                        type)
                     : onnx_bad(p, "tensor '%.200s' is of type %d, which there is none",
@@ -224,7 +266,9 @@ tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
                NULL;
     if (t->n_dims > TENSOR_MAX_DIMS)
         return onnx_bad(p, "tensor '%.200s' has %zu dims", t->name ? t->name : "", t->n_dims), NULL;
-    tensor *x = narrow ? data_narrow(p, t) : data_make(p, t, (dtype)dt);
+    tensor *x = narrow     ? data_narrow(p, t)
+                : few >= 0 ? data_few(p, t, few)
+                           : data_make(p, t, (dtype)dt);
     if (!x && p->d->status == CTSC_OK) onnx_no_memory(p);
     if (!x) return NULL;
     return onnx_hold(p, x) ? x : NULL;

@@ -23,6 +23,14 @@ enum {
 
 struct onnx_scope;
 
+/* Constant weights of few bits, [n, k] or (turned) [k, n], in the form of ctsc::linear_nbits. */
+typedef struct onnx_nbits {
+    struct onnx_value *data, *scale, *zero; /* zero: NULL where there is none */
+    int64_t n, k, group;
+    int bits;
+    bool turned;
+} onnx_nbits;
+
 /* What a name stands for. A tensor as a rule; integers of at most one dim (sizes, mostly) are known
  * as numbers as well, and become a tensor only where somebody needs one. */
 typedef struct onnx_value {
@@ -35,6 +43,8 @@ typedef struct onnx_value {
     int rank, dt;    /* -1: not known */
     /* the type in the file, where dt is a wider one that it is kept as; 0: it is no such */
     int narrow;
+    int bits;                /* of elements of 2 or 4, which are bytes here (dt); else 0 */
+    const onnx_nbits *nbits; /* the weights that it is the floats of; NULL: not known */
     struct onnx_scope *scope;
     bool absent; /* an input of a function that the call leaves out */
 } onnx_value;
@@ -115,6 +125,8 @@ bool onnx_version_is_known(onnx_program *p, int64_t version); /* of ONNX's opera
 /* The tensor of a message, held by the program. Large contents are taken out of the message. */
 tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t);
 bool onnx_hold(onnx_program *p, tensor *t_take);
+/* Bits of the elements of types that are bytes here; 0: any other. */
+int onnx_type_bits(int64_t data_type);
 
 /* ---- onnx_node.c ----------------------------------------------------------------------------- */
 
@@ -125,6 +137,8 @@ onnx_value *onnx_value_new(onnx_scope *sc, onnx_program *p, const char *name);
 onnx_value *onnx_name(onnx_scope *sc, onnx_program *p, const char *name);
 bool onnx_import_node(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *proto); /* one node */
 bool onnx_initializers(onnx_scope *sc, onnx_program *p, const Onnx__GraphProto *g);
+/* v is that tensor, which the program holds: an attribute of the module, unless it is small. */
+bool onnx_weight(onnx_program *p, onnx_value *v, tensor *x);
 
 /* A value as a tensor, as numbers. */
 ir_value *onnx_as_tensor(onnx_scope *sc, onnx_program *p, onnx_value *v);
@@ -216,6 +230,14 @@ ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_valu
 
 /* x as a type of TensorProto, by the node's saturate and round_mode. */
 ir_value *onnx_cast(onnx_node *n, ir_value *x, int64_t to);
+
+/* ---- onnx_op_nbits.c ------------------------------------------------------------------------- */
+
+/* x times the floats of w: [..., k] to [..., n]. */
+ir_value *onnx_nbits_linear(onnx_node *n, ir_value *x, const onnx_nbits *w, ir_value *bias,
+                            int64_t level);
+/* Notes with output 0 the weights that inputs 0 to 2 are, if they are; false after a failure. */
+bool onnx_nbits_note(onnx_node *n, int64_t axis, int64_t block);
 
 /* ---- onnx_op_*.c: the functions that rows name ----------------------------------------------- */
 

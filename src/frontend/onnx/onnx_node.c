@@ -534,12 +534,17 @@ static bool initializer_add(onnx_scope *sc, onnx_program *p, Onnx__TensorProto *
     onnx_value *v = onnx_value_new(sc, p, t->name);
     tensor *x = v ? onnx_tensor_of(p, t) : NULL;
     if (!x) return false;
+    v->bits = onnx_type_bits(t->data_type);
+    v->narrow = onnx_is_narrow(t->data_type);
+    return onnx_weight(p, v, x);
+}
+
+bool onnx_weight(onnx_program *p, onnx_value *v, tensor *x) {
     v->constant = x;
     v->rank = x->ndim;
     v->dt = x->dtype;
-    v->narrow = onnx_is_narrow(t->data_type);
     if (initializer_is_small(x)) return true;
-    const char *name = initializer_attribute(p, t->name);
+    const char *name = initializer_attribute(p, v->name);
     char *flat = name && initializer_clashes(p, name) ? arena_strdup(&p->scratch, name) : NULL;
     for (char *c = flat; c && *c; c++)
         if (*c == '.') *c = '_';

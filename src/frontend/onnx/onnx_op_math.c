@@ -344,6 +344,9 @@ bool onnx_op_matmul(onnx_node *n, const char *text) {
     ir_value *x = b ? onnx_t(n, 0) : NULL;
     (void)text;
     if (!x) return false;
+    if (b->nbits && b->nbits->turned && !a->constant)
+        return onnx_out(n, 0, onnx_nbits_linear(n, x, b->nbits, onnx_none(n->p), 0), a->rank,
+                        b->dt);
     if (!math_is_weight(b) || a->constant) {
         ir_value *y = onnx_t(n, 1);
         return y && onnx_out(n, 0, ONNX_EMIT(n->p, "aten::matmul", x, y), matmul_rank(a, b),
@@ -380,6 +383,8 @@ bool onnx_op_gemm(onnx_node *n, const char *text) {
         (!c || c->constant->sizes[0] == w->constant->sizes[tb ? 0 : 1])) {
         return onnx_result(n, math_linear(n, a, w, !tb, onnx_t_or_none(n, 2)));
     }
+    if (plain && w->nbits && w->nbits->turned != tb && (!c || c->constant->sizes[0] == w->nbits->n))
+        return onnx_result(n, onnx_nbits_linear(n, a, w->nbits, onnx_t_or_none(n, 2), 0));
     ir_value *b = onnx_t(n, 1);
     if (b && tb) b = ONNX_EMIT(p, "aten::t", b);
     return onnx_result(n, gemm_general(n, a, b, alpha, beta));

@@ -58,7 +58,8 @@ static ir_value *quant_scale(onnx_node *n) {
 /* output_dtype: the product is one of floats, rounded once. */
 bool onnx_op_dequantize(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    int64_t to = onnx_attr_int(n, "output_dtype", 0);
+    int64_t to = onnx_attr_int(n, "output_dtype", 0), axis = onnx_attr_int(n, "axis", 1),
+            block = onnx_attr_int(n, "block_size", 0);
     int dt = to ? onnx_to_dtype(to) : -1;
     ir_value *x = onnx_t(n, 0), *scale = x ? quant_scale(n) : NULL,
              *zero = scale ? onnx_t_or_none(n, 2) : NULL;
@@ -68,10 +69,14 @@ bool onnx_op_dequantize(onnx_node *n, const char *text) {
     if (to && (dt < 0 || !dtype_is_float((dtype)dt) || dtype_is_float8((dtype)dt)))
         return onnx_unsupported(p, "output_dtype %lld is not supported", (long long)to);
     if (to && dt != from) scale = ONNX_EMIT(p, "aten::to.dtype", scale, onnx_int(p, DT_FLOAT32));
-    ir_value *y = ONNX_EMIT(p, "ctsc::onnx_dequantize", x, scale, zero,
-                            onnx_int(p, onnx_attr_int(n, "axis", 1)));
+    if (block < 0) return onnx_bad(p, "block_size %lld", (long long)block);
+    ir_value *y = block ? ONNX_EMIT(p, "ctsc::onnx_dequantize_blocks", x, scale, zero,
+                                    onnx_int(p, axis), onnx_int(p, block))
+                        : ONNX_EMIT(p, "ctsc::onnx_dequantize", x, scale, zero, onnx_int(p, axis));
     if (to && dt != from && y) y = ONNX_EMIT(p, "aten::to.dtype", y, onnx_int(p, dt));
-    return y && onnx_out(n, 0, y, n->in[0]->rank, to ? dt : from);
+    if (!y || !onnx_out(n, 0, y, n->in[0]->rank, to ? dt : from)) return false;
+    bool plain = block && from == n->in[1]->dt && (!to || dt == from);
+    return !plain || onnx_nbits_note(n, axis < 0 ? axis + n->in[0]->rank : axis, block);
 }
 
 bool onnx_op_quantize(onnx_node *n, const char *text) {

@@ -130,8 +130,20 @@ static bool prepack_attention_rule(node *n) {
     return changed;
 }
 
+/* Weights of few bits are packed whatever their size: there is no other good way to multiply. */
+static bool prepack_nbits_rule(node *n) {
+    tensor *weight;
+    if (!node_is_overload(n, SYM_CTSC_LINEAR_NBITS) || !known_tensor(n->inputs.data[1], &weight) ||
+        weight->storage->constant || tensor_device(weight) != DEVICE_HOST)
+        return false;
+    ir_value *own = prepack_own(n, n->inputs.data[1], weight);
+    if (own) node_set_input(n, 1, own);
+    return own != NULL;
+}
+
 static bool prepack_rule(const alias_db *db, node *n) {
     (void)db;
+    if (prepack_nbits_rule(n)) return true;
     return prepack_linear_rule(n) || prepack_epilogue_rule(n) || prepack_recurrent_rule(n) ||
            prepack_attention_rule(n);
 }

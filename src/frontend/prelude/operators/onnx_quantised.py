@@ -103,6 +103,14 @@ def onnx_dequantize(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int)
     return y * __torch__.operators.onnx_quantised._onnx_along(x, scale, axis)
 
 
+# One scale for each `block` elements along axis; the last block may be shorter.
+def onnx_dequantize_blocks(x: Tensor, scale: Tensor, zero: Optional[Tensor], axis: int, block: int) -> Tensor:
+    y = torch.to(x, scale.dtype)
+    if zero is not None:
+        y = y - torch.narrow(torch.repeat_interleave(torch.to(zero, scale.dtype), block, axis), axis, 0, x.size(axis))
+    return y * torch.narrow(torch.repeat_interleave(scale, block, axis), axis, 0, x.size(axis))
+
+
 # Integers minus their zero point, as double: sums of products stay exact. rows: the zero points are of rows.
 def onnx_centred(x: Tensor, zero: Optional[Tensor], rows: bool) -> Tensor:
     y = torch.to(x, 7)
