@@ -18,6 +18,7 @@
 #   make bench-ops      single operators, with PyTorch in the same run where it is installed (OPS="--only sort")
 #   make bench-nets     whole networks against PyTorch, ONNX Runtime and OpenVINO, into docs/bench-nets.md (NETS="--only resnet --threads 1", PEERS=, CPU=avx2)
 #   make bench-memory   what these take in memory, into docs/bench-memory.md (NETS=, PEERS=)
+#   make bench-narrow   models in bfloat16, float16, int8 and int4 against every peer that is there, into docs/bench-narrow.md (NARROW="--only qwen3", NARROW_PYTHON=)
 #   make bench-quantised  networks quantised by PyTorch against ONNX Runtime's int8 (QUANTISED="--only resnet18", PEERS=)
 #   make format         sets the C files as .clang-format and scripts/format say (clang-format-19); make check-format fails where they are not so set
 #   make docs           docs/operators.md, from the tables of operators
@@ -527,6 +528,15 @@ bench-quantised: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	@python3 bench/quantised.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) --folder $(BUILD)/quantised $(QUANTISED)
 
+# Narrow numbers, with NARROW_PYTHON's PyTorch, ONNX Runtime, OpenVINO, ...: make bench-narrow [NARROW="--only bert --threads 1 --rounds 5 --json times.json"].
+# The page is written where all rows are measured. CPU=avx2: as a processor without AVX-512 would do it.
+NARROW_PYTHON ?= $(PEERS)/bin/python
+bench-narrow: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python $(BUILD)/bench/peaks
+	@python3 bench/narrow.py --ctsc $(BUILD)/ctsc --package $(BUILD)/python --peaks $(BUILD)/bench/peaks --python "$(NARROW_PYTHON)" \
+	    --torch-python "$(TORCH_PYTHON)" --folder $(BUILD)/narrow $(CPU:%=--cpu %) \
+	    $(if $(findstring --only,$(NARROW)),,--markdown docs/bench-narrow.md) $(NARROW)
+
 # docs/operators.md; tests/run.py (group docs) says when it is stale.
 docs: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -644,6 +654,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised bench-narrow docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -3,18 +3,16 @@
 
     nets_worker.py pytorch|onnxruntime|openvino FOLDER/NETWORK THREADS
 
-Speaks as nets_ctsc.c does: {"version", "error", "note", "base_kib", "peak_kib"} or {"failed"} once it is warm; then for each line read, a number of
-seconds, one {"min_ms", "median_ms", "peak_kib"}. Each peer as its makers recommend it for inference on a CPU, in float32: PyTorch the traced archive through
+Speaks as nets_ctsc.c does (nets_measure.py). Each peer as its makers recommend it for inference on a CPU, in float32: PyTorch the traced archive through
 torch.jit.optimize_for_inference, the others the ONNX file with their default optimisations. What optimize_for_inference of PyTorch 1.13 makes of some
 networks fails, or computes something else: these are frozen alone, as the note says.
 """
 import importlib
-import json
 import os
 import sys
-import time
 
-WARM_CALLS, LEAST_CALLS = 4, 5
+from nets_measure import difference, serve, status_kib
+
 WRONG = 1e-2  # of the largest value
 KIND, BASE, THREADS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = str(THREADS)
@@ -72,59 +70,12 @@ MODULES = {"pytorch": "torch"}  # others are called as their contender
 OPEN = {"pytorch": open_pytorch, "onnxruntime": open_onnxruntime, "openvino": open_openvino}
 
 
-def difference(got, want):
-    """The largest one relative to the largest value, over all results."""
-    if len(got) != len(want) or any(a.shape != b.shape for a, b in zip(got, want)):
-        return 1e30
-    worst = max(float(abs(a - b).max()) / (float(abs(b).max()) or 1) for a, b in zip(got, want))
-    return worst if worst == worst else 1e30
+def load():
+    with numpy.load(BASE + ".npz") as arrays:
+        inputs, want = ([arrays[k] for k in sorted(arrays.files, key=lambda k: int(k[1:])) if k[0] == letter] for letter in "xy")
+    importlib.import_module(MODULES.get(KIND, KIND))
+    base = status_kib("VmRSS")
+    return OPEN[KIND](inputs, want) + (want, base)
 
 
-def status_kib(name):
-    with open("/proc/self/status") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith(name + ":"))
-
-
-def peak_reset():
-    """From here on VmHWM is the peak since now, where the system can do that."""
-    try:
-        with open("/proc/self/clear_refs", "w") as f:
-            f.write("5")
-    except OSError:
-        pass
-
-
-def measure(run, seconds):
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < LEAST_CALLS or time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - start) * 1e3)
-    times.sort()
-    return {"min_ms": times[0], "median_ms": times[len(times) // 2], "peak_kib": status_kib("VmHWM")}
-
-
-def main():
-    out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
-
-    def say(answer):
-        print(json.dumps(answer), file=out, flush=True)
-
-    try:
-        with numpy.load(BASE + ".npz") as arrays:
-            inputs, want = ([arrays[k] for k in sorted(arrays.files, key=lambda k: int(k[1:])) if k[0] == letter] for letter in "xy")
-        importlib.import_module(MODULES.get(KIND, KIND))
-        base = status_kib("VmRSS")
-        version, run, results, note = OPEN[KIND](inputs, want)
-        for _ in range(WARM_CALLS):
-            got = results()
-        say({"version": version, "error": difference(got, want), "note": note, "base_kib": base, "peak_kib": status_kib("VmHWM")})
-        peak_reset()
-        for line in sys.stdin:
-            say(measure(run, float(line)))
-    except Exception as e:
-        say({"failed": "%s: %s" % (type(e).__name__, str(e)[:200])})
-
-
-main()
+serve(load)
