@@ -283,8 +283,7 @@ static void bf16_cut(bf16_job *j) {
     int64_t one = bf16_buffer(s, u, 1) * 2, two = bf16_buffer(s, u, 2) * 2;
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
-    j->direct = j->flat && j->halves && s->in_channels % QUAD_PAIR == 0;
-    if (j->direct) j->pixel = s->in_channels;
+    j->direct = j->flat && j->halves && j->pixel == s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
         j->width = int64_min(BF16_PLACES, places);
