@@ -8,6 +8,7 @@
 #include "base/threads/float_mode.h"
 #include "runtime/api/api_scope.h"
 #include "runtime/autograd/autograd.h"
+#include "runtime/program/weights.h"
 #include "runtime/train/train.h"
 
 #include <string.h>
@@ -261,11 +262,22 @@ static ctsc_status state_check(diag *d, const dict *own, const dict *given) {
     }
     for (size_t i = 0; i < given->used; i++) {
         const dict_entry *x = &given->entries[i];
-        if (x->key.tag == V_STR && !dict_get(own, x->key, &v))
+        if (x->key.tag == V_STR && !dict_get(own, x->key, &v) &&
+            !weights_is_scale(own, given, x->key.u.str))
             return diag_fail(d, CTSC_FAILED, "the module has no tensor \"%s\"",
                              x->key.u.str->bytes);
     }
     return CTSC_OK;
+}
+
+/* *weight by its scale, in its place; nothing is left of it after a failure. */
+static ctsc_status state_scale(diag *d, tensor *scale, value *weight) {
+    op_ctx cx = {.diag = d};
+    value args[2] = {*weight, value_tensor_take(scale)}, scaled = value_none();
+    ctsc_status s = op_call(&cx, "ctsc::scaled_weight", 2, args, &scaled);
+    value_unref(*weight);
+    *weight = scaled;
+    return s;
 }
 
 static ctsc_status state_copy(diag *d, const dict *own, const dict *given) {
@@ -274,9 +286,13 @@ static ctsc_status state_copy(diag *d, const dict *own, const dict *given) {
         const dict_entry *x = &own->entries[i];
         if (x->key.tag != V_STR || !dict_get(given, x->key, &v) || v.u.tensor == x->val.u.tensor)
             continue;
-        tensor *t = x->val.u.tensor;
-        TRY(tensor_make_writable(d, t));
-        TRY(tensor_copy(d, t, v.u.tensor));
+        tensor *t = x->val.u.tensor, *scale = weights_scale(own, given, x->key.u.str);
+        value from = value_ref(v);
+        if (scale) TRY(state_scale(d, scale, &from));
+        ctsc_status s = tensor_make_writable(d, t);
+        if (s == CTSC_OK) s = tensor_copy(d, t, from.u.tensor);
+        value_unref(from);
+        if (s != CTSC_OK) return s;
         t->storage->version++;
     }
     return CTSC_OK;

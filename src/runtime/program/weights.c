@@ -226,3 +226,66 @@ ctsc_status weights_state(diag *d, const char *path, value *out) {
     value_unref(v);
     return s;
 }
+
+/* ---- scales beside weights ------------------------------------------------------------------- *
+ *
+ *     fc.weight             float8_e4m3fn or its kin, int8
+ *     fc.weight_scale       what it is multiplied with: of the tensor, of rows, of blocks
+ *     fc.weight_scale_inv   the same, as DeepSeek names it
+ *     fc.input_scale        of activations, for those who compute in eight bits
+ */
+
+static const char *const weights_suffixes[] = {"_scale", "_scale_inv"};
+enum { WEIGHTS_SUFFIXES = sizeof weights_suffixes / sizeof *weights_suffixes };
+
+/* The tensor called by the first n bytes of a name, and a suffix. */
+static tensor *weights_find_tensor(const dict *x, const char *name, size_t n, const char *suffix) {
+    strbuf sb = STRBUF_INIT;
+    value v = value_none();
+    sb_printf(&sb, "%.*s%s", (int)n, name, suffix);
+    str *key = sb.failed ? NULL : str_new(sb_str(&sb), sb.len);
+    bool found = key && dict_get(x, (value){.tag = V_STR, .u.str = key}, &v) && v.tag == V_TENSOR;
+    if (key) value_unref(value_str_take(key));
+    sb_free(&sb);
+    return found ? v.u.tensor : NULL;
+}
+
+static bool weights_is_narrow(const tensor *t) {
+    return t->dtype == DT_INT8 ||
+           (dtype_is_float8((dtype)t->dtype) && t->dtype != DT_FLOAT8_E8M0FNU);
+}
+
+static tensor *weights_scale_of(const dict *own, const dict *given, const char *name, size_t n) {
+    const tensor *t = weights_find_tensor(given, name, n, ""),
+                 *mine = t ? weights_find_tensor(own, name, n, "") : NULL;
+    if (!mine || !weights_is_narrow(t) || weights_is_narrow(mine) ||
+        !dtype_is_float((dtype)mine->dtype))
+        return NULL;
+    for (int i = 0; i < WEIGHTS_SUFFIXES; i++) {
+        tensor *scale = weights_find_tensor(given, name, n, weights_suffixes[i]);
+        if (scale && !weights_find_tensor(own, name, n, weights_suffixes[i])) return scale;
+    }
+    return NULL;
+}
+
+tensor *weights_scale(const dict *own, const dict *given, const str *name) {
+    return weights_scale_of(own, given, name->bytes, name->len);
+}
+
+bool weights_is_scale(const dict *own, const dict *given, const str *name) {
+    static const char input[] = "input_scale";
+    size_t n = name->len;
+    for (int i = 0; i < WEIGHTS_SUFFIXES; i++) {
+        size_t k = strlen(weights_suffixes[i]);
+        if (n > k && !strcmp(name->bytes + n - k, weights_suffixes[i]) &&
+            weights_scale_of(own, given, name->bytes, n - k))
+            return true;
+    }
+    size_t k = sizeof input - 1;
+    if (n < k || strcmp(name->bytes + n - k, input)) return false;
+    strbuf weight = STRBUF_INIT;
+    sb_printf(&weight, "%.*sweight", (int)(n - k), name->bytes);
+    bool is = !weight.failed && weights_scale_of(own, given, sb_str(&weight), weight.len) != NULL;
+    sb_free(&weight);
+    return is;
+}

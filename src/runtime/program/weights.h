@@ -21,4 +21,11 @@ ctsc_status weights_dict(diag *d, const char *path, value *out);
  * tensors that lies in it. */
 ctsc_status weights_state(diag *d, const char *path, value *out);
 
+/* What the tensor of that name in `given` is multiplied with: a scale beside it, where it is of
+ * eight bits and a module's own one is of floats. NULL: it is taken as it is. */
+tensor *weights_scale(const dict *own, const dict *given, const str *name);
+/* Is that tensor of `given` a scale that weights_scale gives for another, or one of activations
+ * beside it? Such are of no use to a module that has no tensor of the name. */
+bool weights_is_scale(const dict *own, const dict *given, const str *name);
+
 #endif

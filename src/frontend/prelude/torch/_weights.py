@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What --weights takes: the state_dict of a module, as training scripts save it."""
+import torch
 from torch import Tensor
 
 # Put before all names by DataParallel, torch.compile, and by modules that hold the model.
@@ -35,6 +36,40 @@ def _variants(state, depth):
                     yield variant
 
 
+# What quantisers put beside a weight. DeepSeek's name says the inverse and means what the weight is multiplied with, too.
+_SCALES = ('_scale', '_scale_inv')
+_NARROW = (torch.int8, torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
+
+
+def _scale(state, own, key):
+    """What the tensor is multiplied with, where the module has floats in its place and no scale; else None."""
+    given = state[key]
+    if not isinstance(given, Tensor) or key not in own or given.dtype not in _NARROW or own[key].dtype in _NARROW or not own[key].is_floating_point():
+        return None
+    for suffix in _SCALES:
+        scale = state.get(key + suffix)
+        if isinstance(scale, Tensor) and key + suffix not in own:
+            return scale
+    return None
+
+
+def _scaled(state, own):
+    """With scales multiplied in. Those of activations beside them go: what is computed in floats needs none."""
+    scales = {k: _scale(state, own, k) for k in state if isinstance(k, str)}
+    used = [k for k in scales if scales[k] is not None]
+    if not used:
+        return state
+    gone = [k + suffix for k in used for suffix in _SCALES]
+    gone += [k[:k.rfind('.') + 1] + 'input_scale' for k in used]
+    result = {}
+    for key, value in state.items():
+        if key in used:
+            result[key] = torch.ops.ctsc.scaled_weight(value, scales[key])
+        elif key not in gone or key in own:
+            result[key] = value
+    return result
+
+
 def load(module, state, file):
     own = module.state_dict()
     best, score = state, -1
@@ -46,6 +81,6 @@ def load(module, state, file):
             if s > score:
                 best, score = variant, s
     try:
-        module.load_state_dict(best)
+        module.load_state_dict(_scaled(best, own))
     except RuntimeError as e:
         raise RuntimeError(file + ': ' + str(e)) from None
