@@ -263,18 +263,28 @@ static bool known_is_call(const node *n) {
     }
 }
 
-static bool known_block_writes(const block *b) {
+/* A list whose elements are numbers or texts: to write it changes no tensor. */
+static bool known_is_plain_list(const type *t) {
+    type_kind k = t->kind == T_LIST ? t->elems[0]->kind : T_TENSOR;
+    return k == T_INT || k == T_FLOAT || k == T_BOOL || k == T_STR;
+}
+
+/* lists: writes to lists without tensors count */
+static bool known_block_writes(const block *b, bool lists) {
     for (const node *n = b->first; n; n = n->next) {
         if (known_is_call(n)) return true;
         for (size_t i = 0; n->kind == N_OP && i < n->inputs.len; i++)
-            if (known_writes_argument(n, (int)i)) return true;
+            if (known_writes_argument(n, (int)i) &&
+                (lists || !known_is_plain_list(n->inputs.data[i]->type)))
+                return true;
         for (size_t i = 0; i < n->blocks.len; i++)
-            if (known_block_writes(n->blocks.data[i])) return true;
+            if (known_block_writes(n->blocks.data[i], lists)) return true;
     }
     return false;
 }
 
-bool known_graph_writes(const graph *g) { return known_block_writes(g->root); }
+bool known_graph_writes(const graph *g) { return known_block_writes(g->root, true); }
+bool known_graph_writes_tensors(const graph *g) { return known_block_writes(g->root, false); }
 
 static bool known_block_reshapes(const block *b) {
     for (const node *n = b->first; n; n = n->next) {

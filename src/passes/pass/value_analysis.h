@@ -48,6 +48,8 @@ bool known_list_kept(const ir_value *v);
 node *known_fixed_list(const ir_value *v);
 /* Does anything in g write to tensors or containers, or call what might? */
 bool known_graph_writes(const graph *g);
+/* The same, but for lists of numbers and texts. */
+bool known_graph_writes_tensors(const graph *g);
 /* Does an operator in g change sizes or strides of an existing tensor (resize_, t_, set_,
  * ...)? Calls count. */
 bool known_graph_reshapes(const graph *g);

@@ -193,5 +193,5 @@ static bool quantise_block(block *b) {
 
 bool pass_quantise(pass_ctx *cx, graph *g) {
     (void)cx;
-    return !known_graph_writes(g) && quantise_block(g->root);
+    return !known_graph_writes_tensors(g) && quantise_block(g->root);
 }
