@@ -3,9 +3,10 @@
  * onnx_op_quant.c - QuantizeLinear, convolutions of integers.
  *
  *     ConvInteger(x, w, xz, wz)         conv(x - xz, w - wz) as int32
- *     QLinearConv(x, xs, xz, ...)       the same, + bias, * xs*ws/ys, rounded, + yz, saturated
+ *     QLinearConv(x, xs, xz, ...)       quantise(conv(dequantise(x), dequantise(w), dequantise(bias)))
+ *     QLinearMatMul                     likewise
  *
- * The operands are doubles: sums of products of eight bits stay exact up to 2^53.
+ * The operands of the first are doubles: sums of products of eight bits stay exact up to 2^53.
  */
 #include "frontend/onnx/onnx_internal.h"
 
@@ -30,22 +31,52 @@ bool onnx_op_conv_integer(onnx_node *n, const char *text) {
                          DT_INT32);
 }
 
+/* Inputs x, and x + 1 and x + 2, its scale and zero point, as numbers. */
+static ir_value *quant_numbers(onnx_node *n, int x, int axis) {
+    if (!onnx_need(n, x) || !onnx_need(n, x + 1) || !onnx_need(n, x + 2)) return NULL;
+    ir_value *v = onnx_t(n, x), *scale = v ? onnx_t(n, x + 1) : NULL,
+             *zero = scale ? onnx_t(n, x + 2) : NULL;
+    return zero ? ONNX_EMIT(n->p, "ctsc::onnx_dequantize", v, scale, zero, onnx_int(n->p, axis))
+                : NULL;
+}
+
+/* y as integers of the scale in input `scale` and the zero point in the one behind it. */
+static ir_value *quant_integers(onnx_node *n, ir_value *y, int scale) {
+    onnx_program *p = n->p;
+    if (!y || !onnx_need(n, scale) || !onnx_need(n, scale + 1)) return NULL;
+    ir_value *s = onnx_t(n, scale), *z = s ? onnx_t(n, scale + 1) : NULL;
+    int dt = n->in[scale + 1]->dt;
+    return z ? ONNX_EMIT(p, "ctsc::onnx_quantize", y, s, z, onnx_int(p, 1),
+                         onnx_int(p, dt >= 0 ? dt : DT_UINT8), onnx_int(p, 0))
+             : NULL;
+}
+
+/* Dequantised, computed, quantised: what it means, and what the pass `quantise` makes integers of. */
 bool onnx_op_qlinear_conv(onnx_node *n, const char *text) {
-    enum { X_SCALE = 1, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, BIAS };
+    enum { X_SCALE = 1, W = 3, W_SCALE, Y_SCALE = 6, Y_ZERO, BIAS };
     onnx_program *p = n->p;
     int rank = -1;
     (void)text;
-    if (!onnx_need(n, Y_ZERO)) return false;
-    ir_value *bias = onnx_t_or_none(n, BIAS);
-    if (bias && onnx_in(n, BIAS))
-        bias = ONNX_EMIT(p, "aten::to.dtype", bias, onnx_int(p, DT_FLOAT64));
-    ir_value *y = quant_conv(n, W, X_ZERO, W_ZERO, bias, &rank),
-             *xs = y ? onnx_t(n, X_SCALE) : NULL, *ws = xs ? onnx_t(n, W_SCALE) : NULL,
-             *ys = ws ? onnx_t(n, Y_SCALE) : NULL, *yz = ys ? onnx_t(n, Y_ZERO) : NULL,
-             *scale = yz ? ONNX_EMIT(p, "aten::mul.Tensor", xs, ws) : NULL;
-    return scale &&
-           onnx_out(n, 0, ONNX_EMIT(p, "ctsc::onnx_requantise", y, scale, ys, yz, onnx_int(p, 1)),
-                    rank, n->in[Y_ZERO]->dt);
+    onnx_value *weight = onnx_need(n, W);
+    ir_value *x = weight ? quant_numbers(n, 0, 1) : NULL, *w = x ? quant_numbers(n, W, 0) : NULL,
+             *bias = w ? onnx_t_or_none(n, BIAS) : NULL;
+    if (bias && onnx_in(n, BIAS)) {
+        ir_value *xs = onnx_t(n, X_SCALE), *ws = xs ? onnx_t(n, W_SCALE) : NULL,
+                 *by = ws ? ONNX_EMIT(p, "aten::mul.Tensor", xs, ws) : NULL;
+        bias = by ? ONNX_EMIT(p, "ctsc::onnx_dequantize", bias, by, onnx_none(p), onnx_int(p, 0))
+                  : NULL;
+    }
+    ir_value *y = bias ? onnx_conv(n, weight, x, w, bias, &rank) : NULL,
+             *q = quant_integers(n, y, Y_SCALE);
+    return q && onnx_out(n, 0, q, rank, n->in[Y_ZERO]->dt);
+}
+
+bool onnx_op_qlinear_matmul(onnx_node *n, const char *text) {
+    enum { B = 3, Y_SCALE = 6, Y_ZERO };
+    (void)text;
+    ir_value *a = quant_numbers(n, 0, -2), *b = a ? quant_numbers(n, B, -1) : NULL,
+             *y = b ? ONNX_EMIT(n->p, "aten::matmul", a, b) : NULL, *q = quant_integers(n, y, Y_SCALE);
+    return q && onnx_out(n, 0, q, -1, n->in[Y_ZERO]->dt);
 }
 
 /* Powers of two are read as floats. */

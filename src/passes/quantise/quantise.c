@@ -123,8 +123,8 @@ static bool quantise_node(node *n) {
     ir_value *y = bounds_passed(n, f.x, &to), *ints = quantise_undone(&f, y, &to);
     if (!ints) {
         const node *by = y == f.x ? n : quantise_reader(y);
-        ir_value *made = by ? quantise_by_rule(by, y, &to) : NULL;
-        if (!made) made = quantise_table(y, &to);
+        ir_value *made = quantise_table(y, &to);
+        if (!made && by) made = quantise_by_rule(by, y, &to);
         if (!made) return false;
         ints = quantise_back(n, &f, made);
     }
@@ -186,7 +186,9 @@ static bool quantise_block(block *b) {
     for (node *n = b->first, *next; n && !arena_failed(&b->g->arena); n = next) {
         next = n->next;
         for (size_t i = 0; i < n->blocks.len; i++) changed |= quantise_block(n->blocks.data[i]);
-        if (n->kind == N_OP && n->op) changed |= quantise_node(n) || move_node(n);
+        if (n->kind != N_OP || !n->op) continue;
+        if (node_is_overload(n, SYM_CTSC_ONNX_MATMUL_INTEGER)) changed |= quantise_dynamic(n);
+        else changed |= quantise_node(n) || move_node(n);
     }
     return changed;
 }

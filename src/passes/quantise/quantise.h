@@ -61,7 +61,8 @@ typedef struct quantise_form {
 
 /* Is n a conversion between float32 and integers, with constant parameters? */
 bool quantise_form_of(const node *n, quantise_form *f);
-int64_t quantise_form_count(const quantise_form *f); /* of scales */
+/* How many scales and zero points there are, along the axis; 0: one for all. */
+int64_t quantise_form_vector(const quantise_form *f);
 double quantise_form_scale(const quantise_form *f, int64_t i);
 int64_t quantise_form_zero(const quantise_form *f, int64_t i);
 /* One scale for all, positive and finite, and integers of 8 bits. */
@@ -103,6 +104,13 @@ typedef ir_value *(*quantise_rule)(node *n, const quantise_target *to);
 #include "passes/quantise/quantise_rules.def"
 #undef RULE
 #undef MOVE
+
+/* quantise_dynamic.c: a product of plain integers with a constant matrix, and what becomes of its
+ * sums; false: it stays. */
+bool quantise_dynamic(node *n);
+/* quantise_layers.c: packed parameters of a linear layer for integers w, [in, out], of which f says
+ * dtype, scales and zero points (along dim 1). None: they cannot be made. */
+value quantise_pack_matrix(const quantise_form *f, tensor *w);
 
 /* quantise_table.c: v as a function of one tensor's elements, through a table; NULL: it is none. */
 ir_value *quantise_table(const ir_value *v, const quantise_target *to);

@@ -3,6 +3,8 @@
  * (quantise.h). Tests: tests/ir/quantise */
 #include "passes/quantise/quantise.h"
 
+#include "ir/graph/fusible.h"
+
 #include <math.h>
 
 /* ---- how operators say it -------------------------------------------------------------------- */
@@ -50,6 +52,7 @@ static bool form_tensors(const node *n, quantise_form *f) {
         return false;
     return f->scale->dtype == DT_FLOAT32 && !f->scale->quantiser &&
            tensor_is_contiguous(f->scale) && tensor_device(f->scale) == DEVICE_HOST &&
+           (f->scale->numel == 1 || f->scale->ndim == 1) &&
            (!f->zero || (tensor_is_contiguous(f->zero) && f->zero->numel == f->scale->numel &&
                          dtype_is_int((dtype)f->zero->dtype)));
 }
@@ -108,16 +111,20 @@ bool quantise_form_of(const node *n, quantise_form *f) {
     return false;
 }
 
-int64_t quantise_form_count(const quantise_form *f) { return f->scale ? f->scale->numel : 1; }
+int64_t quantise_form_vector(const quantise_form *f) {
+    int64_t n = f->scale ? f->scale->numel : 1, m = f->zero ? f->zero->numel : 1;
+    return n == 1 && m == 1 ? 0 : n == 1 ? m : n;
+}
 
 double quantise_form_scale(const quantise_form *f, int64_t i) {
-    return f->scale ? (double)TENSOR_AT(f->scale, float)[i] : f->scale_number;
+    return f->scale ? (double)TENSOR_AT(f->scale, float)[f->scale->numel == 1 ? 0 : i]
+                    : f->scale_number;
 }
 
 int64_t quantise_form_zero(const quantise_form *f, int64_t i) {
-    if (!f->scale) return f->zero_number;
-    if (!f->zero) return 0;
+    if (!f->zero) return f->zero_number;
     dtype dt = (dtype)f->zero->dtype;
+    if (f->zero->numel == 1) i = 0;
     return dtype_load_int(dt, (const char *)tensor_data(f->zero) + i * (int64_t)dtype_size(dt));
 }
 
@@ -129,7 +136,7 @@ static bool form_scale_is_good(double scale) {
 
 bool quantise_form_is_plain(const quantise_form *f) {
     int64_t lo, hi;
-    if (quantise_form_count(f) != 1 || (f->dt != DT_UINT8 && f->dt != DT_INT8)) return false;
+    if (quantise_form_vector(f) || (f->dt != DT_UINT8 && f->dt != DT_INT8)) return false;
     form_bounds(f->dt, &lo, &hi);
     int64_t zero = quantise_form_zero(f, 0);
     return form_scale_is_good(quantise_form_scale(f, 0)) && zero >= lo && zero <= hi;
@@ -192,13 +199,18 @@ value quantise_run(const char *key, int n, const value *args) {
     return o && o->fn && o->schema->nargs == n ? constant_call(o, n, args) : value_none();
 }
 
-/* What keeps a constant one: conversions, and moves of elements. */
+static bool constant_is_form(const node *n) {
+    for (size_t i = 0; i < sizeof form_rows / sizeof *form_rows; i++)
+        if (n->op->symbol == form_rows[i].op) return true;
+    return false;
+}
+
+/* What keeps a constant one: conversions, moves of elements, arithmetic. */
 static bool constant_may(const node *n) {
-    quantise_form f;
     return n->kind == N_OP && n->op && n->op->fn && n->outputs.len == 1 &&
            (int)n->inputs.len == n->op->schema->nargs && n->inputs.len <= CONSTANT_ARGS &&
-           (quantise_form_of(n, &f) ||
-            (n->op->traits.makes_view && op_is_pure(n->op) && !n->op->schema->has_alias_write));
+           (constant_is_form(n) ||
+            ((n->op->traits.makes_view || op_fusible(n->op) == FUSIBLE_POINTWISE) && op_is_pure(n->op) && !n->op->schema->has_alias_write));
 }
 
 static value constant_at(const ir_value *v, int depth) {

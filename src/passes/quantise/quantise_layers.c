@@ -20,7 +20,8 @@ static bool weight_is_short(const tensor *w, int axis) {
 /* The integers of dt, of which scales and zero points are along `axis`, as a contiguous tensor of
  * qint8 with a quantiser for each index of it. */
 static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
-    int64_t n = w->sizes[axis], count = quantise_form_count(f), moved = f->dt == DT_UINT8 ? 128 : 0;
+    int64_t n = w->sizes[axis], count = quantise_form_vector(f), moved = f->dt == DT_UINT8 ? 128 : 0;
+    if (count && count != n) return value_none();
     diag d = {0};
     tensor *out = NULL, *scales = NULL, *zeros = NULL;
     quantiser *q = NULL;
@@ -29,13 +30,13 @@ static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
                 tensor_new(&d, DT_QINT8, w->ndim, w->sizes, &out) == CTSC_OK;
     diag_clear(&d);
     for (int64_t i = 0; made && i < n; i++) {
-        double scale = quantise_form_scale(f, count == 1 ? 0 : i);
-        int64_t zero = quantise_form_zero(f, count == 1 ? 0 : i) - moved;
+        double scale = quantise_form_scale(f, count ? i : 0);
+        int64_t zero = quantise_form_zero(f, count ? i : 0) - moved;
         made = (float)scale > 0 && !isinf((float)scale) && zero >= INT8_MIN && zero <= INT8_MAX;
         TENSOR_AT(scales, double)[i] = scale;
         TENSOR_AT(zeros, int64_t)[i] = zero;
     }
-    if (made && count == 1)
+    if (made && !count)
         q = quantiser_new(TENSOR_AT(scales, double)[0], TENSOR_AT(zeros, int64_t)[0]);
     else if (made) q = quantiser_new_channels(QSCHEME_CHANNEL_AFFINE, scales, zeros, axis);
     const uint8_t *from = tensor_data(w);
@@ -48,35 +49,46 @@ static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
     return q ? value_tensor_take(out) : value_none();
 }
 
-/* The weight v, dequantised integers of constants, with its output features along `axis`.
- * transposed: of two dims, which are exchanged. None: it is no such weight. */
+/* The integers t of f as weight_signed makes them. transposed: of two dims, which are exchanged, and
+ * then features are along `axis`. None: they do not fit. */
+static value weight_fit(const quantise_form *f, tensor *t, int axis, bool transposed) {
+    diag d = {0};
+    tensor *turned = NULL, *w = NULL;
+    value made = value_none();
+    int along = f->axis < 0 ? f->axis + t->ndim : f->axis;
+    bool fits = t->dtype == f->dt && t->ndim > axis && t->numel && (!transposed || t->ndim == 2);
+    if (fits && transposed) {
+        fits = tensor_transpose(&d, t, 0, 1, &turned) == CTSC_OK;
+        along = 1 - along;
+    }
+    if (fits && tensor_contiguous(&d, turned ? turned : t, &w) == CTSC_OK &&
+        weight_is_short(w, axis) && (!quantise_form_vector(f) || along == axis))
+        made = weight_signed(f, w, axis);
+    diag_clear(&d);
+    tensor_unref(turned);
+    tensor_unref(w);
+    return made;
+}
+
+/* The weight v, dequantised integers of constants, with its output features along `axis`. */
 static value weight_of(const ir_value *v, int axis, bool transposed) {
     quantise_form f;
-    diag d = {0};
     const node *n = v->def;
     if (n && n->kind == N_OP && (node_is_overload(n, SYM_T) || node_is_overload(n, SYM_NUMPY_T)))
         return transposed ? weight_of(n->inputs.data[0], axis, false) : value_none();
     if (!n || !quantise_form_of(n, &f) || f.to_ints || (f.dt != DT_INT8 && f.dt != DT_UINT8))
         return value_none();
     value ints = quantise_constant(f.x), made = value_none();
-    tensor *t = ints.tag == V_TENSOR ? ints.u.tensor : NULL, *turned = NULL, *w = NULL;
-    int along = f.axis < 0 && t ? f.axis + t->ndim : f.axis;
-    bool fits = t && t->dtype == f.dt && t->ndim > axis && t->sizes[axis] > 0 &&
-                (!transposed || t->ndim == 2);
-    if (fits && transposed) {
-        fits = tensor_transpose(&d, t, 0, 1, &turned) == CTSC_OK;
-        along = 1 - along;
-    }
-    if (fits && tensor_contiguous(&d, turned ? turned : t, &w) == CTSC_OK &&
-        weight_is_short(w, axis) &&
-        (quantise_form_count(&f) == 1 ||
-         (f.scale->ndim == 1 && along == axis && f.scale->numel == w->sizes[axis])))
-        made = weight_signed(&f, w, axis);
-    diag_clear(&d);
-    tensor_unref(turned);
-    tensor_unref(w);
+    if (ints.tag == V_TENSOR) made = weight_fit(&f, ints.u.tensor, axis, transposed);
     value_unref(ints);
     return made;
+}
+
+value quantise_pack_matrix(const quantise_form *f, tensor *w) {
+    value args[] = {weight_fit(f, w, 0, true), value_none()}, packed = value_none();
+    if (args[0].tag == V_TENSOR) packed = quantise_run("quantized::linear_prepack", 2, args);
+    value_unref(args[0]);
+    return packed;
 }
 
 /* A bias of constants as floats; None with *fits: there is none. */
@@ -215,6 +227,12 @@ ir_value *quantise_addmm(node *n, const quantise_target *to) {
     return linear_make(to, n->inputs.data[1], n->inputs.data[2], n->inputs.data[0], true);
 }
 
+/* With a constant, or of two tensors. */
 ir_value *quantise_matmul(node *n, const quantise_target *to) {
-    return linear_make(to, n->inputs.data[0], n->inputs.data[1], NULL, true);
+    quantise_affine a, b;
+    ir_value *made = linear_make(to, n->inputs.data[0], n->inputs.data[1], NULL, true);
+    if (made) return made;
+    ir_value *args[] = {quantise_source(n->inputs.data[0], &a),
+                        quantise_source(n->inputs.data[1], &b)};
+    return args[0] && args[1] ? quantise_op(to, "ctsc::quantised_matmul", 2, args, true) : NULL;
 }

@@ -5,7 +5,9 @@
  * Method. The operators from a quantisation back to dequantised integers of one tensor are run, in
  * float, on the 256 numbers that these can be; what comes out is quantised, and is the table. So
  * silu, gelu in its many spellings, hard swish, sums with numbers and another scale alone need no
- * rules, and are what operators on floats come to.
+ * rules, and are what operators on floats come to. What went through a table before is looked up in
+ * it first: functions of functions, and products of a tensor with a function of it, are one table
+ * of the first tensor.
  */
 #include "passes/quantise/quantise.h"
 
@@ -17,33 +19,37 @@ enum { TABLE_SIZE = 256, TABLE_NODES = 32, TABLE_ARGS = 8 };
 
 typedef struct table_walk {
     ir_value *source; /* of quint8; NULL: none was met yet */
-    quantise_affine affine;
-    tensor *numbers; /* that its integers stand for */
     const ir_value *known[TABLE_NODES];
     value values[TABLE_NODES];
     int n;
 } table_walk;
 
-static bool table_numbers(table_walk *w) {
+/* What t's integers stand for, for each integer of what t is a function of; that in *source. */
+static tensor *table_numbers(const ir_value *t, const quantise_affine *a, ir_value **source) {
     diag d = {0};
     int64_t size = TABLE_SIZE;
-    bool made = tensor_new(&d, DT_FLOAT32, 1, &size, &w->numbers) == CTSC_OK;
+    tensor *numbers = NULL, *table = NULL;
+    const node *n = t->def;
+    *source = (ir_value *)(uintptr_t)t;
+    if (n && node_is_overload(n, SYM_CTSC_QUANTISED_TABLE) &&
+        known_tensor(n->inputs.data[1], &table))
+        *source = n->inputs.data[0];
+    if (tensor_new(&d, DT_FLOAT32, 1, &size, &numbers) != CTSC_OK) numbers = NULL;
     diag_clear(&d);
-    for (int i = 0; made && i < TABLE_SIZE; i++)
-        TENSOR_AT(w->numbers, float)[i] = (float)(i - w->affine.zero) * (float)w->affine.scale;
-    return made;
+    for (int64_t i = 0; numbers && i < TABLE_SIZE; i++) {
+        int64_t q = table ? TENSOR_AT(table, uint8_t)[i] : i;
+        TENSOR_AT(numbers, float)[i] = (float)(q - a->zero) * (float)a->scale;
+    }
+    return numbers;
 }
 
-/* Dequantised integers; false: others than those met before. */
-static bool table_leaf(table_walk *w, ir_value *source, const quantise_affine *a, value *out) {
-    if (!w->source) {
-        w->source = source;
-        w->affine = *a;
-        if (!table_numbers(w)) return false;
-    }
-    if (w->source != source || w->affine.scale != a->scale || w->affine.zero != a->zero)
-        return false;
-    *out = value_tensor_take(tensor_ref(w->numbers));
+/* Dequantised integers; false: of others than those met before. */
+static bool table_leaf(table_walk *w, const ir_value *t, const quantise_affine *a, value *out) {
+    ir_value *source;
+    tensor *numbers = table_numbers(t, a, &source);
+    if (!w->source) w->source = source;
+    if (!numbers || w->source != source) return tensor_unref(numbers), false;
+    *out = value_tensor_take(numbers);
     return true;
 }
 
@@ -112,6 +118,5 @@ ir_value *quantise_table(const ir_value *v, const quantise_target *to) {
         value_unref(y);
     }
     while (w.n) value_unref(w.values[--w.n]);
-    tensor_unref(w.numbers);
     return made;
 }

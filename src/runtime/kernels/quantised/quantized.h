@@ -7,6 +7,7 @@
  * quantized_plain.c   plain integers: ONNX's and torch.export's, and as quantised tensors
  * quantized_packed.c  packed parameters: prepack, unpack, what archives hold of them
  * quantized_linear.c  linear, dynamic and static
+ * quantized_matmul.c  products of integers of two tensors, plain or quantised
  * quantized_conv.c    convolutions and transposed ones, as products of rows of taps
  * quantized_depthwise.c  those with one channel per group
  * quantized_unary.c   functions of one element, by table

@@ -25,7 +25,8 @@ typedef struct linear_job {
     int64_t rows, lda;
     const quad_matrix *m;
     const quant_ready *ready;
-    const quant_floats *floats; /* NULL: the result is bytes */
+    const quant_floats *floats; /* NULL: the result is bytes, */
+    const int32_t *sums;        /* or, with what they begin with, sums */
     char *out;
     int64_t shares; /* of the panels */
     int64_t block;  /* rows */
@@ -41,20 +42,23 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; chunk++) {
         int64_t panel = chunk % j->shares * j->m->kernels->panels,
                 row = chunk / j->shares * j->block, column = panel * QUAD_COLUMNS;
-        quant_bytes to = j->ready->to;
-        to.scale += column;
-        to.steps += column;
+        quant_bytes to = {0};
+        if (!j->sums) {
+            to = j->ready->to;
+            to.scale += column;
+            to.steps += column;
+        }
         quad_strip s = {.a = j->a + row * j->lda,
                         .end = j->a + j->rows * j->lda,
                         .rows = int64_min(j->block, j->rows - row),
                         .lda = j->lda,
                         .segment = j->segment,
-                        .start = j->ready->start + column,
-                        .bytes = j->floats ? NULL : &to,
+                        .start = (j->sums ? j->sums : j->ready->start) + column,
+                        .bytes = j->floats || j->sums ? NULL : &to,
                         .floats = j->floats,
                         .ldc = j->m->n,
                         .column = column};
-        s.out = j->out + (row * j->m->n + column) * (j->floats ? (int64_t)sizeof(float) : 1);
+        s.out = j->out + (row * j->m->n + column) * (j->floats || j->sums ? 4 : 1);
         quad_strip_run(j->m, 0, panel, int64_min(panel + j->m->kernels->panels, j->m->panels), &s,
                        &hold);
     }
@@ -62,7 +66,8 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
 }
 
 static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed *p,
-                       const quant_ready *ready, const quant_floats *floats, void *out) {
+                       const quant_ready *ready, const int32_t *sums, const quant_floats *floats,
+                       void *out) {
     const quad_matrix *m = &p->panels;
     static const int64_t segment[3] = {0}; /* of each set */
     linear_job j = {.a = a,
@@ -71,6 +76,7 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .m = m,
                     .ready = ready,
                     .floats = floats,
+                    .sums = sums,
                     .out = out,
                     .shares = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
                     .block = quad_block_rows(m, lda),
@@ -184,7 +190,7 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
                           .bias = p->bias ? TENSOR_AT(p->bias, float) : NULL,
                           .relu = relu,
                           .fused = qengine_is_fbgemm()};
-    linear_run(a, flat->numel / m->k, lda, p, ready, &store, tensor_data(made));
+    linear_run(a, flat->numel / m->k, lda, p, ready, NULL, &store, tensor_data(made));
 out:
     if (st == CTSC_OK && !flat->numel) linear_no_input(made, p);
     tensor_unref(flat);
@@ -252,7 +258,7 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, const q
     TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, zero, to, &ready));
     if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
     linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, ready, NULL,
-               tensor_data(made));
+               NULL, tensor_data(made));
 out:
     tensor_unref(flat);
     tensor_unref(bytes);
@@ -297,3 +303,71 @@ OPERATOR(quantised_linear) {
 
 OPERATOR(quantized_linear) { return linear_op(cx, args, results, false); }
 OPERATOR(quantized_linear_relu) { return linear_op(cx, args, results, true); }
+
+/* ---- integers, to sums or numbers ------------------------------------------------------------ */
+
+/* One number for each column: those of t, or its one; as many as the panels have places. */
+static ctsc_status linear_spread(op_ctx *cx, const tensor *t, int64_t n, int64_t places,
+                                 float *out) {
+    if (t->dtype != DT_FLOAT32 || (t->numel != 1 && (t->numel != n || t->ndim != 1)) ||
+        !tensor_is_contiguous(t))
+        return kernel_fail(cx, "%s: scales and biases are one float, or one for each column",
+                           cx->op->key);
+    for (int64_t i = 0; i < places; i++)
+        out[i] = i < n ? TENSOR_AT(t, float)[t->numel == 1 ? 0 : i] : 0;
+    return CTSC_OK;
+}
+
+/* What sums begin with, and, with a scale, numbers to multiply and add. */
+static ctsc_status linear_numbers(op_ctx *cx, const quad_matrix *m, int64_t zero, const value *args,
+                                  int32_t *start, float *scale, quant_floats *to) {
+    int64_t places = m->panels * QUAD_COLUMNS;
+    const tensor *s = arg_tensor_or_null(&args[0]), *b = arg_tensor_or_null(&args[1]);
+    for (int64_t i = 0; i < places; i++)
+        start[i] = (int32_t)(0 - (uint32_t)zero * (uint32_t)m->sums[i]);
+    if (!s) return CTSC_OK;
+    TRY(linear_spread(cx, s, m->n, places, scale));
+    if (b) TRY(linear_spread(cx, b, m->n, places, scale + places));
+    *to = (quant_floats){.scale = scale, .bias = b ? scale + places : NULL};
+    return CTSC_OK;
+}
+
+/* integer_linear(self, packed, zero_point, scale, bias): the sums of products of plain integers,
+ * less their zero point; with a scale their numbers, with the bias. */
+OPERATOR(integer_linear) {
+    const packed *p;
+    tensor *x = args[0].u.tensor, *flat = NULL, *bytes = NULL, *made = NULL;
+    const tensor *z = arg_tensor_or_null(&args[2]);
+    bool moved = x->dtype == DT_INT8, numbers = !arg_is_none(&args[3]);
+    uint8_t *a = NULL;
+    size_t size = 0;
+    quant_floats store;
+    TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
+    TRY(linear_check(cx, p, x, cx->op->key));
+    if ((x->dtype != DT_UINT8 && !moved) || (z && (z->numel != 1 || z->dtype != x->dtype)))
+        return kernel_fail(cx, "%s: expected integers of 8 bits and a zero point of theirs",
+                           cx->op->key);
+    const quad_matrix *m = &p->panels;
+    int64_t lda = m->quads * QUAD_BYTES, zero = (z ? tensor_item_int(z) : 0) + (moved ? 128 : 0);
+    size_t places = (size_t)(m->panels * QUAD_COLUMNS), room = places * 3 * sizeof(int32_t);
+    int32_t *start = recycle_alloc(room);
+    if (!start) return diag_no_memory(cx->diag);
+    ctsc_status st = linear_numbers(cx, m, zero, args + 3, start,
+                                    (float *)(void *)(start + places), &store);
+    if (st == CTSC_OK) st = tensor_contiguous(cx->diag, x, &flat);
+    if (st == CTSC_OK)
+        st = linear_result(cx, p, x, numbers ? DT_FLOAT32 : DT_INT32, &made);
+    if (st != CTSC_OK || !made->numel) goto out;
+    TRY_OUT(quant_unsigned(cx, flat, &bytes));
+    if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
+    linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, NULL, start,
+               numbers ? &store : NULL, tensor_data(made));
+out:
+    tensor_unref(flat);
+    tensor_unref(bytes);
+    recycle_free(a, size);
+    recycle_free(start, room);
+    if (st == CTSC_OK) return op_return_tensor(results, made);
+    tensor_unref(made);
+    return st;
+}

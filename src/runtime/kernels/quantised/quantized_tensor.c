@@ -111,8 +111,8 @@ static VECTOR_CLONES void quant_flip(const uint8_t *x, int64_t n, uint8_t *out) 
 
 ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out) {
     tensor *made;
-    if (t->dtype == DT_QUINT8) return *out = tensor_ref(t), CTSC_OK;
-    TRY(tensor_new(cx->diag, DT_QUINT8, t->ndim, t->sizes, &made));
+    if (t->dtype != DT_QINT8 && t->dtype != DT_INT8) return *out = tensor_ref(t), CTSC_OK;
+    TRY(tensor_new(cx->diag, t->quantiser ? DT_QUINT8 : DT_UINT8, t->ndim, t->sizes, &made));
     memcpy(made->strides, t->strides, (size_t)t->ndim * sizeof *t->strides);
     quant_flip(tensor_data(t), t->numel, tensor_data(made));
     *out = made;
