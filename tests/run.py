@@ -290,10 +290,15 @@ ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform
                   "sequences", "slice_input", "unsqueeze_input"}
 
 
+# Of those whose results are quantised: the last steps. ONNX Runtime's rounding is not determined further (docs/precision.md).
+ONNX_STEPS = {"qdq_conv_signed": 1, "qdq_conv_unsigned": 1, "qdq_others": 1, "qdq_products": 1, "qdq_integers": 1, "qdq_convnet_signed": 0.003, "qdq_convnet_unsigned": 0.003, "qdq_encoder": 0.022}
+
+
 def onnx_model(folder, env, level):
     """A model of ONNX against ONNX Runtime's results; at level 0 also written again, and that."""
     path, inputs, expected = (os.path.join(folder, n) for n in ("model.onnx", "inputs.pt", "expected.pt"))
-    ask = ["--inputs", inputs, "--expect", expected, "--rtol", "1e-4", "--atol", "1e-5", "--opt", str(level)]
+    step = ONNX_STEPS.get(os.path.basename(folder))
+    ask = ["--inputs", inputs, "--expect", expected, "--rtol", "1e-4", "--atol", "%g" % (step * 1.01 if step else 1e-5), "--opt", str(level)]
     code, out, err = run([env["CTSC"], "run", path] + ask, env, 300)
     if code or level:
         return code == 0, "exit %d\n%s\n%s" % (code, out[-1000:], err)

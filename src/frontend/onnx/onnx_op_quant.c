@@ -51,7 +51,8 @@ static ir_value *quant_integers(onnx_node *n, ir_value *y, int scale) {
              : NULL;
 }
 
-/* Dequantised, computed, quantised: what it means, and what the pass `quantise` makes integers of. */
+/* Dequantised, computed, quantised: what it means, and what the pass `quantise`
+ * makes integers of. */
 bool onnx_op_qlinear_conv(onnx_node *n, const char *text) {
     enum { X_SCALE = 1, W = 3, W_SCALE, Y_SCALE = 6, Y_ZERO, BIAS };
     onnx_program *p = n->p;
@@ -75,7 +76,8 @@ bool onnx_op_qlinear_matmul(onnx_node *n, const char *text) {
     enum { B = 3, Y_SCALE = 6, Y_ZERO };
     (void)text;
     ir_value *a = quant_numbers(n, 0, -2), *b = a ? quant_numbers(n, B, -1) : NULL,
-             *y = b ? ONNX_EMIT(n->p, "aten::matmul", a, b) : NULL, *q = quant_integers(n, y, Y_SCALE);
+             *y = b ? ONNX_EMIT(n->p, "aten::matmul", a, b) : NULL,
+             *q = quant_integers(n, y, Y_SCALE);
     return q && onnx_out(n, 0, q, -1, n->in[Y_ZERO]->dt);
 }
 

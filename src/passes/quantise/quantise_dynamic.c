@@ -10,8 +10,8 @@
  *     %y : Tensor = aten::mul(%f, %by)
  *     %o : Tensor = aten::add(%y, %b)
  *
- * Without what follows the product alone: sums of 32 bits. The weight is packed while compiling; its
- * zero points, of the whole or of columns, become a part of it.
+ * Without what follows the product alone: sums of 32 bits. The weight is packed while compiling;
+ * its zero points, of the whole or of columns, become a part of it.
  */
 #include "passes/quantise/quantise.h"
 
@@ -47,7 +47,8 @@ static bool dynamic_is_scale(const ir_value *v, int64_t n) {
         return dynamic_is_chosen(d->inputs.data[0]) &&
                ir_value_constant(d->inputs.data[1], &number) && number.tag == V_FLOAT;
     if (!d || !node_is_overload(d, SYM_MUL_TENSOR)) return false;
-    return (dynamic_is_chosen(d->inputs.data[0]) && dynamic_is_vector(d->inputs.data[1], n, true)) ||
+    return (dynamic_is_chosen(d->inputs.data[0]) &&
+            dynamic_is_vector(d->inputs.data[1], n, true)) ||
            (dynamic_is_chosen(d->inputs.data[1]) && dynamic_is_vector(d->inputs.data[0], n, true));
 }
 
@@ -59,14 +60,14 @@ static bool dynamic_is_cast(const node *n) {
 }
 
 typedef struct dynamic_end {
-    node *last;            /* whose result it is */
+    node *last;             /* whose result it is */
     ir_value *scale, *bias; /* NULL: none */
 } dynamic_end;
 
 static dynamic_end dynamic_find_end(node *n, int64_t columns) {
     dynamic_end e = {.last = n};
-    node *cast = dynamic_reader(n), *mul = cast && dynamic_is_cast(cast) ? dynamic_reader(cast)
-                                                                         : NULL;
+    node *cast = dynamic_reader(n),
+         *mul = cast && dynamic_is_cast(cast) ? dynamic_reader(cast) : NULL;
     if (!mul || !node_is_overload(mul, SYM_MUL_TENSOR)) return e;
     int i = mul->inputs.data[0] == cast->outputs.data[0];
     if (!dynamic_is_scale(mul->inputs.data[i], columns)) return e;

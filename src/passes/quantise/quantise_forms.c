@@ -210,7 +210,8 @@ static bool constant_may(const node *n) {
     return n->kind == N_OP && n->op && n->op->fn && n->outputs.len == 1 &&
            (int)n->inputs.len == n->op->schema->nargs && n->inputs.len <= CONSTANT_ARGS &&
            (constant_is_form(n) ||
-            ((n->op->traits.makes_view || op_fusible(n->op) == FUSIBLE_POINTWISE) && op_is_pure(n->op) && !n->op->schema->has_alias_write));
+            ((n->op->traits.makes_view || op_fusible(n->op) == FUSIBLE_POINTWISE) &&
+             op_is_pure(n->op) && !n->op->schema->has_alias_write));
 }
 
 static value constant_at(const ir_value *v, int depth) {

@@ -20,7 +20,8 @@ static bool weight_is_short(const tensor *w, int axis) {
 /* The integers of dt, of which scales and zero points are along `axis`, as a contiguous tensor of
  * qint8 with a quantiser for each index of it. */
 static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
-    int64_t n = w->sizes[axis], count = quantise_form_vector(f), moved = f->dt == DT_UINT8 ? 128 : 0;
+    int64_t n = w->sizes[axis], count = quantise_form_vector(f),
+            moved = f->dt == DT_UINT8 ? 128 : 0;
     if (count && count != n) return value_none();
     diag d = {0};
     tensor *out = NULL, *scales = NULL, *zeros = NULL;
@@ -49,8 +50,8 @@ static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
     return q ? value_tensor_take(out) : value_none();
 }
 
-/* The integers t of f as weight_signed makes them. transposed: of two dims, which are exchanged, and
- * then features are along `axis`. None: they do not fit. */
+/* The integers t of f as weight_signed makes them. transposed: of two dims, which are exchanged,
+ * and then features are along `axis`. None: they do not fit. */
 static value weight_fit(const quantise_form *f, tensor *t, int axis, bool transposed) {
     diag d = {0};
     tensor *turned = NULL, *w = NULL;

@@ -141,31 +141,6 @@ def onnx_centred_weight(w: Tensor, zero: Optional[Tensor]) -> Tensor:
     return y - torch.reshape(z, shape)
 
 
-# scale: of the accumulated products; a vector is of `axis`.
-def onnx_requantise(y: Tensor, scale: Tensor, out: Tensor, zero: Tensor, axis: int) -> Tensor:
-    by = torch.to(scale, 6) / torch.to(out, 6)
-    if torch.numel(by) == 1:
-        by = torch.reshape(by, annotate(List[int], []))
-    elif by.dim() == 1 and axis >= 0:
-        shape = annotate(List[int], [])
-        for i in range(y.dim()):
-            shape.append(-1 if i == axis else 1)
-        by = torch.reshape(by, shape)
-    z = torch.to(zero, 7)
-    if torch.numel(z) == 1:
-        z = torch.reshape(z, annotate(List[int], []))
-    return __torch__.operators.onnx_quantised._onnx_saturated(torch.round(y * torch.to(by, 7)) + z, zero.dtype)
-
-
-def onnx_qlinear_matmul(a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor, y_scale: Tensor, y_zero: Tensor) -> Tensor:
-    x = __torch__.operators.onnx_quantised.onnx_centred(a, a_zero, True)
-    y = torch.matmul(x, __torch__.operators.onnx_quantised.onnx_centred(b, b_zero, False))
-    scale = a_scale
-    if scale.dim() == 1 and torch.numel(scale) > 1:
-        scale = torch.unsqueeze(scale, -1)
-    return __torch__.operators.onnx_quantised.onnx_requantise(y, scale * b_scale, y_scale, y_zero, -1)
-
-
 def onnx_dynamic_quantize(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
     high = torch.clamp(torch.max(x), 0.0, None)
     low = torch.clamp(torch.min(x), None, 0.0)

@@ -179,7 +179,8 @@ static ctsc_status binary_sizes(op_ctx *cx, const tensor *a, const tensor *b, do
     TRY(broadcast_sizes(cx->diag, a->ndim, a->sizes, b->ndim, b->sizes, &ndim, sizes));
     quantiser *q = quantiser_new(scale, zero);
     if (!q) return diag_no_memory(cx->diag);
-    const tensor *like = a->numel > b->numel || (a->numel == b->numel && a->ndim >= b->ndim) ? a : b;
+    const tensor *like = a->numel > b->numel || (a->numel == b->numel && a->ndim >= b->ndim) ? a
+                                                                                             : b;
     ctsc_status s = quant_new_sizes(cx, like, ndim, sizes, (dtype)a->dtype, q, out);
     quantiser_unref(q);
     return s;

@@ -257,8 +257,8 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, const q
     TRY_OUT(quant_unsigned(cx, flat, &bytes));
     TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, zero, to, &ready));
     if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
-    linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, ready, NULL,
-               NULL, tensor_data(made));
+    linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, ready, NULL, NULL,
+               tensor_data(made));
 out:
     tensor_unref(flat);
     tensor_unref(bytes);
@@ -352,11 +352,10 @@ OPERATOR(integer_linear) {
     size_t places = (size_t)(m->panels * QUAD_COLUMNS), room = places * 3 * sizeof(int32_t);
     int32_t *start = recycle_alloc(room);
     if (!start) return diag_no_memory(cx->diag);
-    ctsc_status st = linear_numbers(cx, m, zero, args + 3, start,
-                                    (float *)(void *)(start + places), &store);
+    ctsc_status st = linear_numbers(cx, m, zero, args + 3, start, (float *)(void *)(start + places),
+                                    &store);
     if (st == CTSC_OK) st = tensor_contiguous(cx->diag, x, &flat);
-    if (st == CTSC_OK)
-        st = linear_result(cx, p, x, numbers ? DT_FLOAT32 : DT_INT32, &made);
+    if (st == CTSC_OK) st = linear_result(cx, p, x, numbers ? DT_FLOAT32 : DT_INT32, &made);
     if (st != CTSC_OK || !made->numel) goto out;
     TRY_OUT(quant_unsigned(cx, flat, &bytes));
     if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));

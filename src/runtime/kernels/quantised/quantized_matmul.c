@@ -172,8 +172,8 @@ static void qmatmul_rows(const qmatmul_job *j, const uint8_t *a, int64_t first, 
     }
 }
 
-static VECTOR_CLONES void qmatmul_store_bytes(const qmatmul_job *j, const int32_t *sums, int32_t more,
-                                              uint8_t *out) {
+static VECTOR_CLONES void qmatmul_store_bytes(const qmatmul_job *j, const int32_t *sums,
+                                              int32_t more, uint8_t *out) {
     float scale = j->scale, lo = j->lo, hi = j->hi;
     int32_t zero = j->zero;
     for (int64_t i = 0; i < j->n; i++) {
@@ -253,7 +253,8 @@ static ctsc_status qmatmul_run(op_ctx *cx, qmatmul_job *j) {
     j->block = j->batches >= QMATMUL_BATCHES ? j->m : int64_min(j->m, QMATMUL_ROWS);
     j->blocks = (j->m + j->block - 1) / j->block;
     int64_t chunks = j->batches * j->blocks, work = j->block * j->n * j->k;
-    if (j->n > INT32_MAX || j->block > INT32_MAX || !slots_begin(&j->slots, qmatmul_bytes(j), chunks))
+    if (j->n > INT32_MAX || j->block > INT32_MAX ||
+        !slots_begin(&j->slots, qmatmul_bytes(j), chunks))
         return diag_no_memory(cx->diag);
     bool whole = pool_for_limited(chunks, int64_max(1, QMATMUL_WORK / int64_max(work, 1)),
                                   qmatmul_chunks, j);
@@ -408,8 +409,7 @@ static ctsc_status dynamic_results(op_ctx *cx, tensor *y, float scale, uint8_t z
 OPERATOR(onnx_dynamic_quantize) {
     tensor *x = args[0].u.tensor, *flat, *y = NULL;
     float lo, hi;
-    if (x->dtype != DT_FLOAT32 || !x->numel)
-        return op_host_installed->composite(cx, args, results);
+    if (x->dtype != DT_FLOAT32 || !x->numel) return op_host_installed->composite(cx, args, results);
     TRY(tensor_contiguous(cx->diag, x, &flat));
     quant_range(flat, &lo, &hi);
     if (!isfinite(lo) || !isfinite(hi)) {
