@@ -60,13 +60,18 @@ typedef struct qmatmul_room {
     int8_t *panels;
     uint8_t *rows;
     int32_t *start, *sums, *row_sums;
+    uint8_t *narrow; /* quad_matrix.narrow: none is looked for */
 } qmatmul_room;
+
+static size_t qmatmul_pairs(const qmatmul_job *j) {
+    return (size_t)(j->panels.panels * quad_pairs(j->panels.quads));
+}
 
 static size_t qmatmul_bytes(const qmatmul_job *j) {
     size_t columns = (size_t)j->panels.panels * QUAD_COLUMNS;
     return columns * (size_t)j->panels.filled * QUAD_BYTES + columns * sizeof(int32_t) +
            (size_t)(j->block * j->lda) + (size_t)(j->block * (j->n + 1)) * sizeof(int32_t) +
-           (size_t)5 * QMATMUL_ALIGN;
+           qmatmul_pairs(j) + (size_t)6 * QMATMUL_ALIGN;
 }
 
 static void *qmatmul_take(char **at, size_t bytes) {
@@ -84,6 +89,8 @@ static qmatmul_room qmatmul_room_in(const qmatmul_job *j, void *memory) {
     r.rows = qmatmul_take(&at, (size_t)(j->block * j->lda));
     r.sums = qmatmul_take(&at, (size_t)(j->block * j->n) * sizeof *r.sums);
     r.row_sums = qmatmul_take(&at, (size_t)j->block * sizeof *r.row_sums);
+    r.narrow = qmatmul_take(&at, qmatmul_pairs(j));
+    memset(r.narrow, 0, qmatmul_pairs(j));
     return r;
 }
 
@@ -201,6 +208,7 @@ static void qmatmul_chunk(const qmatmul_job *j, int64_t batch, int64_t first, co
     }
     quad_matrix m = j->panels;
     m.data = r->panels;
+    m.narrow = r->narrow;
     for (int64_t p = 0; p < m.panels; p++) {
         int32_t sums[QUAD_COLUMNS], *start = r->start + p * QUAD_COLUMNS;
         qmatmul_panel(j, b, p * QUAD_COLUMNS, m.data + p * m.filled * QUAD_PANEL, sums);

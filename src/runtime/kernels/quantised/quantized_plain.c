@@ -14,7 +14,7 @@
  * The pass `quantise` (passes/quantise/quantise.h) sees integers as tensors of quint8:
  * ctsc::quantised makes one of plain integers, ctsc::quantised_ints takes the integers out again.
  * Signed ones are moved by 128, unsigned ones are shared.
- * Tests: tests/unit/test_quantized.c, tests/onnx
+ * Tests: tests/unit/test_quantized_plain.c, tests/onnx
  */
 #include "runtime/kernels/quantised/quantized.h"
 
