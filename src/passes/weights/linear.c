@@ -6,6 +6,9 @@
  *     %t = aten::t(%w)  %y = aten::matmul(%x, %t)                          ->     %y = aten::linear(%x, %w, %none)
  *     %y = aten::linear(%x, %w, %none)  %z = aten::add(%y, %b, %alpha=1)   ->     %z = aten::linear(%x, %w, %b)
  *
+ * So does the product with a large constant of 16 bits, whose transpose becomes the weight: layers
+ * keep it packed, products would convert it each time.
+ *
  * The first two compute the same bits; the third may round differently, which is why it asks for a
  * bias whose dtype and size are known to be the layer's. w must have two dimensions, b one: known
  * from constants, types, or operators that take nothing else.
@@ -14,6 +17,7 @@
 #include "passes/pass/pass.h"
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"
+#include "passes/weights/prepack.h"
 
 /* w of a transposed matrix; NULL: it is not one. matrix: the operator that reads it
  * takes matrices only. */
@@ -30,6 +34,17 @@ static ir_value *linear_transposed(const ir_value *v, bool matrix) {
     if (a < 0) a += 2;
     if (b < 0) b += 2;
     return (a == 0 && b == 1) || (a == 1 && b == 0) ? w : NULL;
+}
+
+/* The transpose of a constant in front of n; NULL: v is none, or there is no memory. */
+static ir_value *linear_constant(node *n, const ir_value *v) {
+    tensor *t, *turned;
+    if (!known_tensor(v, &t) || !prepack_is_half(t) ||
+        tensor_transpose(NULL, t, 0, 1, &turned) != CTSC_OK)
+        return NULL;
+    ir_value *w = graph_constant_before_take(n, value_tensor_take(turned), NULL);
+    if (w && value_has_name(v)) value_set_name(w, v->name);
+    return w;
 }
 
 static bool linear_is_one(const ir_value *v) { return known_number_is(v, 1); }
@@ -72,14 +87,13 @@ static bool linear_node(node *n) {
     bool addmm = node_is_overload(n, SYM_ADDMM), mm = node_is_overload(n, SYM_MM);
     if (!(addmm || mm || node_is_overload(n, SYM_MATMUL))) return false;
     size_t first = addmm ? 1 : 0;
-    ir_value *w = linear_transposed(n->inputs.data[first + 1], addmm || mm);
-    if (!w) return false;
-    if (!addmm) return linear_replace(n, n->inputs.data[0], w, NULL);
-    ir_value *b = n->inputs.data[0];
-    if (known_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) ||
-        !linear_is_one(n->inputs.data[4]))
+    ir_value *b = addmm ? n->inputs.data[0] : NULL, *by = n->inputs.data[first + 1],
+             *w = linear_transposed(by, addmm || mm);
+    if (addmm && (known_rank(b) != 1 || !linear_is_one(n->inputs.data[3]) ||
+                  !linear_is_one(n->inputs.data[4])))
         return false;
-    return linear_replace(n, n->inputs.data[1], w, b);
+    if (!w) w = linear_constant(n, by);
+    return w && linear_replace(n, n->inputs.data[first], w, b);
 }
 
 static bool linear_block(block *b) {

@@ -35,8 +35,7 @@ bool prepack_is_large(const tensor *w) {
            tensor_device(w) == DEVICE_HOST;
 }
 
-/* The same of 16 bits: packed as they are (runtime/kernels/matmul/linear_half.c). */
-static bool prepack_is_half(const tensor *w) {
+bool prepack_is_half(const tensor *w) {
     return (w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16) && w->ndim == 2 &&
            w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
 }
@@ -48,9 +47,38 @@ static bool prepack_fits(const node *n, tensor **weight) {
            prepack_is_weight(*weight);
 }
 
+static bool prepack_same(const tensor *a, const tensor *b) {
+    return tensor_data(a) == tensor_data(b) && a->dtype == b->dtype && a->ndim == b->ndim &&
+           tensor_same_shape(a, b) && a->strides[0] == b->strides[0] &&
+           a->strides[1] == b->strides[1];
+}
+
+/* A constant before v that is the same matrix, and has a storage of its own; NULL: none. */
+static ir_value *prepack_before(const ir_value *v, const tensor *t) {
+    tensor *seen;
+    for (node *c = v->def->owner->first; c && c != v->def; c = c->next)
+        if (c->outputs.len == 1 && known_tensor(c->outputs.data[0], &seen) &&
+            seen->storage->constant && prepack_same(seen, t))
+            return c->outputs.data[0];
+    return NULL;
+}
+
+/* The weight with a storage of its own, before all others: layers of one matrix have the same. */
+static ir_value *prepack_weight(node *n, const tensor *t) {
+    ir_value *v = n->inputs.data[1], *w = prepack_before(v, t);
+    tensor *other;
+    if (t->storage->constant || w) return w ? w : v;
+    w = prepack_own(v->def->owner->first, v, t);
+    for (size_t i = v->uses.len; w && i-- > 0;) {
+        use u = v->uses.data[i];
+        if (u.user && u.index == 1 && prepack_fits(u.user, &other)) node_set_input(u.user, 1, w);
+    }
+    return w;
+}
+
 static bool prepack_linear_rule(node *n) {
     tensor *weight;
-    ir_value *w = prepack_fits(n, &weight) ? prepack_own(n, n->inputs.data[1], weight) : NULL;
+    ir_value *w = prepack_fits(n, &weight) ? prepack_weight(n, weight) : NULL;
     ir_value *y = w ? rewrite_op(n, op_of(SYM_CTSC_LINEAR_PREPACKED), 3,
                                  (ir_value *[]){n->inputs.data[0], w, n->inputs.data[2]})
                     : NULL;

@@ -7,7 +7,9 @@
 
 /* Is w a weight that prepack.c has packed for linear layers? */
 bool prepack_is_large(const tensor *w);
-/* The same of 16 or 32 bits. */
+/* The same of 16 bits: packed as they are (runtime/kernels/matmul/linear_half.c). */
+bool prepack_is_half(const tensor *w);
+/* Either. */
 bool prepack_is_weight(const tensor *w);
 
 #endif
