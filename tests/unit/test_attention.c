@@ -388,6 +388,136 @@ static void test_random_heads_amx(void **state) {
     amx_each(UKERNEL_BF16, heads_on_amx, NULL);
 }
 
+static tensor *written_as(tensor *t, dtype dt) {
+    tensor *r;
+    assert_int_equal(tensor_to_dtype(NULL, t, dt, &r), CTSC_OK);
+    tensor_unref(t);
+    return r;
+}
+
+/* ---- grouped heads --------------------------------------------------------------------------- */
+
+static value grouped_ints(int n, const int64_t *numbers) {
+    list *l = list_new(LIST_INT, NULL, n);
+    for (int i = 0; i < n; i++) assert_true(list_append_take(l, value_int(numbers[i])));
+    return value_list_take(l);
+}
+
+/* t [b, h, s, d] as [b, h, group, s, d], expanded. */
+static tensor *grouped_expanded(tensor *t, int64_t group) {
+    int64_t sizes[5] = {t->sizes[0], t->sizes[1], group, t->sizes[2], t->sizes[3]};
+    tensor *more, *wide;
+    assert_int_equal(tensor_unsqueeze(NULL, t, 2, &more), CTSC_OK);
+    assert_int_equal(tensor_expand(NULL, more, 5, sizes, &wide), CTSC_OK);
+    tensor_unref(more);
+    return wide;
+}
+
+static tensor *grouped_random(const int64_t *sizes, dtype dt) {
+    tensor *t = heads_tensor(sizes, false), *r = heads_as(t, dt, heads_below(2));
+    tensor_unref(t);
+    return r;
+}
+
+static void grouped_check(const tensor *got, const tensor *want, float bound) {
+    tensor *flat[2] = {written_as(tensor_ref((tensor *)got), DT_FLOAT32),
+                       written_as(tensor_ref((tensor *)want), DT_FLOAT32)};
+    assert_true(tensor_same_shape(got, want));
+    for (int64_t n = 0; n < want->numel; n++) {
+        int64_t d = got->sizes[3], l = got->sizes[2], h = got->sizes[1];
+        float a = *heads_at(flat[0], n / d / l / h, n / d / l % h, n / d % l, n % d),
+              b = *heads_at(flat[1], n / d / l / h, n / d / l % h, n / d % l, n % d);
+        if (!(fabsf(a - b) <= bound))
+            fail_msg("element %lld: %g instead of %g", (long long)n, a, b);
+    }
+    tensor_unref(flat[0]), tensor_unref(flat[1]);
+}
+
+/* enable_gqa and ctsc::attention_grouped are attention with keys and values repeated. */
+static void grouped_try(dtype dt, float bound) {
+    int64_t batch = 1 + heads_below(2), heads = 1 + heads_below(3), group = 1 + heads_below(4),
+            rows = 1 + heads_below(heads_below(2) ? 3 : 40), keys = 1 + heads_below(300),
+            depth = 1 + heads_below(40), all = heads * group,
+            masks[2] = {heads_below(2) ? all : 1, heads_below(2) ? rows : 1},
+            qs[4] = {batch, all, rows, depth}, ks[4] = {batch, heads, keys, depth},
+            ms[4] = {1, masks[0], masks[1], keys}, flat[4] = {batch, all, keys, depth};
+    tensor *q = grouped_random(qs, dt), *k = grouped_random(ks, dt), *v = grouped_random(ks, dt),
+           *mask = heads_below(3) ? heads_tensor(ms, false) : NULL,
+           *wide[2] = {grouped_expanded(k, group), grouped_expanded(v, group)};
+    if (mask) mask = written_as(mask, heads_below(2) ? DT_BOOL : dt);
+    bool causal = !mask && heads_below(2);
+    if (heads_below(2)) flat[heads_below(4)] = -1;
+    value m = mask ? value_tensor_take(mask) : value_none(), sizes = grouped_ints(4, flat),
+          args[] = {value_tensor_take(q), value_tensor_take(k),
+                    value_tensor_take(v), m,
+                    value_float(0),       value_bool(causal),
+                    value_none(),         value_bool(true)},
+          seen[] = {args[0],
+                    value_tensor_take(wide[0]),
+                    value_tensor_take(wide[1]),
+                    sizes,
+                    sizes,
+                    m,
+                    value_float(0),
+                    value_bool(causal),
+                    value_none()};
+    const char *op = "aten::scaled_dot_product_attention";
+    tensor *grouped = opcase_made(op, 8, args),
+           *expanded = opcase_made("ctsc::attention_grouped", 9, seen);
+    for (int i = 1; i < 3; i++)
+        args[i] = value_tensor_take(
+            opcase_made("aten::repeat_interleave.self_int", 3,
+                        (value[]){args[i], value_int(group), value_int(1)}));
+    args[7] = value_bool(false);
+    tensor *want = opcase_made(op, 8, args);
+    grouped_check(grouped, want, bound);
+    grouped_check(expanded, want, bound);
+    tensor *held[] = {q,
+                      k,
+                      v,
+                      mask,
+                      wide[0],
+                      wide[1],
+                      grouped,
+                      expanded,
+                      want,
+                      args[1].u.tensor,
+                      args[2].u.tensor};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) tensor_unref(held[i]);
+    value_unref(sizes);
+}
+
+static void test_grouped(void **state) {
+    (void)state;
+    for (int turn = 0; turn < 150; turn++) {
+        grouped_try(DT_FLOAT32, 2e-5f);
+        grouped_try(DT_BFLOAT16, 0x1p-7f);
+        grouped_try(DT_FLOAT16, 0x1p-10f);
+    }
+}
+
+/* What is no group is repeated as it says, or refused. */
+static void test_grouped_refused(void **state) {
+    (void)state;
+    static const opcase cases[] = {
+        {"aten::scaled_dot_product_attention",
+         "f32[1,4,1,1]{1 1 1 1} f32[1,3,1,1]{1 2 3} f32[1,3,1,1]{1 2 3} None 0.0 false None true",
+         "!Number of heads in key and value must divide the number of heads in query"},
+        {"aten::scaled_dot_product_attention",
+         "f32[1,4,1,1]{1 1 1 1} f32[1,2,1,1]{1 2} f32[1,2,1,1]{1 2} f32[1,2,1,1]{0 0} 0.0 false "
+         "None true",
+         "!output with shape of the scores doesn't match the broadcast shape"},
+        {"aten::scaled_dot_product_attention",
+         "f32[1,4,1,1]{1 1 1 1} f32[1,2,1,1]{1 2} f32[1,4,1,1]{1 2 3 4} None 0.0 false None true",
+         "f32[1,4,1,1]{1 2 3 4}"},
+        {"ctsc::attention_grouped",
+         "f32[1,2,1,1]{1 1} f32[1,1,2,1,1]{1 2} f32[1,1,2,1,1]{3 4} [1,2,1,1] [1,2,1,1] None 0.0 "
+         "false None",
+         "f32[1,2,1,1]{3 4}"},
+    };
+    opcase_run(cases, sizeof cases / sizeof *cases);
+}
+
 /* ---- as programs write it -------------------------------------------------------------------- */
 
 /* *t = op(*t, arguments behind it) */
@@ -396,13 +526,6 @@ static void written_step(tensor **t, const char *op, int n, value *args) {
     tensor *next = opcase_made(op, n, args);
     tensor_unref(*t);
     *t = next;
-}
-
-static tensor *written_as(tensor *t, dtype dt) {
-    tensor *r;
-    assert_int_equal(tensor_to_dtype(NULL, t, dt, &r), CTSC_OK);
-    tensor_unref(t);
-    return r;
 }
 
 /* ctsc::attention is what its operators make one after the other: of any dtype, with a scale that
@@ -488,6 +611,8 @@ int main(void) {
         cmocka_unit_test(test_multi_head),
         cmocka_unit_test(test_random_heads),
         cmocka_unit_test(test_random_heads_amx),
+        cmocka_unit_test(test_grouped),
+        cmocka_unit_test(test_grouped_refused),
         cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,13 @@
  *
  * There are kernels for it that never write all of the scores down (attention/attention_unfused.c).
  *
+ * Heads that are repeated for several of the query's are not, where the operator may see that they
+ * were (attention/scaled_dot_product.c looks at the sizes):
+ *
+ *     %a = aten::expand(%k, [b, h, g, s, d])     and so %b of %v
+ *     %a = aten::reshape(%a, [b, hg, s, d])                                     ->     %y = ctsc::attention_grouped(%q, %k', %v', [b, hg, s, d], ...)
+ *     %y = aten::scaled_dot_product_attention(%q, %a, %b, %mask, ...)
+ *
  * Method. From each product its left operand is followed backwards, step by step in this order.
  * What is between is read by nobody else: where a program returns the weights, nothing changes.
  * Then all steps are moved to the last one, if the alias database allows it, and replaced there.
@@ -349,9 +356,49 @@ static bool attention_rewrite(const alias_db *db, node *n, attention_match *m) {
     return true;
 }
 
+/* ---- repeated heads -------------------------------------------------------------------------- */
+
+/* The reshape that made v of an expanded tensor, if n alone reads it. */
+static node *attention_repeated(const node *n, const ir_value *v) {
+    node *flat = rewrite_only_for(n, v);
+    if (!flat || (!node_is_overload(flat, SYM_RESHAPE) && !node_is_overload(flat, SYM_VIEW)))
+        return NULL;
+    const node *wide = flat->inputs.data[0]->def;
+    return wide && node_is_overload(wide, SYM_EXPAND) ? flat : NULL;
+}
+
+static bool attention_grouped_rule(const alias_db *db, node *n) {
+    bool grouped;
+    if (!node_is_overload(n, SYM_SCALED_DOT_PRODUCT_ATTENTION)) return false;
+    ir_value *const *in = n->inputs.data;
+    node *k = attention_repeated(n, in[1]), *v = attention_repeated(n, in[2]);
+    if (!k || !v || k == v || !known_bool(in[7], &grouped) || grouped ||
+        !rewrite_move_down(db, k, n) || !rewrite_move_down(db, v, n))
+        return false;
+    ir_value *args[] = {in[0],
+                        k->inputs.data[0],
+                        v->inputs.data[0],
+                        k->inputs.data[1],
+                        v->inputs.data[1],
+                        in[3],
+                        in[4],
+                        in[5],
+                        in[6]};
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_ATTENTION_GROUPED), sizeof args / sizeof *args,
+                             args);
+    if (!y) return false;
+    rewrite_result(n, y);
+    node_remove(k);
+    node_remove(v);
+    return true;
+}
+
 static bool attention_rule(const alias_db *db, node *n) {
     attention_match m;
     return attention_match_node(n, &m) && attention_rewrite(db, n, &m);
 }
 
-bool pass_fuse_attention(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, attention_rule); }
+bool pass_fuse_attention(pass_ctx *cx, graph *g) {
+    bool changed = rewrite_each(cx, g, attention_rule);
+    return rewrite_each(cx, g, attention_grouped_rule) || changed;
+}

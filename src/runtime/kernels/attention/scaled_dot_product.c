@@ -332,3 +332,56 @@ ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results)
     if (st == CTSC_OK) results[0] = value_tensor_take(out);
     return st;
 }
+
+/* ---- repeated heads (fuse_attention.c) ------------------------------------------------------- */
+
+/* t [b, h, g, s, d], the same for all of g, if reshaping it to these sizes is [b, h * g, s, d]: as
+ * [b, h, s, d] in *out; else NULL. */
+static ctsc_status grouped_view(diag *d, const tensor *t, const value *sizes, tensor **out) {
+    const int64_t *to, *n = t->sizes, *st = t->strides;
+    *out = NULL;
+    if (t->ndim != 5 || arg_ints(sizes, &to) != 4 || n[1] == 0 || (st[2] != 0 && n[2] != 1))
+        return CTSC_OK;
+    int64_t want[4] = {n[0], n[1] * n[2], n[3], n[4]};
+    for (int i = 0, open = 0; i < 4; i++)
+        if (to[i] != want[i] && (to[i] != -1 || open++)) return CTSC_OK;
+    return tensor_view_raw(d, t, 4, (int64_t[]){n[0], n[1], n[3], n[4]},
+                           (int64_t[]){st[0], st[1], st[3], st[4]}, t->offset, out);
+}
+
+/* aten::scaled_dot_product_attention(query, k, v, attn_mask, dropout_p, is_causal, scale) */
+static ctsc_status grouped_call(op_ctx *cx, const value *args, value k, value v, bool grouped,
+                                value *results) {
+    value all[] = {args[0], k, v, args[5], args[6], args[7], args[8], value_bool(grouped)};
+    return op_attention_of_heads(cx, all, results);
+}
+
+static ctsc_status grouped_reshaped(op_ctx *cx, const value *args, value *results) {
+    value k = value_none(), v = value_none();
+    ctsc_status st = op_call(cx, "aten::reshape", 2, (value[]){args[1], args[3]}, &k);
+    if (st == CTSC_OK) st = op_call(cx, "aten::reshape", 2, (value[]){args[2], args[4]}, &v);
+    if (st == CTSC_OK) st = grouped_call(cx, args, k, v, false, results);
+    value_unref(k);
+    value_unref(v);
+    return st;
+}
+
+/* (query, key, value, key_sizes, value_sizes, attn_mask, dropout_p, is_causal, scale): attention
+ * with key and value reshaped, which have expanded dims. */
+ctsc_status op_grouped_attention(op_ctx *cx, const value *args, value *results) {
+    const tensor *q = arg_tensor(&args[0]);
+    tensor *k = NULL, *v = NULL;
+    ctsc_status st = grouped_view(cx->diag, arg_tensor(&args[1]), &args[3], &k);
+    if (st == CTSC_OK) st = grouped_view(cx->diag, arg_tensor(&args[2]), &args[4], &v);
+    if (st == CTSC_OK) {
+        bool fits = k && v && q->ndim == 4 && k->sizes[1] == v->sizes[1] &&
+                    q->sizes[1] == k->sizes[1] * arg_tensor(&args[1])->sizes[2] &&
+                    q->sizes[1] == v->sizes[1] * arg_tensor(&args[2])->sizes[2];
+        st = fits
+                 ? grouped_call(cx, args, value_tensor_take(k), value_tensor_take(v), true, results)
+                 : grouped_reshaped(cx, args, results);
+    }
+    tensor_unref(k);
+    tensor_unref(v);
+    return st;
+}
