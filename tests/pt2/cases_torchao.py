@@ -49,11 +49,12 @@ def cases():
         print("without torchao: %s" % e)
         return {}
 
-    def layers(config, dtype=torch.float32, net=Layers, filter_fn=None):
+    def layers(config, dtype=torch.float32, net=Layers, filter_fn=None, unwrap=True):
+        """unwrap: the objects' tensors become parameters; else the program takes them out, or run_decompositions() does what unwrapping does."""
         def make():
             m = net().eval().to(dtype)
             q.quantize_(m, config, **({"filter_fn": filter_fn} if filter_fn else {}))
-            return unwrap_tensor_subclass(m)
+            return unwrap_tensor_subclass(m) if unwrap else m
         return make
 
     def graph(make, example, dynamic=False):
@@ -81,6 +82,7 @@ def cases():
     for name, config in configs.items():
         rows = lambda d=torch.float32: ((torch.randn(8, 64, dtype=d),), {})
         out["torchao." + name] = dict(module=layers(config), args=rows)
+        out["torchao." + name + ".object"] = dict(module=layers(config, unwrap=False), args=rows)
         out["torchao." + name + ".bf16"] = dict(module=layers(config, torch.bfloat16), args=lambda r=rows: r(torch.bfloat16), rtol=2e-2, atol=3e-2)
     out["torchao.embedding"] = dict(module=layers(configs["int4"], net=Tokens, filter_fn=lambda m, n: isinstance(m, (nn.Embedding, nn.Linear))), args=lambda: ((torch.randint(0, 40, (3, 7)),), {}))
     image = (torch.randn(2, 3, 12, 12),)

@@ -16,12 +16,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch  # noqa: E402
 from archive import clean, entries, pack  # noqa: E402
 import cases_small  # noqa: E402
+import cases_torchao  # noqa: E402
 import networks  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICKED = ["MutatedBuffer", "MutatedBuffer:decomposed", "MutatedInput:decomposed", "TrainingNorm:decomposed", "Tied", "Trees", "DynamicTwo", "DerivedDim", "Unbacked", "Cond", "CondShape",
           "While", "Map", "Scan", "AssociativeScan", "Autocast", "NoGrad", "Scalars", "Constants", "FakeQuantised", "EvenDim",
-          "VmapNested", "GenericScan", "HeadsMask:decomposed", "Strides:decomposed", "Stored", "ScaledProduct", "Exponents"]
+          "VmapNested", "GenericScan", "HeadsMask:decomposed", "Strides:decomposed", "Stored", "ScaledProduct", "Exponents",
+          "torchao.int8.object", "torchao.int8.dynamic.object", "torchao.float8.object", "torchao.int4.object", "torchao.int4.dynamic.object"]
 
 
 def saved(value):
@@ -77,12 +79,12 @@ def flat(folder, to, program, change, version):
 
 
 def write(folder, name, form):
-    case = cases_small.cases()[name]
+    case = (cases_torchao if name.startswith("torchao.") else cases_small).cases()[name]
     torch.manual_seed(0)
     module = case["module"]()
     if not case.get("train"):
         module.eval()
-    calls = [case["args"]()] + [c() for c in case["calls"]]
+    calls = [case["args"]()] + [c() for c in case.get("calls", ())]
     state = networks.copied(dict(module.state_dict()))
     args, kwargs = networks.copied(calls[0][0]), networks.copied(calls[0][1])
     program = torch.export.export(module, args, kwargs, dynamic_shapes=case.get("dynamic"), strict=case.get("strict", False))

@@ -31,6 +31,7 @@
  *     ep_args.c       arguments as values of the type that is asked for
  *     ep_number.c     arithmetic on sizes and numbers
  *     ep_view.c       views of what lies otherwise than in PyTorch
+ *     ep_subclass.c   tensors of objects of subclasses of Tensor
  *     ep_hop.c, ep_hop_loop.c, ep_effect.c   higher-order operators: branches and bodies in line; loops; operators that write made functional
  *
  * Invariants: nothing of the text is run; each name has one definition, and is in scope where it is
@@ -53,7 +54,9 @@ typedef struct ep_tensor {
 /* Who has the state. */
 typedef struct ep_host {
     void *ctx;
-    /* A reference to the tensor of that dotted name. saved: it belongs to the state_dict. */
+    /* A reference to the tensor of that dotted name; None where it is an object of a subclass of
+     * Tensor, whose tensors have names of their own ("fc.weight.qdata"). saved: it belongs to the
+     * state_dict. */
     ctsc_status (*state)(void *ctx, diag *d, ep_role role, const char *name, bool saved,
                          value *out);
 } ep_host;

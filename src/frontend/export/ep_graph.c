@@ -46,6 +46,8 @@ ir_value *ep_name(ep_scope *sc, const char *name) {
     ir_value *v = strmap_get(&sc->names, name);
     ep_state *s = !v && sc->outermost ? strmap_get(&sc->p->states, name) : NULL;
     if (s) v = ep_modules_read(&sc->p->modules, s);
+    if (!v && strmap_get(&sc->p->subclasses, name))
+        return ep_unsupported(sc->p, "'%.200s' is an object of a subclass of Tensor", name), NULL;
     return v ? v : (ep_bad(sc->p, "value '%.200s' is not defined", name), NULL);
 }
 
@@ -92,6 +94,8 @@ static bool nodes_import(ep_scope *sc, const json_t *json) {
     ep_place_begin(p, json);
     const char *higher = nodes_behind(n.target, "torch.ops.higher_order.");
     if (higher) return ep_higher_order(&n, higher);
+    if (!strcmp(n.target, "torch.ops.export.access_subclass_inner_tensor.default"))
+        return ep_subclass_tensor(&n);
     const char *batched = nodes_behind(n.target, "torch._functorch.predispatch.");
     if (batched) return ep_vmap(&n, batched);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

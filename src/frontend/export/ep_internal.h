@@ -56,6 +56,7 @@ typedef struct ep_program {
     VEC(value) held;     /* keys of dicts */
     strmap states;       /* name of a placeholder -> ep_state */
     strmap by_attribute; /* dotted name -> ep_state */
+    strmap subclasses;   /* name of a value -> dotted name of the object it is (ep_subclass.c) */
     strmap symbols;      /* "s77" -> ir_value, an int */
     strmap sources;      /* a line of a stack trace -> source_range */
     VEC(ep_input) inputs;
@@ -206,6 +207,9 @@ bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *a
 bool ep_core_call(ep_node *n, const char *key, size_t count, const ep_actual *actuals, bool *done);
 bool ep_number(ep_node *n, const char *name);
 bool ep_higher_order(ep_node *n, const char *name);
+/* The state of that dotted name, by which the program calls `input`. */
+bool ep_state_input(ep_program *p, ep_role role, const char *input, const char *name, bool saved);
+bool ep_subclass_tensor(ep_node *n); /* torch.ops.export.access_subclass_inner_tensor */
 bool ep_while_loop(ep_node *n);
 bool ep_map(ep_node *n);
 bool ep_scan(ep_node *n);

@@ -79,20 +79,9 @@ static bool signature_find(signature *s) {
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Of tied parameters torch 2.5 names one for all inputs. */
 static bool signature_state(signature *s, ep_role role, const char *input, const char *name,
                             bool saved) {
-    ep_program *p = s->p;
-    value v = value_none();
-    if (!input || !name) return false;
-    ep_state *state = strmap_get(&p->by_attribute, name);
-    if (!state && p->host->state(p->host->ctx, p->d, role, name, saved, &v) != CTSC_OK)
-        return false;
-    if (!state) state = ep_modules_add(&p->modules, name, role, v);
-    if (!state || strmap_get(&p->states, input))
-        return state ? ep_bad(p, "input '%.200s' is there twice", input) : false;
-    return (strmap_put(&p->states, input, state) && strmap_put(&p->by_attribute, name, state)) ||
-           ep_no_memory(p);
+    return input && name && ep_state_input(s->p, role, input, name, saved);
 }
 
 /* An argument: arg is what the graph calls it, or the literal that it has to be. */
@@ -542,6 +531,7 @@ ctsc_status ep_import(diag *d, unit *u, const char *record, const void *text, si
     vec_free(&p.held);
     vec_free(&p.inputs);
     strmap_free(&p.states);
+    strmap_free(&p.subclasses);
     strmap_free(&p.by_attribute);
     strmap_free(&p.modules.types);
     strmap_free(&p.symbols);

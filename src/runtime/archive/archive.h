@@ -83,6 +83,8 @@ ctsc_status load_pickled_file(diag *d, reader r, value *out);
 /* The same for checkpoints, which hold all kinds of things beside tensors: those of unknown classes
  * become capsules (capsule_opaque). */
 ctsc_status load_checkpoint(diag *d, reader r, value *out);
+/* The attributes of such an object of a subclass of Tensor; NULL: not known. Borrowed. */
+const dict *opaque_attributes(value v);
 /* Writes v as torch.save does; the file appears whole or not at all. */
 ctsc_status save_pickled_file(diag *d, value v, const char *path);
 /* A .npy or .npz file: a tensor, or a dict of them. */

@@ -14,6 +14,8 @@
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
 
+#include <stddef.h>
+
 const char pickle_kind_global[] = "pickle constructor";
 const char pickle_kind_class[] = "pickle class";
 const char pickle_kind_storage[] = "pickle storage";
@@ -551,20 +553,55 @@ static ctsc_status pickle_enum(pickle_vm *vm, const type *t, value arg, value *o
     return pickle_bad(vm, "no member of %s has this value", class_name(t));
 }
 
+/* An object whose attributes are known; the name is what its capsule points to. */
+typedef struct opaque_object {
+    value attributes; /* a dict */
+    char name[];
+} opaque_object;
+
+static opaque_object *opaque_object_of(const void *name) {
+    return (opaque_object *)(void *)((char *)(uintptr_t)name - offsetof(opaque_object, name));
+}
+
+static void opaque_object_free(void *name) {
+    opaque_object *o = opaque_object_of(name);
+    value_unref(o->attributes);
+    mem_free(o);
+}
+
+const dict *opaque_attributes(value v) {
+    const void *name = pickle_capsule_of(v, capsule_opaque);
+    bool known = name && v.u.capsule->free == opaque_object_free;
+    return known ? opaque_object_of(name)->attributes.u.dict : NULL;
+}
+
+static ctsc_status opaque_object_make(pickle_vm *vm, const char *name, value attributes,
+                                      value *out) {
+    size_t n = strlen(name) + 1;
+    opaque_object *o = mem_alloc(sizeof *o + n);
+    if (!o) return diag_no_memory(vm->d);
+    o->attributes = value_ref(attributes);
+    memcpy(o->name, name, n);
+    return pickle_capsule(vm, capsule_opaque, o->name, opaque_object_free, out);
+}
+
 /* What a call of an unknown function gives. Subclasses of Tensor are made by a function of torch's
- * whose second argument is the class: that says more than the function. */
-static value pickle_opaque_call(value fn, value args) {
-    bool made = !strcmp(fn.u.capsule->ptr, "torch._tensor._rebuild_from_type_v2") &&
-                args.tag == V_TUPLE && args.u.tuple->len > 1 &&
-                pickle_capsule_of(args.u.tuple->items[1], capsule_opaque);
-    return made ? args.u.tuple->items[1] : fn;
+ * whose second argument is the class: that says more than the function. The fourth has the
+ * object's attributes. */
+static ctsc_status pickle_opaque_call(pickle_vm *vm, value fn, value args, value *out) {
+    const value *items = args.tag == V_TUPLE ? args.u.tuple->items : NULL;
+    size_t n = items ? args.u.tuple->len : 0;
+    bool made = !strcmp(fn.u.capsule->ptr, "torch._tensor._rebuild_from_type_v2") && n > 1 &&
+                pickle_capsule_of(items[1], capsule_opaque);
+    if (made && n > 3 && items[3].tag == V_DICT)
+        return opaque_object_make(vm, items[1].u.capsule->ptr, items[3], out);
+    return *out = value_ref(made ? items[1] : fn), CTSC_OK;
 }
 
 ctsc_status pickle_reduce(pickle_vm *vm, value fn, value args, value *out, bool *fresh) {
     const type *cls = pickle_capsule_of(fn, pickle_kind_class);
     if (cls && cls->kind == T_ENUM) return pickle_enum(vm, cls, args, out);
-    if (pickle_capsule_of(fn, capsule_opaque))
-        return *out = value_ref(pickle_opaque_call(fn, args)), CTSC_OK;
+    if (pickle_capsule_of(fn, capsule_opaque)) return pickle_opaque_call(vm, fn, args, out);
     const pickle_global *g = pickle_capsule_of(fn, pickle_kind_global);
     if (!g) return pickle_bad(vm, "a call of something that is not a constructor");
     if (args.tag != V_TUPLE) return pickle_bad_args(vm, g->name);

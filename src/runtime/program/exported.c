@@ -86,7 +86,7 @@ static ctsc_status exported_tensor(diag *d, storage *st, const ep_tensor *t, ten
     return s;
 }
 
-/* Weights that are Python objects, as torchao's before its program is decomposed. */
+/* Weights that are Python objects without tensors of their own. */
 static ctsc_status exported_object(diag *d, const char *name, value v) {
     const void *cls = v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque ? v.u.capsule->ptr
                                                                                 : NULL;
@@ -98,18 +98,6 @@ static ctsc_status exported_object(diag *d, const char *name, value v) {
                      (const char *)cls);
 }
 
-static ctsc_status exported_pickled(diag *d, storage *st, const char *name, value *out) {
-    reader r;
-    TRY(reader_open_storage(d, st, &r));
-    TRY(load_checkpoint(d, r, out));
-    if (out->tag == V_TENSOR) return CTSC_OK;
-    value v = *out;
-    *out = value_none();
-    ctsc_status s = exported_object(d, name, v);
-    value_unref(v);
-    return s;
-}
-
 static ctsc_status exported_put(exported_part *x, diag *d, const char *name, value v_take) {
     str *key = str_new(name, strlen(name));
     if (key)
@@ -118,19 +106,50 @@ static ctsc_status exported_put(exported_part *x, diag *d, const char *name, val
     return diag_no_memory(d);
 }
 
+/* The tensors of an object of a subclass of Tensor, as torchao's, under the names of its attributes
+ * behind its own ("fc.weight.qdata"); under its own there is None. */
+static ctsc_status exported_attributes(exported_part *x, diag *d, const char *name, value v,
+                                       int depth) {
+    enum { DEPTH = 8 };
+    const dict *attributes = depth < DEPTH ? opaque_attributes(v) : NULL;
+    ctsc_status s = attributes ? exported_put(x, d, name, value_none())
+                               : exported_object(d, name, v);
+    for (size_t i = 0; attributes && i < attributes->used && s == CTSC_OK; i++) {
+        const dict_entry *e = &attributes->entries[i];
+        bool inner = opaque_attributes(e->val) != NULL;
+        if (e->key.tag != V_STR || (e->val.tag != V_TENSOR && !inner)) continue;
+        strbuf dotted = STRBUF_INIT;
+        sb_printf(&dotted, "%s.%s", name, e->key.u.str->bytes);
+        s = dotted.failed ? diag_no_memory(d)
+            : inner       ? exported_attributes(x, d, sb_str(&dotted), e->val, depth + 1)
+                          : exported_put(x, d, sb_str(&dotted), value_ref(e->val));
+        sb_free(&dotted);
+    }
+    return s;
+}
+
+static ctsc_status exported_pickled(exported_part *x, diag *d, storage *st, const char *name) {
+    reader r;
+    value v = value_none();
+    TRY(reader_open_storage(d, st, &r));
+    TRY(load_checkpoint(d, r, &v));
+    if (v.tag == V_TENSOR) return exported_put(x, d, name, v);
+    ctsc_status s = exported_attributes(x, d, name, v, 0);
+    value_unref(v);
+    return s;
+}
+
 static ctsc_status exported_payload(void *ctx, diag *d, const ep_payload *p) {
     exported_part *x = ctx;
     storage *st = NULL;
     tensor *t = NULL;
-    value v = value_none();
     /* an object: refused where the program has it */
     if (!p->pickled && !p->has_tensor) return CTSC_OK;
     ctsc_status s = exported_storage(x, d, p->path, &st);
-    if (s == CTSC_OK && p->pickled) s = exported_pickled(d, st, p->name, &v);
+    if (s == CTSC_OK && p->pickled) s = exported_pickled(x, d, st, p->name);
     else if (s == CTSC_OK) s = exported_tensor(d, st, &p->tensor, &t);
-    if (s == CTSC_OK && t) v = value_tensor_take(t);
     storage_unref(st);
-    return s == CTSC_OK ? exported_put(x, d, p->name, v) : s;
+    return t ? exported_put(x, d, p->name, value_tensor_take(t)) : s;
 }
 
 static ctsc_status exported_config(exported_part *x, diag *d, const char *record) {
@@ -194,7 +213,7 @@ static ctsc_status exported_state(void *ctx, diag *d, ep_role role, const char *
                  exported_find(weight ? &x->constants : &x->weights, key, &v);
     value_unref(key);
     if (!found) return diag_fail(d, CTSC_BAD_FILE, "the archive has no content of '%.300s'", name);
-    if (v.tag != V_TENSOR) return exported_object(d, name, v);
+    if (v.tag != V_TENSOR && v.tag != V_NONE) return exported_object(d, name, v);
     *out = value_ref(v);
     return CTSC_OK;
 }
