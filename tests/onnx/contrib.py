@@ -17,6 +17,7 @@ from onnx import numpy_helper
 import make as base
 
 F, U8, I8, I32, F16 = T.FLOAT, T.UINT8, T.INT8, T.INT32, T.FLOAT16
+INNER = -1
 CASES = {}
 
 
@@ -36,7 +37,7 @@ class Model:
     def __init__(self, name, opset=17):
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
         self.opset, self.nodes, self.instead = opset, [], []
-        self.inputs, self.constants, self.outputs = [], [], []
+        self.inputs, self.constants, self.outputs, self.made = [], [], [], 0
 
     def f32(self, *shape):
         return self.rng.standard_normal(shape).astype(np.float32)
@@ -60,14 +61,15 @@ class Model:
         return kept[-1][0]
 
     def add(self, op, inputs, outs=(F,), instead=None, domain="com.microsoft", **attributes):
-        """outs: types, None for an output that is left out; instead: (names of inputs, of outputs) -> nodes"""
+        """outs: types, None for an output that is left out, INNER for one of no result; instead: (names of inputs, of outputs) -> nodes"""
         names = [self.name(i) for i in inputs]
         while names and not names[-1]:
             names.pop()
         results = []
         for t in outs:
-            results.append("" if t is None else "y%d" % len(self.outputs))
-            if t is not None:
+            self.made += 1
+            results.append("" if t is None else "%s%d" % ("t" if t == INNER else "y", self.made))
+            if t not in (None, INNER):
                 self.outputs.append((results[-1], t))
         node = h.make_node(op, names, results, domain=domain, **attributes)
         self.nodes.append(node)
@@ -129,6 +131,8 @@ def ms_skip_norm(m):
     m.add("SimplifiedLayerNormalization", [x, C(m.f32(8))], domain="", epsilon=0.1, axis=2)
     m.add("SimplifiedLayerNormalization", [x, m.f32(3, 8)], (F, F), domain="", axis=1, stash_type=1)
     m.add("SimplifiedLayerNormalization", [x, m.f32(3, 8)], domain="", axis=-2)
+    m.add("SimplifiedLayerNormalization", [x * np.float32(1000), m.f32(8).astype(np.float16)], (F16,), domain="")
+    m.add("SimplifiedLayerNormalization", [(x * 1000).astype(np.float16), m.f32(8)], domain="")
 
 
 @case
@@ -284,6 +288,8 @@ def ms_quantised_matmul(m):
     m.add("DynamicQuantizeMatMul", [m.f32(3, 40), C(m.u8(40, 5)), each, C(m.u8(5)), C(m.f32(5))])
     m.add("DynamicQuantizeMatMul", [m.f32(3, 40), m.i8(40, 5), scale(0.011), zero(3, np.int8), m.f32(5)])
     m.add("MatMulIntegerToFloat", [m.u8(2, 3, 40), C(m.i8(40, 5)), scale(0.0313), scale(0.011)])
+    numbers, step, middle = m.add("DynamicQuantizeLinear", [m.f32(3, 40)], (U8, F, U8), domain="")
+    m.add("MatMulIntegerToFloat", [numbers, C(m.i8(40, 5)), step, scale(0.011), middle])
     m.add("MatMulIntegerToFloat", [m.u8(3, 40), C(m.u8(40, 5)), scale(0.0313), each, zero(9), C(m.u8(5)), C(m.f32(5))])
     m.add("MatMulIntegerToFloat", [m.i8(3, 40), m.i8(40, 5), np.array([0.0313], np.float32), np.float32(0.011), np.int8(9), np.int8(3), m.f32(5)])
 
@@ -443,6 +449,49 @@ def ms_group_query_attention(m):
                       h.make_node("Reshape", ["n%d" % at, "whole%d" % at], ["t%d" % at])]
         return nodes + [h.make_node("GroupQueryAttention", ["t0", "t1"] + i[2:9], o, domain="com.microsoft", num_heads=4, kv_num_heads=2, do_rotary=1)]
     attend(1, 3, 6, [8], 9, turned=True, rest=[None] * 4 + [m.f32(16), m.f32(16)], instead=normed, qk_norm_epsilon=1e-3)
+
+
+def language_model(m, batch, rows, before, room, lengths):
+    """Two layers as the GenAI builder writes them; room: of the caches, before: how much of it a mask shows, beside the new rows."""
+    heads, kv, size, width, words = 4, 2, 16, 32, 50
+    total = before + rows
+    mask = np.ones((batch, total), np.int64)
+    for b, n in enumerate(lengths):
+        mask[b, n:] = 0
+    inner = lambda op, inputs, **k: m.add(op, inputs, (INNER,), domain="", **k)[0]
+    weight = lambda *sizes: C(m.f32(*sizes) * 0.1)
+    skip_norm = lambda x, y: m.add("SkipSimplifiedLayerNormalization", [x, y, C(m.f32(width))], (INNER, None, None, INNER), epsilon=1e-6)[::3]
+    ids, shown = m.rng.integers(0, words, (batch, rows)), m.name(mask)
+    lengths_k = inner("Cast", [inner("Sub", [inner("ReduceSum", [shown, C([1], np.int64)], keepdims=0), C(1, np.int64)])], to=T.INT32)
+    count = inner("Cast", [inner("Gather", [inner("Shape", [shown]), C(1, np.int64)], axis=0)], to=T.INT32)
+    angles = m.f32(32, size // 2)
+    tables = [m.name(C(np.cos(angles))), m.name(C(np.sin(angles)))]
+    skip = inner("Gather", [C(m.f32(words, width)), ids], axis=0)
+    norm = inner("SimplifiedLayerNormalization", [skip, C(m.f32(width))], axis=-1, epsilon=1e-6, stash_type=1)
+    for _ in range(2):
+        qkv = inner("MatMul", [norm, weight(width, (heads + 2 * kv) * size)])
+        past = [m.f32(batch, kv, room, size), m.f32(batch, kv, room, size)]
+        y = m.add("GroupQueryAttention", [qkv, None, None, *past, lengths_k, count, *tables], (INNER, F, F), num_heads=heads, kv_num_heads=kv, do_rotary=1)[0]
+        norm, skip = skip_norm(skip, inner("MatMul", [y, weight(heads * size, width)]))
+        gate, up = inner("MatMul", [norm, weight(width, 40)]), inner("MatMul", [norm, weight(width, 40)])
+        y = inner("Mul", [inner("Mul", [gate, inner("Sigmoid", [gate])]), up])
+        norm, skip = skip_norm(skip, inner("MatMul", [y, weight(40, width)]))
+    m.add("MatMul", [norm, weight(width, words)], domain="")
+
+
+@case
+def ms_language_model_prompt(m):
+    language_model(m, 1, 5, 0, 0, [5])
+
+
+@case
+def ms_language_model_step(m):
+    language_model(m, 1, 1, 6, 6, [7])
+
+
+@case
+def ms_language_model_buffer(m):
+    language_model(m, 2, 1, 6, 12, [5, 7])
 
 
 if __name__ == "__main__":

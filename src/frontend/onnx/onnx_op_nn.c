@@ -359,6 +359,14 @@ static bool norm_is_plain(const onnx_value *x, const onnx_value *scale, int64_t 
     return scale->constant && dims && dims == -scale->rank;
 }
 
+/* The dims from the axis on; 0: they are not known. */
+static int norm_dims(const onnx_value *x, int64_t axis, int64_t *dims) {
+    int64_t count = axis < 0 ? -axis : x->rank - axis;
+    if (count <= 0 || count > TENSOR_MAX_DIMS || (axis >= 0 && x->rank < 0)) return 0;
+    for (int i = 0; i < count; i++) dims[i] = axis + i;
+    return (int)count;
+}
+
 /* RMSNormalization, and what ONNX Runtime calls SimplifiedLayerNormalization. */
 bool onnx_op_rms_norm(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
@@ -375,11 +383,19 @@ bool onnx_op_rms_norm(onnx_node *n, const char *text) {
                                 onnx_int(p, dt));
         return y && onnx_result(n, y) && onnx_out(n, 1, y->def->outputs.data[1], v->rank, dt);
     }
-    if (norm_is_plain(v, scale, axis) && v->dt == scale->dt)
-        return onnx_result(n, ONNX_EMIT(p, "aten::rms_norm", x,
-                                        onnx_ints(p, scale->rank, scale->constant->sizes), weight,
-                                        eps));
-    return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_rms_norm", x, weight, onnx_int(p, axis), eps));
+    int64_t dims[TENSOR_MAX_DIMS];
+    int count = norm_dims(v, axis, dims);
+    /* squares of halves may overflow: these, and what is not known, are floats meanwhile */
+    bool wide = v->dt != DT_FLOAT32 && v->dt != DT_FLOAT64;
+    if (!count || v->dt < 0 || scale->dt < 0)
+        return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_rms_norm_parts", x, weight,
+                                        onnx_int(p, axis), eps, onnx_int(p, DT_FLOAT32)));
+    if (wide) x = ONNX_EMIT(p, "aten::to.dtype", x, onnx_int(p, DT_FLOAT32));
+    ir_value *y = x ? ONNX_EMIT(p, "ctsc::onnx_rms_norm", x, weight, onnx_ints(p, count, dims), eps)
+                    : NULL;
+    if (y && (wide || v->dt != scale->dt))
+        y = ONNX_EMIT(p, "aten::to.dtype", y, onnx_int(p, scale->dt));
+    return y && onnx_result(n, y);
 }
 
 bool onnx_op_layer_norm(onnx_node *n, const char *text) {

@@ -51,15 +51,8 @@ def onnx_group_norm(self: Tensor, scale: Tensor, bias: Tensor, groups: int, eps:
     return torch.group_norm(self, groups, torch.repeat_interleave(scale, each), torch.repeat_interleave(bias, each), eps)
 
 
-def onnx_rms_norm(self: Tensor, scale: Tensor, axis: int, eps: float) -> Tensor:
-    at = axis + self.dim() if axis < 0 else axis
-    dims = annotate(List[int], [])
-    for i in range(self.dim() - at):
-        dims.append(at + i)
-    x = self
-    if self.dtype == 5 or self.dtype == 15:
-        x = torch.to(self, 6)
-    return torch.to(x * torch.rsqrt(torch.mean(x * x, dims, True) + eps) * scale, scale.dtype)
+def onnx_rms_norm(self: Tensor, scale: Tensor, dims: List[int], eps: float) -> Tensor:
+    return self * torch.rsqrt(torch.mean(self * self, dims, True) + eps) * scale
 
 
 # The reciprocal of the root as well, in that type.
@@ -409,7 +402,7 @@ def onnx_rotary(self: Tensor, cosines: Tensor, sines: Tensor, at: Optional[Tenso
         s = torch.index(sines, annotate(List[Optional[Tensor]], [at]))
     c = torch.unsqueeze(c, 2)
     s = torch.unsqueeze(s, 2)
-    turned = x[:, :, :, :n]
+    turned = torch.slice(x, 3, 0, n)
     if interleaved:
         a = torch.slice(turned, 3, 0, None, 2)
         b = torch.slice(turned, 3, 1, None, 2)
@@ -417,7 +410,8 @@ def onnx_rotary(self: Tensor, cosines: Tensor, sines: Tensor, at: Optional[Tenso
     else:
         a, b = torch.chunk(turned, 2, 3)
         y = torch.cat([c * a - s * b, s * a + c * b], 3)
-    y = torch.cat([y, x[:, :, :, n:]], 3)
+    if n < x.size(3):
+        y = torch.cat([y, torch.slice(x, 3, n)], 3)
     if self.dim() == 4:
         return torch.transpose(y, 1, 2)
     return torch.reshape(y, self.size())
