@@ -41,7 +41,18 @@ const isa_row isa_table[ISA_COUNT] = {
 #include "cpu/isa.def"
 };
 
-uint32_t isa_allowed_bits;
+/* What was measured. */
+static const struct {
+    isa id;
+    const char *vendor;
+    double rate;
+} isa_rates[] = {
+#define ISA(id, name, arch, needs, lanes, llvm, has)
+#define ISA_RATE(id, vendor, rate) {ISA_##id, vendor, rate},
+#include "cpu/isa.def"
+};
+
+uint32_t isa_allowed_bits, isa_slow_bits;
 static uint32_t isa_detected_bits;
 static isa isa_limit_row = ISA_COUNT;
 
@@ -59,6 +70,10 @@ static bool isa_amx_permitted(void) {
 #endif
 }
 
+static const char *isa_vendor(void) {
+    return __builtin_cpu_is("intel") ? "intel" : __builtin_cpu_is("amd") ? "amd" : "";
+}
+
 static uint32_t isa_detect(void) {
     uint32_t bits = 0;
 #define HAS(feature) __builtin_cpu_supports(feature)
@@ -72,6 +87,8 @@ static uint32_t isa_detect(void) {
 }
 
 #elif defined(__aarch64__) && defined(__linux__)
+
+static const char *isa_vendor(void) { return ""; }
 
 /* <asm/hwcap.h>, which older headers have in part. */
 #ifndef HWCAP_ASIMD
@@ -105,6 +122,8 @@ static uint32_t isa_detect(void) {
 
 #else
 
+static const char *isa_vendor(void) { return ""; }
+
 static uint32_t isa_detect(void) { return 1u << ISA_PLAIN; }
 
 #endif
@@ -134,8 +153,21 @@ uint32_t isa_detected(void) {
     return bits;
 }
 
+double isa_rate(isa id, const char *vendor) {
+    for (size_t i = 0; i < sizeof isa_rates / sizeof *isa_rates; i++)
+        if (isa_rates[i].id == id && !strcmp(isa_rates[i].vendor, vendor)) return isa_rates[i].rate;
+    return 1;
+}
+
+static uint32_t isa_slow(void) {
+    uint32_t bits = 0;
+    for (int i = 0; i < ISA_COUNT; i++) bits |= (uint32_t)(isa_rate((isa)i, isa_vendor()) < 1) << i;
+    return bits;
+}
+
 void isa_limit(isa id) {
     isa_limit_row = id;
+    __atomic_store_n(&isa_slow_bits, isa_slow(), __ATOMIC_RELAXED);
     __atomic_store_n(&isa_allowed_bits, isa_detected() & isa_closure(id), __ATOMIC_RELAXED);
 }
 

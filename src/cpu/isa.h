@@ -34,6 +34,8 @@ extern const isa_row isa_table[ISA_COUNT];
 
 /* A bit per row. 0 before anybody has asked; no processor is without its weakest set. */
 extern uint32_t isa_allowed_bits;
+/* Those whose instructions are slower here than float32's (ISA_RATE). */
+extern uint32_t isa_slow_bits;
 /* What there is, whatever the limit. */
 uint32_t isa_detected(void);
 /* Detects, and applies CTSC_MAX_ISA. Returns isa_allowed_bits. */
@@ -45,6 +47,13 @@ static inline bool isa_has(isa id) {
     if (__builtin_expect(!bits, 0)) bits = isa_start();
     return bits >> id & 1;
 }
+
+/* May it run, and is it worth it? */
+static inline bool isa_pays(isa id) {
+    return isa_has(id) && !(__atomic_load_n(&isa_slow_bits, __ATOMIC_RELAXED) >> id & 1);
+}
+/* What isa.def says of a set's rate on processors of a vendor ("intel", "amd"); 1: nothing. */
+double isa_rate(isa id, const char *vendor);
 
 /* The row of that name, of this architecture; ISA_COUNT: none. */
 isa isa_find(const char *name);

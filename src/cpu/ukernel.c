@@ -60,6 +60,6 @@ void ukernel_pretend(ukernel_family family, ukernel_type type, const void *recor
 const void *ukernel_best(ukernel_family family, ukernel_type type) {
     if (ukernel_pretended[family][type]) return ukernel_pretended[family][type];
     const ukernel *u = ukernel_first(family, type);
-    while (u && !isa_has(u->isa)) u = ukernel_next(u);
+    while (u && !isa_pays(u->isa)) u = ukernel_next(u);
     return u ? u->record : NULL;
 }

@@ -4,7 +4,7 @@
  *
  * ukernel.def is the only list: callers choose by it, tests go through it, `ctsc doctor` and
  * docs/precision.md print it. A record is a const object; whoever packs weights for one keeps it
- * with them. What isa_limit forbids is passed over.
+ * with them. What isa_limit forbids is passed over, and what is slow here (isa_pays).
  * Tests: tests/unit/test_isa.c
  */
 #ifndef CTSC_CPU_UKERNEL_H
@@ -61,7 +61,7 @@ const ukernel *ukernel_first(ukernel_family family, ukernel_type type);
 const ukernel *ukernel_next(const ukernel *u);
 /* The i-th row of all; NULL behind the last. */
 const ukernel *ukernel_at(int i);
-/* The record of the fastest that may run; NULL: none. Thread-safe. */
+/* The record of the fastest that may run and is worth it; NULL: none. Thread-safe. */
 const void *ukernel_best(ukernel_family family, ukernel_type type);
 /* For tests, while nothing else runs: from now on `record` is the fastest of its family and type,
  * whatever the processor has; NULL ends that. */

@@ -417,6 +417,17 @@ static void test_conv_bf16(void **state) {
     check_convs(600);
 }
 
+/* Where vdpbf16ps is slower than float32 (isa.def), layers are computed in float32. */
+static void test_slow_bf16(void **state) {
+    (void)state;
+    if (isa_has(ISA_AMXINT8)) isa_limit(ISA_AVX512BF16);
+    isa_slow_bits |= 1u << ISA_AVX512BF16;
+    assert_null(ukernel_quad(UKERNEL_BF16));
+    check_linears("ctsc::linear_bf16", 50);
+    check_convs(50);
+    isa_limit(ISA_COUNT);
+}
+
 /* ---- modules --------------------------------------------------------------------------------- */
 
 static void test_names(void **state) {
@@ -501,6 +512,7 @@ int main(void) {
         cmocka_unit_test(test_linear_int4w), cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_others),       cmocka_unit_test(test_conv_bf16),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_slow_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
