@@ -9,6 +9,7 @@
  */
 #include "opcase.h"
 
+#include "amx_emulator.h"
 #include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_last.h"
 #include "runtime/kernels/conv/conv_rows.h"
@@ -393,6 +394,25 @@ static void test_random(void **state) {
     tensor_set_allocator(NULL);
 }
 
+/* Images of bfloat16 by AMX's tile registers, on any machine. */
+static void amx_convolutions(void *ctx, const quad_kernels *u) {
+    (void)ctx;
+    assert_ptr_equal(ukernel_quad(UKERNEL_BF16), u);
+    for (int i = 0; i < 250; i++) {
+        random_conv c = i < 240 ? random_convolution() : deep_convolution();
+        c.dt = DT_BFLOAT16;
+        check_convolution(&c);
+        tensor_unref(c.input), tensor_unref(c.weight), tensor_unref(c.bias), tensor_unref(c.other);
+    }
+}
+
+static void test_amx(void **state) {
+    (void)state;
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    amx_each(UKERNEL_BF16, amx_convolutions, NULL);
+    tensor_set_allocator(NULL);
+}
+
 /* Images of 16 bits that are done in several parts, of rows, pixels or images. */
 static void test_parts(void **state) {
     (void)state;
@@ -765,9 +785,10 @@ static void test_tuned(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),          cmocka_unit_test(test_groups_apart),
-        cmocka_unit_test(test_parts),           cmocka_unit_test(test_winograd_error),
-        cmocka_unit_test(test_winograd_shapes), cmocka_unit_test(test_winograd_odd),
-        cmocka_unit_test(test_tuned),           cmocka_unit_test(test_in_turn)};
+        cmocka_unit_test(test_random),         cmocka_unit_test(test_groups_apart),
+        cmocka_unit_test(test_parts),          cmocka_unit_test(test_amx),
+        cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes),
+        cmocka_unit_test(test_winograd_odd),   cmocka_unit_test(test_tuned),
+        cmocka_unit_test(test_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,9 @@
  * Method. A chunk of work is a band of rows of the output. The rows of the input that it sees are
  * rounded into a buffer, zeros beside them, an odd number of channels filled up with one more; what
  * a row of the kernel reads of one place is then one segment of the buffer, and neighbouring places
- * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length.
+ * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length. Where tiles of
+ * registers would be short of rows, the rows of a band are one: what is between their results is
+ * computed too, and dropped.
  */
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "base/minmax.h"
@@ -17,8 +19,7 @@
 #include <string.h>
 
 enum {
-    BF16_BAND = 128 << 10,    /* bytes of the buffer of a chunk, roughly, */
-    BF16_ROW_MOST = 4 << 20,  /* and those of one row, at most */
+    BF16_ROW_MOST = 4 << 20,  /* bytes of a row of the buffer, at most */
     BF16_PLACES = 224,        /* of a row, where rows are cut as one likes */
     BF16_CHUNKS = 8,          /* to aim for in all */
     BF16_WORK = 1 << 20,      /* multiplications worth a thread of their own */
@@ -39,6 +40,7 @@ typedef struct bf16_job {
     float low, high;
     bool flat;
     bool direct;                 /* in is read where it is */
+    int64_t period;              /* places from one row of a band to the next, if they are one; 0 */
     int64_t pixel;               /* elements of one in the buffer */
     int64_t width, rows, planes; /* places of a row, rows of a plane */
     int64_t band, bands, share, shares;
@@ -203,22 +205,24 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
     const conv_shape *s = &j->s;
     int64_t column = group * j->m.n + panel * QUAD_COLUMNS;
     quad_strip strip = {.lda = s->stride[2] * j->pixel * (int64_t)sizeof *buffer,
+                        .of = s->batch * s->out_size,
                         .segment = j->segment,
                         .start = j->bias ? j->bias + column : NULL,
                         .halves = j->halves,
                         .bounded = j->bounded,
                         .low = j->low,
                         .high = j->high,
+                        .period = j->period,
+                        .keep = j->width,
                         .ldc = j->pitch};
     if (j->direct) {
         int64_t pixel = s->in_channels * j->size;
         buffer = (const bfloat16 *)(const void *)(j->in + t->row * j->width * pixel);
-        strip.end = j->in + s->batch * s->in_size * pixel;
     }
-    for (int64_t y = 0; y < t->rows; y++) {
+    for (int64_t y = 0; y < (j->period ? 1 : t->rows); y++) {
         strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
                   group * (s->in_channels / s->groups);
-        strip.rows = bf16_places(j, t->row + y);
+        strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
         strip.out = j->out + (bf16_at(j, t, y) * j->pitch + column) * j->size;
         quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,
                        hold);
@@ -277,10 +281,22 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
 
 /* ---- how a call is done ---------------------------------------------------------------------- */
 
+/* Rows of a band are one where that fills more tiles of registers than it adds. */
+static int64_t bf16_period(const bf16_job *j) {
+    const conv_shape *s = &j->s;
+    const quad_kernels *u = j->m.kernels;
+    int64_t down = s->stride[1] * j->line, along = s->stride[2] * j->pixel;
+    if (!u->begin || j->flat || down % along || down / along < j->width) return 0;
+    int64_t period = down / along, half = u->rows / 2,
+            together = conv_parts((j->band - 1) * period + j->width, half);
+    return together < j->band * conv_parts(j->width, half) ? period : 0;
+}
+
 static void bf16_cut(bf16_job *j) {
     const conv_shape *s = &j->s;
     const quad_kernels *u = j->m.kernels;
-    int64_t one = bf16_buffer(s, u, 1) * 2, two = bf16_buffer(s, u, 2) * 2;
+    int64_t one = bf16_buffer(s, u, 1) * 2, two = bf16_buffer(s, u, 2) * 2,
+            room = u->block / 2; /* of the buffer of a chunk, roughly */
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
     j->direct = j->flat && j->halves && j->pixel == s->in_channels;
@@ -289,12 +305,12 @@ static void bf16_cut(bf16_job *j) {
         j->width = int64_min(BF16_PLACES, places);
         j->planes = 1;
         j->rows = conv_parts(places, j->width);
-        j->band = BF16_BAND / (j->width * j->pixel * 2);
+        j->band = room / (j->width * j->pixel * 2);
     } else {
         j->width = s->out[2];
         j->planes = s->batch * s->out[0];
         j->rows = s->out[1];
-        j->band = one >= BF16_BAND ? 1 : 1 + (BF16_BAND - one) / (two - one);
+        j->band = one >= room ? 1 : 1 + (room - one) / (two - one);
     }
     j->band = int64_min(j->band < 1 ? 1 : j->band, j->rows);
     j->band = conv_parts(j->rows, conv_parts(j->rows, j->band));
@@ -305,6 +321,7 @@ static void bf16_cut(bf16_job *j) {
     j->shares = conv_parts(j->m.panels, j->share);
     j->line = bf16_lines(s, 2, s->out[2]) * j->pixel;
     j->slice = bf16_lines(s, 1, j->band) * j->line;
+    j->period = bf16_period(j);
 }
 
 static void bf16_segments(bf16_job *j) {

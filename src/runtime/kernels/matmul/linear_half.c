@@ -173,6 +173,7 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
                 column = panel * QUAD_COLUMNS;
         quad_strip s = {.a = j->a + row * j->lda,
                         .rows = int64_min(j->rows - row, j->block),
+                        .of = j->rows,
                         .lda = j->lda * (int64_t)sizeof *j->a,
                         .segment = segment,
                         .start = j->bias + column,

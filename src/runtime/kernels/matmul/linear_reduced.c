@@ -160,6 +160,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
                 column = panel * QUAD_COLUMNS;
         quad_strip s = {.a = j->a + row * j->lda,
                         .rows = left < j->block ? left : j->block,
+                        .of = j->c->rows,
                         .lda = j->lda * (int64_t)sizeof *j->a,
                         .segment = segment,
                         .start = j->c->bias ? j->c->bias + column : NULL,

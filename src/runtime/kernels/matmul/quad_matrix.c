@@ -289,6 +289,18 @@ static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t
     }
 }
 
+/* The same for the rows that are results. */
+static void quad_strip_kept(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t row,
+                            int64_t rows, int64_t column, int cols) {
+    int64_t period = s->period ? s->period : s->rows, keep = s->period ? s->keep : s->rows;
+    for (int64_t some; rows > 0; row += some, rows -= some, sums += some * QUAD_TILE_COLUMNS) {
+        int64_t x = row % period, there = int64_min(rows, keep - x);
+        some = int64_min(rows, period - x);
+        if (there > 0)
+            quad_strip_store(s, u, sums, row / period * keep + x, (int)there, column, cols);
+    }
+}
+
 /* What the sums of some panels begin with. */
 static const void *quad_strip_start(const quad_strip *s, int64_t column, int panels, int cols,
                                     int32_t *room) {
@@ -299,7 +311,7 @@ static const void *quad_strip_start(const quad_strip *s, int64_t column, int pan
     return room;
 }
 
-/* What computes a strip of so many rows. */
+/* What computes strips of a layer of so many rows. */
 static const quad_kernels *quad_strip_kernels(const quad_matrix *m, int64_t rows) {
     const quad_kernels *u = m->kernels;
     return u->vectors && (rows < u->least_rows || m->quads < u->least_quads) ? u->vectors : u;
@@ -342,7 +354,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
                     const quad_strip *s, quad_hold *h) {
     _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
     int32_t start[QUAD_TILE_COLUMNS];
-    const quad_kernels *u = quad_strip_kernels(m, s->rows);
+    const quad_kernels *u = quad_strip_kernels(m, s->of ? s->of : s->rows);
     int64_t segments = m->sets * m->segments, panel = segments * m->filled * QUAD_PANEL;
     quad_tile t = {.lda = s->lda,
                    .end = s->end,
@@ -358,7 +370,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
         int64_t column = (p - first) * QUAD_COLUMNS,
                 ahead = int64_min(u->panels, m->panels - p - panels);
         int cols = (int)int64_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
-        bool direct = !s->bytes && !s->floats && !s->halves && cols == panels * QUAD_COLUMNS;
+        bool direct = !s->bytes && !s->floats && !s->halves && !s->period && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         t.next = t.b + panels * panel;
         t.lines = quad_strip_lines(u, s->rows, ahead);
@@ -371,7 +383,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
             t.a = (const uint8_t *)s->a + row * s->lda;
             t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
             u->tile((int)rows, panels, &t);
-            if (!direct) quad_strip_store(s, quad_vectors(u), sums, row, (int)rows, column, cols);
+            if (!direct) quad_strip_kept(s, quad_vectors(u), sums, row, rows, column, cols);
             t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;
         }
     }

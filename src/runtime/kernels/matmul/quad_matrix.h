@@ -97,6 +97,7 @@ void quad_release(quad_hold *h);
 typedef struct quad_strip {
     const void *a, *end;    /* end: of what may be read of a; NULL: of what the rows need */
     int64_t rows, lda;      /* lda: bytes */
+    int64_t of;             /* rows of the whole layer, so that all are summed alike; 0: these */
     const int64_t *segment; /* where each begins in a row, bytes: sets * segments */
     bool small;             /* quad_tile.small */
     /* of panel `first` on, 32 bits a column; bytes: of whole panels, bfloat16: of the columns that
@@ -107,6 +108,9 @@ typedef struct quad_strip {
     bool halves;  /* of bfloat16: sums are rounded to it, so is out, */
     bool bounded; /* and these are between low and high, or NaN */
     float low, high;
+    /* Of each `period` rows the first `keep` are results, and these follow one another in out; the
+     * others are rows as well, whatever they are. 0: all of them. */
+    int64_t period, keep;
     void *out;
     int64_t ldc, column;
 } quad_strip;
