@@ -305,6 +305,7 @@ static void check_strip_sum(const strip_case *c, int64_t r, int64_t j) {
 static void check_strips(void *ctx, const quad_kernels *record) {
     quad_kernels tiles = *record;
     (void)ctx;
+    tiles.round = quad_vectors(record)->round;
     tiles.vectors = NULL; /* few rows too */
     for (int i = 0; i < 600; i++) {
         strip_case c = random_strip(&tiles);

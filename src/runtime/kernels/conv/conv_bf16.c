@@ -222,6 +222,7 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
     for (int64_t y = 0; y < (j->period ? 1 : t->rows); y++) {
         strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
                   group * (s->in_channels / s->groups);
+        strip.again = y > 0;
         strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
         strip.out = j->out + (bf16_at(j, t, y) * j->pitch + column) * j->size;
         quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,

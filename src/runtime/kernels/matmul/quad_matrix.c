@@ -261,10 +261,12 @@ VECTOR_CLONES static void quad_bound(float *sums, int64_t n, float low, float hi
     }
 }
 
-static void quad_store_halves(const quad_strip *s, float *sums, int rows, int cols, bfloat16 *out) {
+/* The kernels' own rounding: their sums are no denormals, which it takes for zero. */
+static void quad_store_halves(const quad_strip *s, const quad_kernels *u, float *sums, int rows,
+                              int cols, bfloat16 *out) {
     if (s->bounded) quad_bound(sums, (int64_t)rows * QUAD_TILE_COLUMNS, s->low, s->high);
     for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, out += s->ldc)
-        bfloat16_from_floats(sums, out, (size_t)cols);
+        u->round(sums, cols, out);
 }
 
 /* Sums of a tile, QUAD_TILE_COLUMNS from row to row, of which cols are there. */
@@ -278,7 +280,7 @@ static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t
         return;
     }
     if (s->halves) {
-        quad_store_halves(s, (float *)(void *)sums, rows, cols,
+        quad_store_halves(s, u, (float *)(void *)sums, rows, cols,
                           (bfloat16 *)s->out + row * s->ldc + column);
         return;
     }
@@ -373,7 +375,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
         bool direct = !s->bytes && !s->floats && !s->halves && !s->period && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         t.next = t.b + panels * panel;
-        t.lines = quad_strip_lines(u, s->rows, ahead);
+        t.lines = s->again ? 0 : quad_strip_lines(u, s->rows, ahead);
         if (m->narrow)
             t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
         t.start = quad_strip_start(s, column, panels, cols, start);

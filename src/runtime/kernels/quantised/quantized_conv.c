@@ -5,7 +5,9 @@
  * Method. Input and result lie channels last, so that what a row of the kernel reads of one place
  * is one segment of the input, and neighbouring places are a fixed distance apart: strips of
  * places times panels of weights (matmul/quad_matrix.c). A chunk of work is a band of rows of the
- * output; where there is padding, its input is copied first, with the zero point beside it. A
+ * output; where there is padding, its input is copied first, with the zero point beside it. Where
+ * tiles of registers would be short of rows, a band's are one row: what lies between its results is
+ * computed too, and dropped. A
  * transposed convolution, and one whose band would be far larger than what is read of it, gathers
  * the elements of all taps of some places instead: output place o reads input place (o + padding -
  * tap * dilation) / stride where that is whole. Everything is seen as three-dimensional, missing
@@ -24,7 +26,6 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
 enum {
-    QCONV_BAND = 96 << 10,    /* bytes of the input that a chunk reads, roughly */
     QCONV_ROW_MOST = 4 << 20, /* of one row's, beyond which taps are gathered */
     QCONV_PLACES = 224,       /* of a row, where rows are cut as one likes */
     QCONV_CHUNKS = 8,         /* to aim for in all */
@@ -43,6 +44,7 @@ typedef struct qconv_job {
     qconv c;
     qconv_way way;
     bool flat;           /* places are as the pixels are: rows are cut as one likes */
+    int64_t period;      /* places from one row's first to the next one's, if a band's are one; 0 */
     int64_t width;       /* places of a row */
     int64_t rows;        /* of a plane, */
     int64_t planes;      /* and planes */
@@ -179,10 +181,13 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
                     .small = j->c.small,
                     .start = j->c.ready->start + place,
                     .bytes = &to,
+                    .period = j->period,
+                    .keep = j->width,
                     .ldc = p->out_features};
-    for (int64_t y = 0; y < t->rows; y++) {
+    for (int64_t y = 0; y < (j->period ? 1 : t->rows); y++) {
         int64_t at = (t->row + y) * j->width;
-        s.rows = int64_min(j->width, total - at);
+        s.again = y > 0;
+        s.rows = j->period ? (t->rows - 1) * j->period + j->width : int64_min(j->width, total - at);
         s.out = j->c.out + (t->plane * total + at) * p->out_features + column;
         if (j->way == QCONV_GATHERED) s.a = scratch, s.lda = j->column;
         else if (j->way == QCONV_COPIED)
@@ -236,6 +241,9 @@ static int64_t qconv_band_bytes(const qconv_job *j, int64_t n) {
     return qconv_times(qconv_times(line, qconv_lines(p, 1, n)), p->kernel[0]);
 }
 
+/* Bytes of the input that a chunk reads, roughly. */
+static int64_t qconv_room(const qconv_job *j) { return j->c.p->panels.kernels->block * 3 / 8; }
+
 static void qconv_choose(qconv_job *j) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
@@ -247,9 +255,9 @@ static void qconv_choose(qconv_job *j) {
              : padded || m->k % QUAD_BYTES                              ? QCONV_COPIED
                                                                         : QCONV_DIRECT;
     if (j->flat || j->way == QCONV_GATHERED) {
-        j->width = j->flat
-                       ? QCONV_PLACES
-                       : int64_max(QUAD_MAX_ROWS, int64_min(QCONV_PLACES, QCONV_BAND / j->column));
+        j->width = j->flat ? QCONV_PLACES
+                           : int64_max(QUAD_MAX_ROWS,
+                                       int64_min(QCONV_PLACES, qconv_room(j) / j->column));
         j->width = int64_min(j->width, j->c.places);
         j->planes = 1;
         j->rows = (j->c.places + j->width - 1) / j->width;
@@ -263,11 +271,12 @@ static void qconv_choose(qconv_job *j) {
 static void qconv_cut(qconv_job *j) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
+    int64_t room = qconv_room(j);
     if (j->way == QCONV_GATHERED) j->band = 1;
-    else if (j->flat) j->band = int64_max(1, QCONV_BAND / (j->width * j->c.in_channels));
+    else if (j->flat) j->band = int64_max(1, room / (j->width * j->c.in_channels));
     else {
         int64_t one = qconv_band_bytes(j, 1), two = qconv_band_bytes(j, 2);
-        j->band = one >= QCONV_BAND ? 1 : 1 + (QCONV_BAND - one) / (two - one);
+        j->band = one >= room ? 1 : 1 + (room - one) / (two - one);
     }
     j->band = int64_min(j->band, j->rows);
     j->bands = (j->rows + j->band - 1) / j->band;
@@ -300,6 +309,18 @@ static void qconv_segments(qconv_job *j) {
                               s % taps * p->dilation[2] * j->c.in_channels;
 }
 
+/* A band's rows are one where that fills more tiles of registers than it adds. */
+static int64_t qconv_period(const qconv_job *j) {
+    const packed *p = j->c.p;
+    const quad_kernels *u = p->panels.kernels;
+    int64_t down = p->stride[1] * j->line, along = p->stride[2] * j->c.in_channels;
+    bool rows = j->way == QCONV_COPIED || (j->way == QCONV_DIRECT && !j->flat);
+    if (!u->begin || !rows || down % along || down / along < j->width) return 0;
+    int64_t period = down / along, half = u->rows / 2,
+            together = ((j->band - 1) * period + j->width + half - 1) / half;
+    return together < j->band * ((j->width + half - 1) / half) ? period : 0;
+}
+
 static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
     const quad_matrix *m = &c->p->panels;
     if (!c->places) return CTSC_OK;
@@ -311,6 +332,7 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
     qconv_choose(&j);
     qconv_cut(&j);
     qconv_segments(&j);
+    j.period = qconv_period(&j);
     j.bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
               : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
                                         : 0;
