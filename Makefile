@@ -28,6 +28,7 @@
 #   make bench-coldstart  from process start to the result of one call, and memory (COLDSTART=)
 #   make bench-kernels  speed of generated code against memcpy
 #   make bench-gemm     speed of matrix products against OpenBLAS
+#   make bench-quads    speed of products of bfloat16 and of bytes, by each set of kernels
 #   make bench-optimizers  a step of each optimiser against memcpy
 #   make test-levels    every program at every level of optimisation
 #   make test-grad      derivatives against finite differences (GRAD=GLOB: only calls that match)
@@ -567,11 +568,15 @@ bench-kernels: deps-build
 bench-gemm: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/gemm
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 $(BUILD)/bench/gemm $(GEMM)
+# Products of bfloat16 and of bytes by each set of kernels, one thread: make bench-quads [QUADS=bf16].
+bench-quads: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/quads
+	@$(BUILD)/bench/quads $(QUADS)
 # A step of each optimiser against memcpy: make bench-optimizers [OPTIMIZERS="11 1"] (millions of elements, threads).
 bench-optimizers: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/optimizers
 	@$(BUILD)/bench/optimizers $(OPTIMIZERS)
-$(BUILD)/bench/kernels $(BUILD)/bench/gemm $(BUILD)/bench/optimizers: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
+$(BUILD)/bench/kernels $(BUILD)/bench/gemm $(BUILD)/bench/quads $(BUILD)/bench/optimizers: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
@@ -654,6 +659,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised bench-narrow docs bench-load bench-kernels bench-gemm bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised bench-narrow docs bench-load bench-kernels bench-gemm bench-quads bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

@@ -423,7 +423,7 @@ static void test_slow_bf16(void **state) {
     if (isa_has(ISA_AMXINT8)) isa_limit(ISA_AVX512BF16);
     isa_slow_bits |= 1u << ISA_AVX512BF16;
     assert_null(ukernel_quad(UKERNEL_BF16));
-    check_linears("ctsc::linear_bf16", 50);
+    check_linears(&(linear_way){.key = "ctsc::linear_bf16"}, 50);
     check_convs(50);
     isa_limit(ISA_COUNT);
 }

@@ -372,7 +372,8 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
         int64_t column = (p - first) * QUAD_COLUMNS,
                 ahead = int64_min(u->panels, m->panels - p - panels);
         int cols = (int)int64_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
-        bool direct = !s->bytes && !s->floats && !s->halves && !s->period && cols == panels * QUAD_COLUMNS;
+        bool direct = !s->bytes && !s->floats && !s->halves && !s->period &&
+                      cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         t.next = t.b + panels * panel;
         t.lines = s->again ? 0 : quad_strip_lines(u, s->rows, ahead);
