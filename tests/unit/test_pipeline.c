@@ -40,7 +40,7 @@ static void test_before_a_level(void **state) {
         order_is(&(pass_ctx){0}, PIPELINE_PREPARE, level, "scalar-constants,decompose,place");
     order_is(&(pass_ctx){0}, PIPELINE_SPECIALISE, 1, "[" FREEZE "]");
     order_is(&(pass_ctx){0}, PIPELINE_SPECIALISE, 2,
-             "[" FREEZE ",fuse-linear,fold-weights],quantise,fold-tensors");
+             "[" FREEZE ",fuse-linear,fold-weights],quantise,pack-nbits,fold-tensors");
 }
 
 /* Level 1 is the same in all places. */

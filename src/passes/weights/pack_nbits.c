@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack_nbits.c - products with constant weights that a program keeps as integers and makes floats
+ * of at each call become ctsc::linear_nbits, which keeps them packed.
+ *
+ *     %f : Tensor = aten::to(%t, %float)                       # %t: int8 [k, n], a constant or its transpose
+ *     %y : Tensor = aten::mm(%x, %f)
+ *     %z : Tensor = aten::mul(%y, %scale)                      # a constant of n elements, viewed
+ *
+ *     ->  %z : Tensor = ctsc::linear_nbits(%x, %w', %scale', %none, %none, %8, %k, %k, %0)
+ *
+ *     %f : Tensor = torchao::dequantize_affine(%q, %block, %scale, %zero, ...)     # blocks [1, group]
+ *     %y : Tensor = aten::linear(%x, %f, %bias)
+ *
+ *     ->  %y : Tensor = ctsc::linear_nbits(%x, %w', %scale', %zero', %bias, %bits, %group, %k, %0)
+ *
+ * and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise. This is how torchao's
+ * weights arrive (tests/pt2/cases_torchao.py). Activations stay floats; results are rounded once
+ * where the program rounds products and scaled products of 16 bits each. Runs before fold-tensors,
+ * which would keep the floats.
+ * Tests: tests/cli/exported.test, tests/pt2
+ */
+#include "passes/pass/rewrite.h"
+#include "passes/pass/value_analysis.h"
+#include "tensor/device.h"
+
+#include <string.h>
+
+enum { PACK_LEAST = 1024 }; /* elements */
+
+/* Integers less `low` are what bits hold; zero: [n, groups], NULL where it is half of that. */
+typedef struct pack_weights {
+    const tensor *q; /* int8 [n, k] or, turned, [k, n] */
+    bool turned;
+    const tensor *scale, *zero; /* scale: n times groups elements */
+    int64_t n, k, group;
+    int bits;
+} pack_weights;
+
+static bool pack_is_ints(const tensor *t) {
+    return t->dtype == DT_INT8 && t->ndim == 2 && t->numel >= PACK_LEAST &&
+           tensor_device(t) == DEVICE_HOST;
+}
+
+static bool pack_is_scales(const tensor *t, int64_t count) {
+    return (t->dtype == DT_FLOAT32 || t->dtype == DT_FLOAT16 || t->dtype == DT_BFLOAT16) &&
+           t->numel == count && tensor_is_contiguous(t) && tensor_device(t) == DEVICE_HOST;
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+static ir_value *pack_constant(node *at, tensor *t_take) {
+    tensor *own;
+    ctsc_status st = tensor_constant(NULL, t_take, &own);
+    tensor_unref(t_take);
+    return st == CTSC_OK ? graph_constant_before_take(at, value_tensor_take(own), TYPE_TENSOR)
+                         : NULL;
+}
+
+static ir_value *pack_data(node *at, const pack_weights *w) {
+    int64_t row = w->k * w->bits / 8, rs = w->q->strides[w->turned ? 1 : 0],
+            cs = w->q->strides[w->turned ? 0 : 1];
+    int up = 1 << (w->bits - 1), mask = (1 << w->bits) - 1;
+    tensor *t;
+    if (tensor_zeros(NULL, DT_UINT8, 2, (int64_t[]){w->n, row}, &t) != CTSC_OK) return NULL;
+    for (int64_t j = 0; j < w->n; j++) {
+        const int8_t *from = (const int8_t *)tensor_data(w->q) + j * rs;
+        uint8_t *to = (uint8_t *)tensor_data(t) + j * row;
+        for (int64_t i = 0; i < w->k; i++) {
+            int64_t bit = i * w->bits;
+            to[bit / 8] = (uint8_t)(to[bit / 8] | (((from[i * cs] + up) & mask) << bit % 8));
+        }
+    }
+    return pack_constant(at, t);
+}
+
+/* As dt, which the program rounds them to. */
+static ir_value *pack_scales(node *at, const pack_weights *w, dtype dt) {
+    tensor *t, *rounded;
+    int64_t sizes[] = {w->n, w->k / w->group};
+    if (tensor_new(NULL, (dtype)w->scale->dtype, 2, sizes, &t) != CTSC_OK) return NULL;
+    memcpy(tensor_data(t), tensor_data(w->scale), (size_t)t->numel * dtype_size((dtype)t->dtype));
+    ctsc_status st = tensor_to_dtype(NULL, t, dt, &rounded);
+    tensor_unref(t);
+    return st == CTSC_OK ? pack_constant(at, rounded) : NULL;
+}
+
+static ir_value *pack_zeros(node *at, const pack_weights *w) {
+    tensor *t;
+    int64_t sizes[] = {w->n, w->k / w->group};
+    bool any = false;
+    for (int64_t i = 0; w->zero && i < w->zero->numel; i++)
+        any |= ((const int8_t *)tensor_data(w->zero))[i] != 0;
+    if (!any) return rewrite_none(at);
+    if (tensor_new(NULL, DT_FLOAT32, 2, sizes, &t) != CTSC_OK) return NULL;
+    for (int64_t i = 0; i < t->numel; i++) {
+        int zero = ((const int8_t *)tensor_data(w->zero))[i];
+        ((float *)tensor_data(t))[i] = (float)(zero + (1 << (w->bits - 1)));
+    }
+    return pack_constant(at, t);
+}
+
+/* ---- integers made floats, their sums scaled ------------------------------------------------- */
+
+/* What v is, but for views that keep the order of elements and conversions to dt; NULL: it is none
+ * of that dtype. */
+static const tensor *pack_behind_views(const ir_value *v, int64_t dt) {
+    tensor *t;
+    int64_t to = -1;
+    while (v->def && v->def->kind == N_OP && v->def->op && !known_tensor(v, &t)) {
+        const node *n = v->def;
+        bool cast = node_is_overload(n, SYM_TO_DTYPE) || node_is_overload(n, SYM__TO_COPY);
+        if (cast && (!known_int(n->inputs.data[1], &to) || to != dt)) return NULL;
+        if (!cast && !node_is_overload(n, SYM_VIEW) && !node_is_overload(n, SYM_RESHAPE) &&
+            !node_is_overload(n, SYM_FLATTEN_USING_INTS))
+            return NULL;
+        v = n->inputs.data[0];
+    }
+    return known_tensor(v, &t) && (to == dt || t->dtype == dt) ? t : NULL;
+}
+
+/* v as int8 [k, n]: a constant, or the transpose of one. */
+static bool pack_turned(const ir_value *v, pack_weights *w) {
+    tensor *t;
+    int64_t order[KNOWN_MAX_INTS];
+    int dims = 0;
+    node *n = v->def;
+    bool of = n && n->kind == N_OP && n->op &&
+              (node_is_overload(n, SYM_T) ||
+               (node_is_overload(n, SYM_PERMUTE) && known_ints(n->inputs.data[1], order, &dims) &&
+                dims == 2 && order[0] == 1 && order[1] == 0));
+    if (!known_tensor(of ? n->inputs.data[0] : v, &t) || !pack_is_ints(t)) return false;
+    w->q = t;
+    w->turned = !of;
+    w->k = t->sizes[of ? 1 : 0], w->n = t->sizes[of ? 0 : 1];
+    return true;
+}
+
+static bool pack_scaled_rule(node *n) {
+    if (!node_is_overload(n, SYM_MUL_TENSOR)) return false;
+    node *mm = rewrite_only_for(n, n->inputs.data[0]);
+    if (!mm || !node_is_overload(mm, SYM_MM)) return false;
+    node *cast = mm->inputs.data[1]->def;
+    bool casts = cast && cast->kind == N_OP && cast->op &&
+                 (node_is_overload(cast, SYM_TO_DTYPE) || node_is_overload(cast, SYM__TO_COPY));
+    int64_t dt;
+    pack_weights w = {.bits = 8};
+    if (!casts || !known_int(cast->inputs.data[1], &dt) || !pack_turned(cast->inputs.data[0], &w))
+        return false;
+    w.group = w.k;
+    w.scale = pack_behind_views(n->inputs.data[1], dt);
+    bool fits = dt == DT_FLOAT32 || dt == DT_FLOAT16 || dt == DT_BFLOAT16;
+    if (!fits || !w.scale || !pack_is_scales(w.scale, w.n)) return false;
+    ir_value *data = pack_data(n, &w), *scale = data ? pack_scales(n, &w, (dtype)dt) : NULL;
+    if (!scale) return false;
+    ir_value *in[] = {mm->inputs.data[0],
+                      data,
+                      scale,
+                      rewrite_none(n),
+                      rewrite_none(n),
+                      rewrite_int(n, 8),
+                      rewrite_int(n, w.k),
+                      rewrite_int(n, w.k),
+                      rewrite_int(n, 0)};
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_LINEAR_NBITS), 9, in);
+    if (!y) return false;
+    rewrite_result(n, y);
+    node_remove(mm);
+    return true;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static bool pack_within(const ir_value *low, const ir_value *high, int64_t least, int64_t most) {
+    int64_t a, b;
+    return known_int(low, &a) && known_int(high, &b) && a >= least && b <= most;
+}
+
+/* v, dequantised in blocks of rows. */
+static bool pack_affine(const ir_value *v, pack_weights *w) {
+    enum { Q, BLOCK, SCALE, ZERO, TYPE, LOW, HIGH, TO };
+    node *n = v->def;
+    tensor *q, *scale, *zero = NULL;
+    int64_t block[KNOWN_MAX_INTS], to;
+    int dims;
+    if (!n || n->kind != N_OP || !n->op || !node_is_overload(n, SYM_TORCHAO_DEQUANTIZE_AFFINE) ||
+        !known_tensor(n->inputs.data[Q], &q) || !pack_is_ints(q) ||
+        !known_tensor(n->inputs.data[SCALE], &scale) ||
+        !known_ints(n->inputs.data[BLOCK], block, &dims) || dims != 2 ||
+        !known_int(n->inputs.data[TO], &to) || to != scale->dtype)
+        return false;
+    if (!known_is_none(n->inputs.data[ZERO]) && !known_tensor(n->inputs.data[ZERO], &zero))
+        return false;
+    *w = (pack_weights){.q = q,
+                        .scale = scale,
+                        .zero = zero,
+                        .n = q->sizes[0],
+                        .k = q->sizes[1],
+                        .group = block[1]};
+    w->bits = pack_within(n->inputs.data[LOW], n->inputs.data[HIGH], -8, 7) ? 4 : 8;
+    if (block[0] != 1 || w->group < 1 || w->k % w->group || w->group * w->bits % 8) return false;
+    int64_t count = w->n * (w->k / w->group);
+    return pack_is_scales(scale, count) &&
+           (!zero || (zero->dtype == DT_INT8 && zero->numel == count &&
+                      tensor_is_contiguous(zero) && tensor_device(zero) == DEVICE_HOST));
+}
+
+/* Constants that say they have four bits may have more: those stay. */
+static bool pack_in_range(const pack_weights *w) {
+    int least = -(1 << (w->bits - 1)), most = -least - 1;
+    for (int64_t j = 0; j < w->n; j++)
+        for (int64_t i = 0; i < w->k; i++) {
+            int q =
+                ((const int8_t *)tensor_data(w->q))[j * w->q->strides[0] + i * w->q->strides[1]];
+            if (q < least || q > most) return false;
+        }
+    return true;
+}
+
+static bool pack_affine_rule(node *n) {
+    bool linear = node_is_overload(n, SYM_LINEAR);
+    pack_weights w;
+    if ((!linear && !node_is_overload(n, SYM_EMBEDDING)) ||
+        !pack_affine(n->inputs.data[linear ? 1 : 0], &w) || !pack_in_range(&w))
+        return false;
+    ir_value *data = pack_data(n, &w),
+             *scale = data ? pack_scales(n, &w, (dtype)w.scale->dtype) : NULL,
+             *zero = scale ? pack_zeros(n, &w) : NULL;
+    if (!zero) return false;
+    ir_value *bits = rewrite_int(n, w.bits), *group = rewrite_int(n, w.group),
+             *k = rewrite_int(n, w.k), *y;
+    if (linear) {
+        ir_value *in[] = {n->inputs.data[0], data, scale, zero, n->inputs.data[2], bits, group, k,
+                          rewrite_int(n, 0)};
+        y = rewrite_op(n, op_of(SYM_CTSC_LINEAR_NBITS), 9, in);
+    } else {
+        ir_value *in[] = {data, scale, zero, n->inputs.data[1], bits, group, k};
+        y = rewrite_op(n, op_of(SYM_CTSC_EMBEDDING_NBITS), 7, in);
+    }
+    if (!y) return false;
+    rewrite_result(n, y);
+    return true;
+}
+
+static bool pack_nbits_rule(const alias_db *db, node *n) {
+    (void)db;
+    return pack_scaled_rule(n) || pack_affine_rule(n);
+}
+
+bool pass_pack_nbits(pass_ctx *cx, graph *g) {
+    if (cx->device != DEVICE_HOST) return false;
+    return rewrite_each(cx, g, pack_nbits_rule);
+}
