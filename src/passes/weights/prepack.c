@@ -35,9 +35,13 @@ bool prepack_is_large(const tensor *w) {
            tensor_device(w) == DEVICE_HOST;
 }
 
+static bool prepack_has_16_bits(const tensor *w) {
+    return w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16;
+}
+
 bool prepack_is_half(const tensor *w) {
-    return (w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16) && w->ndim == 2 &&
-           w->numel >= PREPACK_LEAST && tensor_device(w) == DEVICE_HOST;
+    return prepack_has_16_bits(w) && w->ndim == 2 && w->numel >= PREPACK_LEAST &&
+           tensor_device(w) == DEVICE_HOST;
 }
 
 bool prepack_is_weight(const tensor *w) { return prepack_is_large(w) || prepack_is_half(w); }
@@ -123,8 +127,8 @@ static bool prepack_recurrent_rule(node *n) {
     for (size_t i = 0; list && list->kind == N_LIST_CONSTRUCT && i < list->inputs.len; i++) {
         tensor *t;
         const ir_value *v = list->inputs.data[i];
-        if (!known_tensor(v, &t) || t->dtype != DT_FLOAT32 || tensor_device(t) != DEVICE_HOST ||
-            t->storage->constant)
+        if (!known_tensor(v, &t) || (t->dtype != DT_FLOAT32 && !prepack_has_16_bits(t)) ||
+            tensor_device(t) != DEVICE_HOST || t->storage->constant)
             continue;
         ir_value *own = prepack_own(list, v, t);
         if (own) node_set_input(list, (int)i, own), changed = true;

@@ -59,6 +59,55 @@ void prepack_drop(const tensor *w) {
     if (w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
 }
 
+/* ---- as floats ------------------------------------------------------------------------------- */
+
+/* Of which view of a storage the floats are. */
+typedef struct prepack_floats {
+    tensor *floats;
+    int64_t offset, strides[2], sizes[2];
+    int ndim;
+} prepack_floats;
+
+static void prepack_floats_free(void *derived) {
+    prepack_floats *f = derived;
+    tensor_unref(f->floats);
+    mem_free(f);
+}
+
+static void *prepack_floats_make(const void *from) {
+    tensor *w = (tensor *)from, *wide, *own = NULL;
+    prepack_floats *f = mem_alloc(sizeof *f);
+    if (!f || tensor_to_dtype(NULL, w, DT_FLOAT32, &wide) != CTSC_OK) {
+        mem_free(f);
+        return NULL;
+    }
+    ctsc_status st = tensor_constant(NULL, wide, &own);
+    tensor_unref(wide);
+    if (st != CTSC_OK) {
+        mem_free(f);
+        return NULL;
+    }
+    *f = (prepack_floats){.floats = own, .offset = w->offset, .ndim = w->ndim};
+    for (int i = 0; i < w->ndim; i++) f->strides[i] = w->strides[i], f->sizes[i] = w->sizes[i];
+    prepack_drop(w);
+    return f;
+}
+
+ctsc_status prepack_widened(diag *d, tensor *w, tensor **out) {
+    bool keeps = w->storage->constant && w->ndim <= 2 && w->numel &&
+                 !atomic_load_explicit(&kernel_no_packing, memory_order_relaxed);
+    const prepack_floats *f =
+        keeps ? prepack_derived_now(w->storage, prepack_floats_make, w, prepack_floats_free) : NULL;
+    bool same = f && f->offset == w->offset && f->ndim == w->ndim;
+    for (int i = 0; same && i < w->ndim; i++)
+        same = f->strides[i] == w->strides[i] && f->sizes[i] == w->sizes[i];
+    if (!same) return tensor_to_dtype(d, w, DT_FLOAT32, out);
+    *out = tensor_ref(f->floats);
+    return CTSC_OK;
+}
+
+/* ---- panels ---------------------------------------------------------------------------------- */
+
 static void prepack_free(void *derived) {
     gemm_prepacked *b = derived;
     page_pool_free(b->memory, b->room);

@@ -28,6 +28,10 @@ void *prepack_derived_now(storage *s, void *(*make)(const void *from), const voi
  * those of a file. */
 void prepack_drop(const tensor *w);
 
+/* w, float16 or bfloat16, as floats. Those of a constant are made once, are a constant themselves,
+ * and live with w's storage; else, and where packing is turned off, they are made anew. */
+ctsc_status prepack_widened(diag *d, tensor *w, tensor **out);
+
 /* The panels of a k x n matrix that products of float matrices have on their right. */
 typedef struct gemm_prepacked {
     const struct gemm_micro *micro;

@@ -18,6 +18,7 @@
 #include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/engine/wide.h"
 #include "runtime/kernels/matmul/gemm.h"
+#include "runtime/kernels/matmul/packed_weights.h"
 
 #include <string.h>
 
@@ -199,7 +200,8 @@ static ctsc_status rnn_convert(diag *d, dtype dt, dtype work, tensor *t, tensor 
     if ((dtype)t->dtype != dt)
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[dt].ir_name, dtype_table[t->dtype].ir_name);
-    return tensor_to_dtype(d, t, work, out);
+    bool widened = work == DT_FLOAT32 && dt != work && tensor_device(t) == DEVICE_HOST;
+    return widened ? prepack_widened(d, t, out) : tensor_to_dtype(d, t, work, out);
 }
 
 static ctsc_status rnn_contiguous(diag *d, dtype dt, dtype work, tensor *t, tensor **out) {
