@@ -183,10 +183,8 @@ static const op *overload_for(ep_program *p, const char *key, size_t n, const ep
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The dtype that the program has for the first result; -1: none. */
-static int64_t call_result_dtype(ep_node *n) {
-    const char *name = json_string_value(
-        json_object_get(json_object_get(json_array_get(n->outputs, 0), "as_tensor"), "name"));
+/* The dtype that the program has for a tensor; -1: none, or no name. */
+static int64_t call_dtype(ep_node *n, const char *name) {
     const json_t *meta = name ? ep_meta(n->sc->p, n->sc->graph, name) : NULL;
     int64_t dt;
     return meta && json_is_integer(json_object_get(meta, "dtype")) &&
@@ -198,7 +196,9 @@ static int64_t call_result_dtype(ep_node *n) {
 /* A tensor of no dims of a number, of a dtype that does not change the result's. */
 static ir_value *call_wrap(ep_node *n, ir_value *v) {
     ep_program *p = n->sc->p;
-    int64_t dt = call_result_dtype(n);
+    int64_t dt = call_dtype(
+        n, json_string_value(json_object_get(
+               json_object_get(json_array_get(n->outputs, 0), "as_tensor"), "name")));
     if (ep_failed(p)) return NULL;
     bool floating = v->type->kind == T_FLOAT, fits = dt >= 0 && dtype_valid(dt) &&
                                                      floating == dtype_is_float((dtype)dt) &&
@@ -229,18 +229,21 @@ static bool call_given(ep_node *n, const schema *s, size_t i, const ep_actual *a
     return (in[a - s->args] = v) != NULL;
 }
 
-static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v);
+static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v, const json_t *arg);
 
 /* The node for o. */
 static node *call_make(ep_node *n, const op *o, size_t nactuals, const ep_actual *actuals) {
     ep_program *p = n->sc->p;
     const schema *s = o->schema;
     ir_value *in[CALL_ARGS] = {NULL};
-    for (size_t i = 0; i < nactuals; i++)
+    const json_t *args[CALL_ARGS] = {NULL};
+    for (size_t i = 0; i < nactuals; i++) {
         if (!call_given(n, s, i, &actuals[i], in)) return NULL;
+        args[formal_of(s, actuals[i].name, i) - s->args] = actuals[i].arg;
+    }
     for (int i = 0; i < s->nargs; i++)
         if ((!in[i] && !(in[i] = call_default(p, &s->args[i]))) ||
-            !(in[i] = autocast_argument(n, o, in[i])))
+            !(in[i] = autocast_argument(n, o, in[i], args[i])))
             return NULL;
     node *made = node_new_op(p->g, o, s->nargs, in);
     for (size_t i = 0; i < made->outputs.len; i++)
@@ -251,13 +254,39 @@ static node *call_make(ep_node *n, const op *o, size_t nactuals, const ep_actual
 
 /* ---- autocast -------------------------------------------------------------------------------- */
 
-/* Each tensor of a list, as in einsum. */
-static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
+/* Does the program say of this tensor that it is of a dtype which is left alone, or of `to`
+ * already? *cast: it says that it is another one, which needs no look at it when it runs. */
+static bool autocast_needless(ep_node *n, const char *name, dtype to, bool *cast) {
+    int64_t dt = call_dtype(n, name);
+    if (dt < 0 || !dtype_valid(dt)) return *cast = false;
+    *cast = dtype_is_float((dtype)dt) && dt != DT_FLOAT64 && dt != to;
+    return !*cast && !dtype_is_float8((dtype)dt);
+}
+
+/* A tensor that is converted to `to`. name: what the program calls it; NULL: not known. */
+static ir_value *autocast_tensor(ep_node *n, ir_value *v, dtype to, const char *name) {
     ep_program *p = n->sc->p;
+    bool cast;
+    if (autocast_needless(n, name, to, &cast)) return v;
+    if (ep_failed(p)) return NULL;
+    ir_value *no = graph_constant_bool(p->g, false), *number = graph_constant_int(p->g, to);
+    ir_value *in[] = {v, number, no, no, graph_constant_none(p->g)};
+    return cast ? ep_emit_key(p, "aten::to.dtype", 5, in) : ep_emit_key(p, "ctsc::autocast", 2, in);
+}
+
+static const char *autocast_name(const json_t *tensor) {
+    return json_string_value(json_object_get(tensor, "name"));
+}
+
+/* Each tensor of a list, as in einsum. */
+static ir_value *autocast_list(ep_node *n, ir_value *v, dtype to, const json_t *arg) {
+    ep_program *p = n->sc->p;
+    const json_t *tensors = json_object_get(arg, "as_tensors");
     if (!v->def || v->def->kind != N_LIST_CONSTRUCT) return v;
     node *made = node_new(p->g, N_LIST_CONSTRUCT, 0, NULL, 1);
     for (size_t i = 0; i < v->def->inputs.len; i++) {
-        ir_value *x = autocast_argument(n, o, v->def->inputs.data[i]);
+        ir_value *x = autocast_tensor(n, v->def->inputs.data[i], to,
+                                      autocast_name(json_array_get(tensors, i)));
         if (!x) return NULL;
         node_add_input(made, x);
     }
@@ -265,18 +294,17 @@ static ir_value *autocast_list(ep_node *n, const op *o, ir_value *v) {
     return ep_insert(p, made)->outputs.data[0];
 }
 
-/* An argument of an operator within wrap_with_autocast. */
-static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v) {
-    ep_program *p = n->sc->p;
-    bool list = v->type->kind == T_LIST && type_elem(v->type)->kind == T_TENSOR;
-    autocast_class to = o->traits.autocast;
-    if (!n->sc->cast.on || (v->type->kind != T_TENSOR && !list) ||
-        (to != AUTOCAST_LOWER && to != AUTOCAST_FULL))
-        return v;
-    if (list) return autocast_list(n, o, v);
-    ir_value *in[] = {v, graph_constant_int(p->g, to == AUTOCAST_LOWER ? (int64_t)n->sc->cast.dt
-                                                                       : (int64_t)DT_FLOAT32)};
-    return ep_emit_key(p, "ctsc::autocast", 2, in);
+/* An argument of an operator within wrap_with_autocast. arg: how the program writes it; NULL: not
+ * known. */
+static ir_value *autocast_argument(ep_node *n, const op *o, ir_value *v, const json_t *arg) {
+    autocast_class class = o->traits.autocast;
+    if (!n->sc->cast.on || (class != AUTOCAST_LOWER && class != AUTOCAST_FULL)) return v;
+    dtype to = class == AUTOCAST_LOWER ? n->sc->cast.dt : DT_FLOAT32;
+    if (v->type->kind == T_TENSOR)
+        return autocast_tensor(n, v, to, autocast_name(json_object_get(arg, "as_tensor")));
+    return v->type->kind == T_LIST && type_elem(v->type)->kind == T_TENSOR
+               ? autocast_list(n, v, to, arg)
+               : v;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
