@@ -166,6 +166,28 @@ bool onnx_op_conv_transpose(onnx_node *n, const char *text) {
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
+/* Bytes are pooled as what they stand for with a scale of one: there are kernels for that form
+ * (passes/quantise), and more kinds of pads and dims. */
+static ir_value *pool_bytes(onnx_node *n, ir_value *x, bool back) {
+    onnx_program *p = n->p;
+    tensor *one = NULL;
+    onnx_value scale = {.rank = 0, .dt = DT_FLOAT32};
+    if (!x || tensor_new(p->d, DT_FLOAT32, 0, NULL, &one) != CTSC_OK || !onnx_hold(p, one))
+        return NULL;
+    *TENSOR_AT(one, float) = 1;
+    scale.constant = one;
+    ir_value *by = onnx_as_tensor(n->sc, p, &scale);
+    if (!by) return NULL;
+    if (!back) return ONNX_EMIT(p, "ctsc::onnx_dequantize", x, by, onnx_none(p), onnx_int(p, 1));
+    return ONNX_EMIT(p, "ctsc::onnx_quantize", x, by, onnx_none(p), onnx_int(p, 1),
+                     onnx_int(p, n->in[0]->dt), onnx_int(p, 0));
+}
+
+static bool max_pool_result(onnx_node *n, ir_value *y) {
+    int dt = n->in[0]->dt;
+    return onnx_result(n, dt == DT_INT8 || dt == DT_UINT8 ? pool_bytes(n, y, true) : y);
+}
+
 /* Both results; indices count in the whole of x. */
 static bool max_pool_indices(onnx_node *n, const window *w, ir_value *in, ir_value *x,
                              const int64_t *pads) {
@@ -181,7 +203,7 @@ static bool max_pool_indices(onnx_node *n, const window *w, ir_value *in, ir_val
     ir_value *at = y ? ONNX_EMIT(p, "ctsc::onnx_pool_indices", y->def->outputs.data[1], x,
                                  onnx_bool(p, onnx_attr_int(n, "storage_order", 0) != 0))
                      : NULL;
-    return at && onnx_result(n, y) && onnx_out(n, 1, at, n->in[0]->rank, DT_INT64);
+    return at && max_pool_result(n, y) && onnx_out(n, 1, at, n->in[0]->rank, DT_INT64);
 }
 
 bool onnx_op_max_unpool(onnx_node *n, const char *text) {
@@ -200,25 +222,6 @@ bool onnx_op_max_unpool(onnx_node *n, const char *text) {
                     w.n + 2, n->in[0]->dt);
 }
 
-/* The least number of a dtype. */
-static double max_pool_least(int dt) {
-    return dt == DT_INT8 ? -128 : dt == DT_UINT8 ? 0 : -__builtin_inf();
-}
-
-/* Of integers there is no pool of one dim: as one of two. */
-static bool max_pool_row(onnx_node *n, const window *w, ir_value *x, const int64_t *pads) {
-    onnx_program *p = n->p;
-    int64_t kernel[] = {1, w->kernel[0]}, strides[] = {1, w->strides[0]}, around[] = {0, pads[0]},
-            dilations[] = {1, w->dilations[0]};
-    ir_value *at = onnx_int(p, 2), *wide = ONNX_EMIT(p, "aten::unsqueeze", x, at),
-             *y = wide ? ONNX_EMIT(p, "aten::max_pool2d", wide, onnx_ints(p, 2, kernel),
-                                   onnx_ints(p, 2, strides), onnx_ints(p, 2, around),
-                                   onnx_ints(p, 2, dilations),
-                                   onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0))
-                       : NULL;
-    return y && onnx_result(n, ONNX_EMIT(p, "aten::squeeze.dim", y, at));
-}
-
 bool onnx_op_max_pool(onnx_node *n, const char *text) {
     static const char *const keys[] = {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d"};
     onnx_program *p = n->p;
@@ -227,19 +230,20 @@ bool onnx_op_max_pool(onnx_node *n, const char *text) {
     (void)text;
     if (!onnx_need(n, 0) || !window_read(n, NULL, &w)) return false;
     int dt = n->in[0]->dt;
-    bool ints = dt >= 0 && !dtype_is_float((dtype)dt);
-    if ((w.same || !w.even) && ints && dt != DT_INT8 && dt != DT_UINT8)
+    bool bytes = dt == DT_INT8 || dt == DT_UINT8;
+    if ((w.same || !w.even) && dt >= 0 && !bytes && !dtype_is_float((dtype)dt))
         return onnx_unsupported(p, "pads of two sizes for integers are not supported");
     bool wide = false; /* torch allows pads up to half the kernel */
     for (int i = 0; i < w.n; i++) wide = wide || w.begin[i] > w.kernel[i] / 2;
     if (wide) w.even = false;
-    ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, max_pool_least(dt), pads);
+    ir_value *in = onnx_t(n, 0);
+    if (bytes) in = pool_bytes(n, in, false);
+    ir_value *x = window_input(n, &w, in, -__builtin_inf(), pads);
     if (x && onnx_wants(n, 1)) return max_pool_indices(n, &w, in, x, pads);
-    if (x && ints && w.n == 1) return max_pool_row(n, &w, x, pads);
-    return x && onnx_result(n, ONNX_EMIT(p, keys[w.n - 1], x, onnx_ints(p, w.n, w.kernel),
-                                         onnx_ints(p, w.n, w.strides), onnx_ints(p, w.n, pads),
-                                         onnx_ints(p, w.n, w.dilations),
-                                         onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0)));
+    return x && max_pool_result(n, ONNX_EMIT(p, keys[w.n - 1], x, onnx_ints(p, w.n, w.kernel),
+                                             onnx_ints(p, w.n, w.strides), onnx_ints(p, w.n, pads),
+                                             onnx_ints(p, w.n, w.dilations),
+                                             onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0)));
 }
 
 /* A pool as sums over windows; last: its last argument, NULL: an lp pool, whose
