@@ -291,7 +291,7 @@ ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform
 
 
 # Of those whose results are quantised: the last steps. ONNX Runtime's rounding is not determined further (docs/precision.md).
-ONNX_STEPS = {"qdq_conv_signed": 1, "qdq_conv_unsigned": 1, "qdq_others": 1, "qdq_products": 1, "qdq_integers": 1, "qdq_convnet_signed": 0.003, "qdq_convnet_unsigned": 0.003, "qdq_encoder": 0.022}
+ONNX_STEPS = {"qdq_conv_signed": 1, "qdq_conv_unsigned": 1, "qdq_others": 1, "qdq_products": 1, "qdq_numbers": 1e-4, "qdq_integers": 1, "qdq_convnet_signed": 0.003, "qdq_convnet_unsigned": 0.003, "qdq_encoder": 0.022}
 
 
 def onnx_model(folder, env, level):

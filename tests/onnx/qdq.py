@@ -139,6 +139,21 @@ def products():
 
 
 @case
+def numbers():
+    """Layers of dequantised integers that nobody quantises; what is between a layer and its quantisation."""
+    m = Model("numbers")
+    x, y = m.input(2, 6, 9, 8), m.input(4, 13)
+    plain = [m.layer("Conv", x, m.weight(16, 6, 3, 3, axis=0), 16, pads=[1, 1, 1, 1]), m.node("Conv", x, m.weight(9, 2, 2, 3, dtype=np.uint8, zero=9), group=3, strides=[2, 1]),
+             m.node("Conv", x, m.weight(6, 1, 3, 3, axis=0), group=6), m.node("ConvTranspose", x, m.weight(6, 3, 2, 2), m.f32(3), strides=[2, 2]),
+             m.node("Conv", m.input(2, 5, 11), m.weight(8, 5, 3, axis=0), strides=[2]), m.layer("Gemm", y, m.weight(7, 13, axis=0), 7, transB=1),
+             m.node("MatMul", m.pair(m.f32(3, 2, 13), 3, np.int8), m.weight(13, 18, axis=1))]
+    m.outputs |= {p: T.FLOAT for p in plain}
+    m.result(m.node("Flatten", m.node("MaxPool", m.node("Relu", m.node("Conv", x, m.weight(4, 6, 1, 1))), kernel_shape=[2, 2], pads=[1, 1, 1, 1])), 6)
+    m.result(m.node("Transpose", m.node("Clip", m.node("Add", x, x), np.float32(-2), np.float32(3)), perm=[0, 2, 3, 1]), 6)
+    return m.build()
+
+
+@case
 def others():
     """Sums, products, concatenation, pooling, functions of one element, what moves elements."""
     m = Model("others")

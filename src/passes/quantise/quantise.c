@@ -68,6 +68,29 @@ static ir_value *bounds_passed(const node *by, ir_value *y, quantise_target *to)
     return y;
 }
 
+/* ---- moves ----------------------------------------------------------------------------------- */
+
+static bool move_is(const node *n) {
+    static const op_symbol moves[] = {
+#define RULE(symbol, fn)
+#define MOVE(symbol) symbol,
+#include "passes/quantise/quantise_rules.def"
+#undef RULE
+#undef MOVE
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (node_is_overload(n, moves[i])) return true;
+    return false;
+}
+
+/* Padding with zeros alone: the zero point stands for exactly 0. */
+static bool move_may(const node *n) {
+    if (!move_is(n) || n->outputs.len != 1) return false;
+    for (size_t i = 1; i < n->inputs.len; i++)
+        if (n->inputs.data[i]->type->kind == T_TENSOR) return false;
+    return !node_is_overload(n, SYM_CONSTANT_PAD_ND) || known_number_is(n->inputs.data[2], 0);
+}
+
 /* ---- quantisations --------------------------------------------------------------------------- */
 
 static const struct { op_symbol op; quantise_rule rule; } quantise_rules[] = {
@@ -78,18 +101,33 @@ static const struct { op_symbol op; quantise_rule rule; } quantise_rules[] = {
 #undef MOVE
 };
 
+/*     quantise(move(y))   ->   move(quantise(y)) */
+static ir_value *quantise_before_move(node *n, const quantise_target *to) {
+    enum { MOST = 8 };
+    ir_value *args[MOST];
+    bool padded = node_is_overload(n, SYM_CONSTANT_PAD_ND);
+    if (n->inputs.len > MOST || (padded && (to->zero < to->lo || to->zero > to->hi))) return NULL;
+    for (size_t i = 1; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
+    args[0] = quantise_value(n, n->inputs.data[0], to);
+    return args[0] ? rewrite_op(to->at, n->op, (int)n->inputs.len, args) : NULL;
+}
+
 /* y as a tensor of quint8, if its operator has a rule and nobody else reads it. */
 static ir_value *quantise_by_rule(const node *by, const ir_value *y, const quantise_target *to) {
     node *n = rewrite_only_for(by, y);
     if (!n) return NULL;
+    if (move_may(n)) return quantise_before_move(n, to);
     for (size_t i = 0; i < sizeof quantise_rules / sizeof *quantise_rules; i++)
         if (n->op->symbol == quantise_rules[i].op) return quantise_rules[i].rule(n, to);
     return NULL;
 }
 
-/* Who reads y where the bounds were: the quantisation, or the operator in front of it. */
-static const node *quantise_reader(const ir_value *y) {
-    return y->uses.len == 1 ? y->uses.data[0].user : NULL;
+ir_value *quantise_value(const node *by, ir_value *y, const quantise_target *to) {
+    quantise_target bounded = *to;
+    ir_value *inner = bounds_passed(by, y, &bounded), *made = quantise_table(inner, &bounded);
+    if (made) return made;
+    if (inner != y) by = inner->uses.len == 1 ? inner->uses.data[0].user : NULL;
+    return by ? quantise_by_rule(by, inner, &bounded) : NULL;
 }
 
 /* The integers that were dequantised only to be quantised as before; NULL: they were not. */
@@ -120,11 +158,10 @@ static bool quantise_node(node *n) {
                           .zero = quantise_form_zero(&f, 0) + moved,
                           .lo = f.lo + moved,
                           .hi = f.hi + moved};
-    ir_value *y = bounds_passed(n, f.x, &to), *ints = quantise_undone(&f, y, &to);
+    quantise_target bounded = to;
+    ir_value *y = bounds_passed(n, f.x, &bounded), *ints = quantise_undone(&f, y, &bounded);
     if (!ints) {
-        const node *by = y == f.x ? n : quantise_reader(y);
-        ir_value *made = quantise_table(y, &to);
-        if (!made && by) made = quantise_by_rule(by, y, &to);
+        ir_value *made = quantise_value(n, f.x, &to);
         if (!made) return false;
         ints = quantise_back(n, &f, made);
     }
@@ -134,28 +171,7 @@ static bool quantise_node(node *n) {
     return true;
 }
 
-/* ---- moves ----------------------------------------------------------------------------------- */
-
-static bool move_is(const node *n) {
-    static const op_symbol moves[] = {
-#define RULE(symbol, fn)
-#define MOVE(symbol) symbol,
-#include "passes/quantise/quantise_rules.def"
-#undef RULE
-#undef MOVE
-    };
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (node_is_overload(n, moves[i])) return true;
-    return false;
-}
-
-/* Padding with zeros alone: the zero point stands for exactly 0. */
-static bool move_may(const node *n) {
-    if (!move_is(n) || n->outputs.len != 1) return false;
-    for (size_t i = 1; i < n->inputs.len; i++)
-        if (n->inputs.data[i]->type->kind == T_TENSOR) return false;
-    return !node_is_overload(n, SYM_CONSTANT_PAD_ND) || known_number_is(n->inputs.data[2], 0);
-}
+/* ---- moves of what was dequantised ----------------------------------------------------------- */
 
 /*     move(dequantise(a))   ->   dequantise(move(a)) */
 static bool move_node(node *n) {
@@ -193,7 +209,20 @@ static bool quantise_block(block *b) {
     return changed;
 }
 
+/* What still makes numbers of dequantised integers and a constant matrix. */
+static bool quantise_rest(block *b) {
+    bool changed = false;
+    for (node *n = b->first, *next; n && !arena_failed(&b->g->arena); n = next) {
+        next = n->next;
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= quantise_rest(n->blocks.data[i]);
+        if (n->kind == N_OP && n->op) changed |= quantise_to_numbers(n);
+    }
+    return changed;
+}
+
 bool pass_quantise(pass_ctx *cx, graph *g) {
     (void)cx;
-    return !known_graph_writes_tensors(g) && quantise_block(g->root);
+    if (known_graph_writes_tensors(g)) return false;
+    bool changed = quantise_block(g->root);
+    return quantise_rest(g->root) || changed;
 }

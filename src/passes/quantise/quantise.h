@@ -97,6 +97,9 @@ ir_value *quantise_op(const quantise_target *to, const char *key, int n, ir_valu
 int64_t quantise_number(const quantise_target *to, double x);
 bool quantise_unbounded(const quantise_target *to); /* by less than eight bits are */
 
+/* y, which `by` reads, as quint8: by a table or a rule, its bounds and what only moves elements
+ * being passed; NULL: no. */
+ir_value *quantise_value(const node *by, ir_value *y, const quantise_target *to);
 /* n's result as quint8, of which `to` is the one use; NULL: no. */
 typedef ir_value *(*quantise_rule)(node *n, const quantise_target *to);
 #define RULE(symbol, fn) ir_value *fn(node *n, const quantise_target *to);
@@ -105,6 +108,9 @@ typedef ir_value *(*quantise_rule)(node *n, const quantise_target *to);
 #undef RULE
 #undef MOVE
 
+/* quantise_layers.c: a linear layer of dequantised integers whose result stays numbers;
+ * false: it is none. */
+bool quantise_to_numbers(node *n);
 /* quantise_dynamic.c: a product of plain integers with a constant matrix, and what becomes of its
  * sums; false: it stays. */
 bool quantise_dynamic(node *n);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAYER_DIMS = 3 };
+enum { LAYER_EXTRA = 5 };
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
@@ -149,59 +149,77 @@ static value conv_numbers(const ir_value *v, int dims) {
     return l ? value_list_take(l) : value_none();
 }
 
-/* The places among the arguments of what prepack takes, in its order; the last is a number. */
-static ir_value *conv_make(node *n, const quantise_target *to, int dims, const char *prepack,
-                           int count, const int *places, bool transposed) {
-    enum { MOST = 5 };
-    value geometry[MOST];
-    int64_t groups = 1;
-    bool known = known_int(n->inputs.data[places[count - 1]], &groups);
-    int have = 0;
-    for (; known && have < count - 1; have++) {
-        geometry[have] = conv_numbers(n->inputs.data[places[have]], dims);
-        known = geometry[have].tag == V_LIST;
-    }
-    geometry[have] = value_int(groups);
-    layer l = {.x = n->inputs.data[0],
-               .weight = n->inputs.data[1],
-               .bias = n->inputs.data[2],
-               .axis = transposed ? 1 : 0,
-               .prepack = prepack,
-               .op = "ctsc::quantised_conv",
-               .geometry = geometry,
-               .extra = count,
-               .groups = transposed ? groups : 1};
-    ir_value *made = known ? layer_make(&l, to) : NULL;
-    for (int i = 0; i < have; i++) value_unref(geometry[i]);
-    return made;
+/* How a convolution's node says what prepack takes: the places of lists among its arguments, in the
+ * order that prepack has, and that of the number of groups. */
+typedef struct conv_kind {
+    op_symbol op;
+    int dims, lists, places[4], groups;
+    bool transposed;
+    const char *prepack;
+} conv_kind;
+
+/* Of the transposed, dilation comes after groups; their weights have one scale. */
+static const conv_kind conv_kinds[] = {
+    {SYM_CONV1D, 1, 3, {3, 4, 5}, 6, false, "quantized::conv1d_prepack"},
+    {SYM_CONV2D, 2, 3, {3, 4, 5}, 6, false, "quantized::conv2d_prepack"},
+    {SYM_CONV3D, 3, 3, {3, 4, 5}, 6, false, "quantized::conv3d_prepack"},
+    {SYM_CONV_TRANSPOSE1D, 1, 4, {3, 4, 5, 7}, 6, true, "quantized::conv_transpose1d_prepack"},
+    {SYM_CONV_TRANSPOSE2D_INPUT,
+     2,
+     4,
+     {3, 4, 5, 7},
+     6,
+     true,
+     "quantized::conv_transpose2d_prepack"},
+    {SYM_CONV_TRANSPOSE3D_INPUT,
+     3,
+     4,
+     {3, 4, 5, 7},
+     6,
+     true,
+     "quantized::conv_transpose3d_prepack"},
+};
+
+static const conv_kind *conv_kind_of(const node *n) {
+    for (size_t i = 0; i < sizeof conv_kinds / sizeof *conv_kinds; i++)
+        if (n->op->symbol == conv_kinds[i].op) return &conv_kinds[i];
+    return NULL;
 }
 
-static int conv_dims(const node *n) {
-    switch (n->op->symbol) {
-    case SYM_CONV1D:
-    case SYM_CONV_TRANSPOSE1D: return 1;
-    case SYM_CONV2D:
-    case SYM_CONV_TRANSPOSE2D_INPUT: return 2;
-    default: return 3;
+/* What n is as a layer, its geometry being in `geometry`, of LAYER_EXTRA; false: it is not known.
+ * To be released by conv_release. */
+static bool conv_layer(const node *n, layer *l, value *geometry) {
+    const conv_kind *k = conv_kind_of(n);
+    int64_t groups;
+    if (!k || !known_int(n->inputs.data[k->groups], &groups)) return false;
+    *l = (layer){.x = n->inputs.data[0],
+                 .weight = n->inputs.data[1],
+                 .bias = n->inputs.data[2],
+                 .axis = k->transposed ? 1 : 0,
+                 .prepack = k->prepack,
+                 .op = "ctsc::quantised_conv",
+                 .geometry = geometry,
+                 .extra = k->lists + 1,
+                 .groups = k->transposed ? groups : 1};
+    bool known = true;
+    for (int i = 0; i < k->lists; i++) {
+        geometry[i] = conv_numbers(n->inputs.data[k->places[i]], k->dims);
+        known = known && geometry[i].tag == V_LIST;
     }
+    geometry[k->lists] = value_int(groups);
+    return known;
+}
+
+static void conv_release(value *geometry) {
+    for (int i = 0; i < LAYER_EXTRA; i++) value_unref(geometry[i]);
 }
 
 ir_value *quantise_conv(node *n, const quantise_target *to) {
-    static const char *const prepack[] = {"quantized::conv1d_prepack", "quantized::conv2d_prepack",
-                                          "quantized::conv3d_prepack"};
-    static const int places[] = {3, 4, 5, 6};
-    int dims = conv_dims(n);
-    return conv_make(n, to, dims, prepack[dims - 1], 4, places, false);
-}
-
-/* Their weights have one scale. */
-ir_value *quantise_conv_transposed(node *n, const quantise_target *to) {
-    static const char *const prepack[] = {"quantized::conv_transpose1d_prepack",
-                                          "quantized::conv_transpose2d_prepack",
-                                          "quantized::conv_transpose3d_prepack"};
-    static const int places[] = {3, 4, 5, 7, 6}; /* dilation comes after groups */
-    int dims = conv_dims(n);
-    return conv_make(n, to, dims, prepack[dims - 1], 5, places, true);
+    layer l;
+    value geometry[LAYER_EXTRA] = {{0}};
+    ir_value *made = conv_layer(n, &l, geometry) ? layer_make(&l, to) : NULL;
+    conv_release(geometry);
+    return made;
 }
 
 /* ---- linear layers --------------------------------------------------------------------------- */
@@ -236,4 +254,90 @@ ir_value *quantise_matmul(node *n, const quantise_target *to) {
     ir_value *args[] = {quantise_source(n->inputs.data[0], &a),
                         quantise_source(n->inputs.data[1], &b)};
     return args[0] && args[1] ? quantise_op(to, "ctsc::quantised_matmul", 2, args, true) : NULL;
+}
+
+/* ---- to numbers ------------------------------------------------------------------------------ */
+
+/* A linear layer, or a product with a constant matrix. */
+static bool numbers_linear(const node *n, layer *l) {
+    ir_value *const *in = n->inputs.data;
+    *l = (layer){.prepack = "quantized::linear_prepack", .op = "ctsc::integer_linear", .groups = 1};
+    l->transposed = n->op->symbol != SYM_LINEAR;
+    switch (n->op->symbol) {
+    case SYM_LINEAR: l->x = in[0], l->weight = in[1], l->bias = in[2]; return true;
+    case SYM_MM:
+    case SYM_MATMUL: l->x = in[0], l->weight = in[1]; return true;
+    case SYM_ADDMM:
+        l->x = in[1], l->weight = in[2], l->bias = in[0];
+        return known_number_is(in[3], 1) && known_number_is(in[4], 1);
+    default: return false;
+    }
+}
+
+/* The scale of x times those of the weight's columns, as a constant. */
+static value numbers_scale(const tensor *weight, double x) {
+    diag d = {0};
+    const quantiser *q = weight->quantiser;
+    int64_t n = quantiser_per_tensor(q) ? 1 : weight->sizes[0];
+    tensor *t;
+    ctsc_status s = tensor_new(&d, DT_FLOAT32, 1, &n, &t);
+    diag_clear(&d);
+    if (s != CTSC_OK) return value_none();
+    for (int64_t i = 0; i < n; i++) TENSOR_AT(t, float)
+    [i] = (float)x * (float)(quantiser_per_tensor(q) ? q->scale : TENSOR_AT(q->scales, double)[i]);
+    return value_tensor_take(t);
+}
+
+/* The zero point of f as a tensor of the integers' dtype. */
+static value numbers_zero(const quantise_form *f) {
+    diag d = {0};
+    tensor *t = NULL;
+    ctsc_status s = tensor_scalar_int(&d, f->dt, quantise_form_zero(f, 0), &t);
+    diag_clear(&d);
+    return s == CTSC_OK ? value_tensor_take(t) : value_none();
+}
+
+/* Depthwise convolutions have kernels that make bytes alone. */
+static bool numbers_may(const layer *l, const tensor *w) {
+    return !l->extra || l->axis || w->sizes[1] > 1 || l->geometry[l->extra - 1].u.i == 1;
+}
+
+static bool numbers_make(node *n, layer *l) {
+    enum { PACKED, ZERO, SCALE, BIAS_AT, MADE };
+    quantise_form f;
+    bool fits = false;
+    if (!l->x->def || !quantise_form_of(l->x->def, &f) || f.to_ints || !quantise_form_is_plain(&f))
+        return false;
+    value w = weight_of(l->weight, l->axis, l->transposed), made[MADE] = {{0}};
+    if (w.tag != V_TENSOR || (!l->extra && w.u.tensor->ndim != 2) || !numbers_may(l, w.u.tensor))
+        return value_unref(w), false;
+    made[BIAS_AT] = layer_bias(l->bias, w.u.tensor->sizes[l->axis] * l->groups, &fits);
+    made[SCALE] = numbers_scale(w.u.tensor, quantise_form_scale(&f, 0));
+    made[ZERO] = numbers_zero(&f);
+    value_unref(w);
+    l->bias = NULL;
+    if (fits) made[PACKED] = layer_pack(l);
+    if (made[PACKED].tag != V_OBJECT || made[SCALE].tag != V_TENSOR || made[ZERO].tag != V_TENSOR) {
+        for (int i = 0; i < MADE; i++) value_unref(made[i]);
+        return false;
+    }
+    ir_value *args[1 + MADE] = {f.x};
+    for (int i = 0; i < MADE; i++)
+        args[1 + i] = made[i].tag == V_NONE ? rewrite_none(n)
+                                            : graph_constant_before_take(n, made[i], NULL);
+    ir_value *y = rewrite_op(n, op_find(l->op), 1 + MADE, args);
+    if (y) rewrite_result(n, y);
+    return y != NULL;
+}
+
+bool quantise_to_numbers(node *n) {
+    layer l;
+    value geometry[LAYER_EXTRA] = {{0}};
+    bool linear = numbers_linear(n, &l);
+    if (!linear && !conv_kind_of(n)) return false;
+    bool known = linear || conv_layer(n, &l, geometry);
+    if (!linear) l.op = "ctsc::integer_conv";
+    bool made = known && numbers_make(n, &l);
+    conv_release(geometry);
+    return made;
 }

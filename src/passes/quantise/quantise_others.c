@@ -40,19 +40,6 @@ ir_value *quantise_cat(node *n, const quantise_target *to) {
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-/* The largest integer stands for the largest number: the result has x's scale, or goes through a
- * table. */
-ir_value *quantise_max_pool(node *n, const quantise_target *to) {
-    enum { MOST = 8 };
-    quantise_affine a;
-    ir_value *args[MOST], *x = quantise_source(n->inputs.data[0], &a);
-    if (!x || n->inputs.len > MOST || (float)a.scale != (float)to->scale || a.zero != to->zero ||
-        !quantise_unbounded(to))
-        return NULL;
-    for (size_t i = 0; i < n->inputs.len; i++) args[i] = i ? n->inputs.data[i] : x;
-    return rewrite_op(to->at, n->op, (int)n->inputs.len, args);
-}
-
 /* The number of dims, and the arguments behind x as they are, up to `count` with it. */
 static ir_value *pool_make(node *n, const quantise_target *to, const char *key, int dims,
                            int count) {

@@ -173,19 +173,28 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
 /* x @ weight.T + bias with weights that were rounded to half. */
 ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out);
 
+/* What sums begin with, for integers with this zero point, given the sums of a column's weights by
+ * place; and, where the first of args is a scale, not None, what to multiply them with and add: one
+ * number, or one for each of n columns. scale has room for 2 n. */
+ctsc_status quant_numbers(op_ctx *cx, const int32_t *sums, int64_t places, int64_t n, int64_t zero,
+                          const value *args, int32_t *start, float *scale, quant_floats *to);
+
 /* ---- a call of a convolution ----------------------------------------------------------------- */
 
 /* Everything is three-dimensional, missing dims in front being 1. */
 typedef struct qconv {
     const packed *p;
     const uint8_t *x, *end;               /* unsigned, channels last */
-    uint8_t *out;                         /* the same */
+    uint8_t *out;                         /* the same, or 32 bits an element */
     int64_t batch, in[3], place[3];       /* input and output sizes */
     int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */
     int64_t places;                       /* output places, of all batches */
     uint8_t zero;                         /* what lies beside the input */
     bool small;                           /* quad_tile.small: of the input and of zero */
     const quant_ready *ready;
+    /* or, where start is not NULL, sums begin with it and stay, or become floats; out is theirs */
+    const int32_t *start;
+    const quant_floats *floats;
 } qconv;
 /* The layers of p->taps. */
 ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c);

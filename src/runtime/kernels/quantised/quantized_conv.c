@@ -172,15 +172,20 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
     const quad_matrix *m = &p->panels;
     int64_t column = group * m->n + panel * QUAD_COLUMNS,
             place = (group * m->panels + panel) * QUAD_COLUMNS, total = j->c.places / j->planes;
-    quant_bytes to = j->c.ready->to;
-    to.scale += place;
-    to.steps += place;
+    quant_bytes to = {0};
+    if (!j->c.start) {
+        to = j->c.ready->to;
+        to.scale += place;
+        to.steps += place;
+    }
     quad_strip s = {.end = j->way == QCONV_DIRECT ? j->c.end : scratch + j->bytes,
                     .lda = p->stride[2] * j->c.in_channels,
                     .segment = j->segment,
                     .small = j->c.small,
-                    .start = j->c.ready->start + place,
-                    .bytes = &to,
+                    .start = (j->c.start ? j->c.start : j->c.ready->start) + place,
+                    .bytes = j->c.start ? NULL : &to,
+                    .floats = j->c.floats,
+                    .column = column,
                     .period = j->period,
                     .keep = j->width,
                     .ldc = p->out_features};
@@ -188,7 +193,8 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
         int64_t at = (t->row + y) * j->width;
         s.again = y > 0;
         s.rows = j->period ? (t->rows - 1) * j->period + j->width : int64_min(j->width, total - at);
-        s.out = j->c.out + (t->plane * total + at) * p->out_features + column;
+        s.out = j->c.out +
+                ((t->plane * total + at) * p->out_features + column) * (j->c.start ? 4 : 1);
         if (j->way == QCONV_GATHERED) s.a = scratch, s.lda = j->column;
         else if (j->way == QCONV_COPIED)
             s.a = scratch + y * p->stride[1] * j->line + group * j->c.inputs;
@@ -488,6 +494,66 @@ OPERATOR(quantised_conv) {
     int dims = p->dims == 2 && x->ndim == 3 ? 1 : p->dims;
     TRY(qconv_check(cx, p, x, to.scale, to.zero, dims, p->transposed));
     return qconv_result(cx, p, x, dims, &to, results);
+}
+
+/* The sums of plain integers, or their numbers: channels last. */
+static ctsc_status qconv_run_numbers(op_ctx *cx, const packed *p, tensor *x, qconv *c, dtype dt,
+                                     tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    tensor *last = NULL, *bytes = NULL, *made = NULL;
+    TRY(qconv_sizes(cx, p, x, c, sizes));
+    ctsc_status st = CTSC_OK;
+    TRY_OUT(tensor_new(cx->diag, dt, x->ndim, sizes, &made));
+    quant_last_strides(made->ndim, sizes, made->strides);
+    TRY_OUT(quant_to_channels_last(cx, x, &last));
+    TRY_OUT(quant_unsigned(cx, last, &bytes));
+    c->x = tensor_data(bytes);
+    c->end = c->x + bytes->numel;
+    c->out = tensor_data(made);
+    c->places = c->batch * c->place[0] * c->place[1] * c->place[2];
+    TRY_OUT(qconv_compute(cx, c));
+out:
+    tensor_unref(last);
+    tensor_unref(bytes);
+    if (st == CTSC_OK) *out = made;
+    else tensor_unref(made);
+    return st;
+}
+
+/* integer_conv(self, packed, zero_point, scale, bias): as integer_linear; not with one channel per
+ * group, which has other kernels */
+OPERATOR(integer_conv) {
+    const packed *p;
+    tensor *x = args[0].u.tensor, *wide = NULL, *out = NULL, *thin = NULL;
+    const tensor *z = arg_tensor_or_null(&args[2]);
+    bool moved = x->dtype == DT_INT8, numbers = !arg_is_none(&args[3]);
+    TRY(packed_of(cx, &args[1], PACKED_CONV, &p));
+    bool line = p->dims == 2 && x->ndim == 3;
+    if ((x->dtype != DT_UINT8 && !moved) || (z && (z->numel != 1 || z->dtype != x->dtype)))
+        return kernel_fail(cx, "%s: expected integers of 8 bits and a zero point of theirs",
+                           cx->op->key);
+    if (p->taps.data || (!line && x->ndim != p->dims + 2))
+        return kernel_fail(cx, "%s: the packed parameters are of another layer", cx->op->key);
+    int64_t zero = (z ? tensor_item_int(z) : 0) + (moved ? 128 : 0),
+            places = p->panels.groups * p->panels.panels * QUAD_COLUMNS;
+    size_t room = (size_t)(places + 2 * p->out_features) * sizeof(int32_t);
+    int32_t *start = recycle_alloc(room);
+    if (!start) return diag_no_memory(cx->diag);
+    quant_floats to;
+    qconv c = {.zero = (uint8_t)zero, .start = start, .floats = numbers ? &to : NULL};
+    ctsc_status s = quant_numbers(cx, p->panels.sums, places, p->out_features, zero, args + 3,
+                                  start, (float *)(void *)(start + places), &to);
+    if (s == CTSC_OK && line) s = tensor_unsqueeze(cx->diag, x, 2, &wide);
+    if (s == CTSC_OK)
+        s = qconv_run_numbers(cx, p, wide ? wide : x, &c, numbers ? DT_FLOAT32 : DT_INT32, &out);
+    if (s == CTSC_OK && line) {
+        s = tensor_squeeze_dim(cx->diag, out, 2, &thin);
+        tensor_unref(out);
+        out = thin;
+    }
+    tensor_unref(wide);
+    recycle_free(start, room);
+    return s == CTSC_OK ? op_return_tensor(results, out) : s;
 }
 
 #define QCONV(name, dims, transposed, relu)                                                        \

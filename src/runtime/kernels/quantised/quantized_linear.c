@@ -306,29 +306,25 @@ OPERATOR(quantized_linear_relu) { return linear_op(cx, args, results, true); }
 
 /* ---- integers, to sums or numbers ------------------------------------------------------------ */
 
-/* One number for each column: those of t, or its one; as many as the panels have places. */
-static ctsc_status linear_spread(op_ctx *cx, const tensor *t, int64_t n, int64_t places,
-                                 float *out) {
+/* One number for each of n columns: those of t, or its one. */
+static ctsc_status numbers_spread(op_ctx *cx, const tensor *t, int64_t n, float *out) {
     if (t->dtype != DT_FLOAT32 || (t->numel != 1 && (t->numel != n || t->ndim != 1)) ||
         !tensor_is_contiguous(t))
         return kernel_fail(cx, "%s: scales and biases are one float, or one for each column",
                            cx->op->key);
-    for (int64_t i = 0; i < places; i++)
-        out[i] = i < n ? TENSOR_AT(t, float)[t->numel == 1 ? 0 : i] : 0;
+    for (int64_t i = 0; i < n; i++) out[i] = TENSOR_AT(t, float)[t->numel == 1 ? 0 : i];
     return CTSC_OK;
 }
 
-/* What sums begin with, and, with a scale, numbers to multiply and add. */
-static ctsc_status linear_numbers(op_ctx *cx, const quad_matrix *m, int64_t zero, const value *args,
-                                  int32_t *start, float *scale, quant_floats *to) {
-    int64_t places = m->panels * QUAD_COLUMNS;
+ctsc_status quant_numbers(op_ctx *cx, const int32_t *sums, int64_t places, int64_t n, int64_t zero,
+                          const value *args, int32_t *start, float *scale, quant_floats *to) {
     const tensor *s = arg_tensor_or_null(&args[0]), *b = arg_tensor_or_null(&args[1]);
     for (int64_t i = 0; i < places; i++)
-        start[i] = (int32_t)(0 - (uint32_t)zero * (uint32_t)m->sums[i]);
+        start[i] = (int32_t)(0 - (uint32_t)zero * (uint32_t)sums[i]);
     if (!s) return CTSC_OK;
-    TRY(linear_spread(cx, s, m->n, places, scale));
-    if (b) TRY(linear_spread(cx, b, m->n, places, scale + places));
-    *to = (quant_floats){.scale = scale, .bias = b ? scale + places : NULL};
+    TRY(numbers_spread(cx, s, n, scale));
+    if (b) TRY(numbers_spread(cx, b, n, scale + n));
+    *to = (quant_floats){.scale = scale, .bias = b ? scale + n : NULL};
     return CTSC_OK;
 }
 
@@ -352,8 +348,8 @@ OPERATOR(integer_linear) {
     size_t places = (size_t)(m->panels * QUAD_COLUMNS), room = places * 3 * sizeof(int32_t);
     int32_t *start = recycle_alloc(room);
     if (!start) return diag_no_memory(cx->diag);
-    ctsc_status st = linear_numbers(cx, m, zero, args + 3, start, (float *)(void *)(start + places),
-                                    &store);
+    ctsc_status st = quant_numbers(cx, m->sums, (int64_t)places, m->n, zero, args + 3, start,
+                                   (float *)(void *)(start + places), &store);
     if (st == CTSC_OK) st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, numbers ? DT_FLOAT32 : DT_INT32, &made);
     if (st != CTSC_OK || !made->numel) goto out;
