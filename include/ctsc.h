@@ -466,8 +466,8 @@ CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *
  * byte each: "int4w:GROUP" for groups of 32, 64 or 128, "int4w:GROUP,asym" with zero points.
  * docs/precision.md has the bounds of the errors. Not a part of what ctsc_module_save writes.
  * Fails with CTSC_USAGE for other names (NULL among them), with CTSC_UNSUPPORTED where the
- * processor has no instructions for "bf16". Modules made of parts of m follow. Nobody else may
- * use m meanwhile. */
+ * processor is not faster with "bf16". Modules made of parts of m follow. Nobody else may use m
+ * meanwhile. */
 CTSC_API ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e);
 
 typedef struct ctsc_compile_options {

@@ -417,7 +417,8 @@ static void test_conv_bf16(void **state) {
     check_convs(600);
 }
 
-/* Where vdpbf16ps is slower than float32 (isa.def), layers are computed in float32. */
+/* Where vdpbf16ps is slower than float32 (isa.def), the precision is refused; layers that have been
+ * reduced are computed in float32. */
 static void test_slow_bf16(void **state) {
     (void)state;
     if (isa_has(ISA_AMXINT8)) isa_limit(ISA_AVX512BF16);
@@ -425,6 +426,10 @@ static void test_slow_bf16(void **state) {
     assert_null(ukernel_quad(UKERNEL_BF16));
     check_linears(&(linear_way){.key = "ctsc::linear_bf16"}, 50);
     check_convs(50);
+    ctsc_module *m = NULL;
+    assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, NULL), CTSC_OK);
+    assert_int_equal(ctsc_module_set_precision(m, "bf16", NULL), CTSC_UNSUPPORTED);
+    ctsc_module_free(m);
     isa_limit(ISA_COUNT);
 }
 

@@ -13,7 +13,7 @@
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
 #include "codegen/cache/cache.h"
-#include "cpu/isa.h"
+#include "cpu/ukernel.h"
 #include "ctsc_compiler.h"
 #include "ir/graph/graph_dot.h"
 #include "runtime/api/api.h"
@@ -80,6 +80,12 @@ ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_err
                              diag_fail(d, CTSC_UNSUPPORTED,
                                        "precision %s needs a processor with %s", name,
                                        isa_table[optimize_precisions[i].needs].name));
+        if (optimize_precisions[i].needs == ISA_AVX512BF16 && !ukernel_quad(UKERNEL_BF16))
+            return api_leave(e, &own,
+                             diag_fail(d, CTSC_UNSUPPORTED,
+                                       "precision %s needs a processor with avx512bf16 that is "
+                                       "faster than float32, or amxbf16",
+                                       name));
         m->m->unit->reduce = optimize_precisions[i].pass;
         m->m->unit->reduce_group = group;
         m->m->unit->reduce_zeros = zeros;
