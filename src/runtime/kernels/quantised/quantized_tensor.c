@@ -165,16 +165,32 @@ typedef struct quant_range_job {
     float lo[QUANT_RANGE_CHUNKS], hi[QUANT_RANGE_CHUNKS];
 } quant_range_job;
 
+/* In lanes of their own, since one smallest number waits for the last comparison each time. */
 static VECTOR_CLONES void quant_range_run(const float *p, int64_t n, float *lo, float *hi) {
-    float l = p[0], h = p[0];
-    bool nan = false;
-    for (int64_t i = 0; i < n; i++) {
-        l = p[i] < l ? p[i] : l;
-        h = p[i] > h ? p[i] : h;
-        nan |= p[i] != p[i];
+    enum { LANES = 32 };
+    float l[LANES], h[LANES];
+    int32_t nan[LANES] = {0};
+    int64_t i = 0;
+    for (int k = 0; k < LANES; k++) l[k] = h[k] = p[0];
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            float x = p[i + k];
+            l[k] = x < l[k] ? x : l[k];
+            h[k] = x > h[k] ? x : h[k];
+            nan[k] |= x != x;
+        }
+    for (; i < n; i++) {
+        l[0] = p[i] < l[0] ? p[i] : l[0];
+        h[0] = p[i] > h[0] ? p[i] : h[0];
+        nan[0] |= p[i] != p[i];
     }
-    *lo = nan ? NAN : l;
-    *hi = nan ? NAN : h;
+    *lo = l[0], *hi = h[0];
+    for (int k = 0; k < LANES; k++) {
+        nan[0] |= nan[k];
+        *lo = l[k] < *lo ? l[k] : *lo;
+        *hi = h[k] > *hi ? h[k] : *hi;
+    }
+    if (nan[0]) *lo = *hi = NAN;
 }
 
 static void quant_range_chunks(void *ctx, int64_t begin, int64_t end) {
