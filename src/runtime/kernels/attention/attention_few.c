@@ -35,10 +35,30 @@ static ATTENTION_HOT void few_products(const float *restrict q, const float *res
     }
 }
 
-/* o = o * factor + p v */
+/* o = o * factor + p v; as many columns at a time as sums do not wait for one another. */
 static ATTENTION_HOT void few_weighed(float *restrict o, float factor, const float *restrict p,
                                       const float *restrict v, int64_t width, int64_t keys) {
-    for (int64_t i = 0; i < width; i += ONLINE_LANES) {
+    int64_t i = 0;
+    for (; i + 4 * ONLINE_LANES <= width; i += 4 * ONLINE_LANES) {
+        float a[ONLINE_LANES], b[ONLINE_LANES], c[ONLINE_LANES], d[ONLINE_LANES];
+        float *restrict to = o + i;
+        const float *restrict row = v + i;
+        for (int l = 0; l < ONLINE_LANES; l++) a[l] = to[l] * factor;
+        for (int l = 0; l < ONLINE_LANES; l++) b[l] = to[l + ONLINE_LANES] * factor;
+        for (int l = 0; l < ONLINE_LANES; l++) c[l] = to[l + 2 * ONLINE_LANES] * factor;
+        for (int l = 0; l < ONLINE_LANES; l++) d[l] = to[l + 3 * ONLINE_LANES] * factor;
+        for (int64_t j = 0; j < keys; j++, row += width) {
+            for (int l = 0; l < ONLINE_LANES; l++) a[l] += p[j] * row[l];
+            for (int l = 0; l < ONLINE_LANES; l++) b[l] += p[j] * row[l + ONLINE_LANES];
+            for (int l = 0; l < ONLINE_LANES; l++) c[l] += p[j] * row[l + 2 * ONLINE_LANES];
+            for (int l = 0; l < ONLINE_LANES; l++) d[l] += p[j] * row[l + 3 * ONLINE_LANES];
+        }
+        for (int l = 0; l < ONLINE_LANES; l++) to[l] = a[l];
+        for (int l = 0; l < ONLINE_LANES; l++) to[l + ONLINE_LANES] = b[l];
+        for (int l = 0; l < ONLINE_LANES; l++) to[l + 2 * ONLINE_LANES] = c[l];
+        for (int l = 0; l < ONLINE_LANES; l++) to[l + 3 * ONLINE_LANES] = d[l];
+    }
+    for (; i < width; i += ONLINE_LANES) {
         float sum[ONLINE_LANES];
         for (int l = 0; l < ONLINE_LANES; l++) sum[l] = o[i + l] * factor;
         for (int64_t j = 0; j < keys; j++)

@@ -52,6 +52,13 @@ ATTENTION_HOT void online_add(float *restrict o, const float *restrict more, flo
     for (int64_t i = 0; i < n; i++) o[i] = o[i] * factor + more[i];
 }
 
+static CONV_HOT void online_bfloat16(const uint16_t *restrict from, int64_t rs, int64_t rows,
+                                     int64_t n, float *restrict to, int64_t ld) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j++)
+            to[i * ld + j] = float_of_bits((uint32_t)from[i * rs + j] << 16);
+}
+
 /* ---- queries --------------------------------------------------------------------------------- */
 
 void online_begin(const attention_job *job, int64_t group, int64_t begin, int64_t n,
@@ -151,10 +158,12 @@ void online_finish(const attention_job *job, const online_query *q, float *o) {
 void online_floats(dtype dt, const void *p, int64_t rs, int64_t cs, int64_t rows, int64_t n,
                    float *to, int64_t ld) {
     const uint16_t *from = p;
+    if (cs == 1 && dt == DT_BFLOAT16) {
+        online_bfloat16(from, rs, rows, n, to, ld);
+        return;
+    }
     if (cs == 1 && n % 8 == 0) {
-        if (dt == DT_FLOAT16)
-            float16_rows_to_floats((const float16 *)(const void *)from, rs, to, ld, rows, n);
-        else bfloat16_rows_to_floats((const bfloat16 *)(const void *)from, rs, to, ld, rows, n);
+        float16_rows_to_floats((const float16 *)(const void *)from, rs, to, ld, rows, n);
         return;
     }
     for (int64_t i = 0; i < rows; i++, from += rs, to += ld) {
