@@ -67,13 +67,18 @@ static ir_value *image_none(gen *G) { return graph_constant_none(G->g); }
 
 /* So small that sums of `terms` products stay about 1; now and then whole numbers,
  * whose sums are exact. */
-static ir_value *image_constant(gen *G, int ndim, const int64_t *sizes, double terms) {
+static ir_value *image_constant_of(gen *G, dtype dt, int ndim, const int64_t *sizes, double terms) {
     bool whole = rng_chance(&G->r, 20);
-    tensor *t = gen_fill_new(&G->r, DT_FLOAT32, ndim, sizes, STYLE_INTEGERS);
+    tensor *t = gen_fill_new(&G->r, dt, ndim, sizes, STYLE_INTEGERS);
     for (int64_t i = 0; !whole && i < t->numel; i++)
-        TENSOR_AT(t, float)[i] = (float)(rng_real(&G->r, -1.5, 1.5) / (terms > 4 ? terms / 4 : 1));
+        dtype_store_float(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt),
+                          rng_real(&G->r, -1.5, 1.5) / (terms > 4 ? terms / 4 : 1));
     vec_push(&G->constants, t->storage);
     return gen_constant(G, value_tensor_take(t), NULL);
+}
+
+static ir_value *image_constant(gen *G, int ndim, const int64_t *sizes, double terms) {
+    return image_constant_of(G, DT_FLOAT32, ndim, sizes, terms);
 }
 
 /* Seldom something else than a constant: computed of one, transposed, or any visible tensor. */
@@ -525,16 +530,57 @@ static ir_value *image_layer(gen *G, ir_value *x, int64_t out) {
     return y && activation ? image_activate(G, y) : y;
 }
 
-/* The head of a network. */
-static ir_value *image_classify(gen *G, ir_value *x) {
+/* x [n, k] in two dims, and in *out a number of results: as a rule so many that the weight is
+ * packed. NULL: x has too many elements. */
+static ir_value *image_flat(gen *G, ir_value *x, int64_t *out) {
     enum { PACKED = 1024 }; /* elements of a weight that is packed, at least */
     ir_value *v = gen_emit(G, "aten::flatten.using_ints", true, 3, x, gen_int(G, 1),
                            gen_int(G, -1));
     const tensor *t = v ? gen_tensor(G, v) : NULL;
-    if (!t || t->ndim != 2 || t->sizes[1] < 1 || t->sizes[1] > 400) return v;
+    if (!t || t->ndim != 2 || t->sizes[1] < 1 || t->sizes[1] > 400) return *out = 0, v;
     int64_t large = (PACKED - 1) / t->sizes[1] + 1 + rng_range(&G->r, 0, 8);
-    int64_t out = rng_chance(&G->r, 60) ? large : rng_range(&G->r, 1, 20);
+    *out = rng_chance(&G->r, 60) ? large : rng_range(&G->r, 1, 20);
+    return v;
+}
+
+/* The head of a network. */
+static ir_value *image_classify(gen *G, ir_value *x) {
+    int64_t out;
+    ir_value *v = image_flat(G, x, &out);
+    if (!v || !out) return v;
     return rng_chance(&G->r, 30) ? image_linear(G, v, out, true) : image_layer(G, v, out);
+}
+
+static ir_value *image_to(gen *G, ir_value *x, dtype dt, bool show) {
+    return gen_emit(G, "aten::to.dtype", show, 5, x, gen_int(G, dt), gen_bool(G, false),
+                    gen_bool(G, false), image_none(G));
+}
+
+/* A product of 16 bits with a constant weight, in one of the ways to write it. */
+static ir_value *image_half_product(gen *G, ir_value *x, dtype dt, int64_t out) {
+    int64_t k = gen_tensor(G, x)->sizes[1];
+    bool layer = rng_chance(&G->r, 50);
+    ir_value *w = image_constant_of(G, dt, 2, (int64_t[]){layer ? out : k, layer ? k : out},
+                                    (double)k),
+             *b = rng_chance(&G->r, 40) ? NULL : image_constant_of(G, dt, 1, &out, 1),
+             *one = gen_int(G, 1);
+    if (layer) return gen_emit(G, "aten::linear", true, 3, x, w, b ? b : image_none(G));
+    if (b) return gen_emit(G, "aten::addmm", true, 5, b, x, w, one, one);
+    return gen_emit(G, rng_chance(&G->r, 50) ? "aten::mm" : "aten::matmul", true, 2, x, w);
+}
+
+/* A head of 16 bits: one layer or two, an activation, and floats again, as a rule. */
+static ir_value *image_half(gen *G, ir_value *x) {
+    dtype dt = rng_chance(&G->r, 50) ? DT_BFLOAT16 : DT_FLOAT16;
+    int64_t out;
+    ir_value *v = image_flat(G, x, &out);
+    if (!v || !out) return v;
+    v = image_to(G, v, dt, false);
+    if (v) v = image_half_product(G, v, dt, out);
+    if (v && rng_chance(&G->r, 50)) v = image_activate(G, v);
+    if (v && gen_tensor(G, v)->ndim == 2 && rng_chance(&G->r, 30))
+        v = image_half_product(G, v, dt, rng_range(&G->r, 1, 40));
+    return v && rng_chance(&G->r, 70) ? image_to(G, v, DT_FLOAT32, true) : v;
 }
 
 static ir_value *image_along(gen *G, ir_value *x) {
@@ -573,7 +619,7 @@ static const struct { int weight; ir_value *(*step)(gen *G, ir_value *x); } imag
     {5, image_split},      {4, image_shuffle},   {7, image_pool},     {3, image_resize},
     {3, image_pad},        {5, image_norm},      {4, image_excite},   {4, image_reduce},
     {3, image_permute},    {3, image_exchange},  {5, image_classify}, {4, image_along},
-    {2, image_unchanged},
+    {2, image_unchanged},  {5, image_half},
 };
 
 bool gen_image_step(gen *G) {
