@@ -447,6 +447,40 @@ static void test_parts(void **state) {
     tensor_set_allocator(NULL);
 }
 
+/* An image without a batch dim, one pixel wide, is no scale of itself. */
+static void test_scale_rank(void **state) {
+    (void)state;
+    random_conv c = {.spatial = 2, .groups = 1, .activation = "none", .dt = DT_FLOAT32};
+    int64_t xs[3] = {5, 1, 24}, ws[4] = {8, 24, 1, 1};
+    tensor *x = random_tensor(3, xs), *w = random_tensor(4, ws);
+    for (int i = 0; i < 2; i++) c.stride[i] = c.dilation[i] = 1;
+    assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
+    str *none = str_new("none", 4);
+    value args[15] = {value_tensor_take(x),
+                      value_tensor_take(c.weight),
+                      value_none(),
+                      list_of_ints(c.stride, 2),
+                      list_of_ints(c.padding, 2),
+                      list_of_ints(c.dilation, 2),
+                      value_bool(false),
+                      list_of_ints(c.padding, 2),
+                      value_int(1),
+                      value_bool(false),
+                      value_none(),
+                      value_str_take(none),
+                      value_bool(false),
+                      value_none(),
+                      value_tensor_take(x)},
+          both[2] = {args[0], args[0]};
+    tensor *got = opcase_made("ctsc::conv_channels_last.scaled", 15, args);
+    args[0] = value_tensor_take(opcase_made("aten::mul.Tensor", 2, both));
+    tensor *want = opcase_made("ctsc::conv_channels_last", 14, args);
+    assert_near(&c, got, want);
+    for (int k = 3; k < 6; k++) value_unref(args[k]);
+    value_unref(args[0]), value_unref(args[7]), value_unref(args[11]);
+    tensor_unref(got), tensor_unref(want), tensor_unref(x), tensor_unref(w), tensor_unref(c.weight);
+}
+
 /* A pixel that is not finite is one of its group's alone, also where several groups are
  * multiplied as one. */
 static void test_groups_apart(void **state) {
@@ -784,11 +818,15 @@ static void test_tuned(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),         cmocka_unit_test(test_groups_apart),
-        cmocka_unit_test(test_parts),          cmocka_unit_test(test_amx),
-        cmocka_unit_test(test_winograd_error), cmocka_unit_test(test_winograd_shapes),
-        cmocka_unit_test(test_winograd_odd),   cmocka_unit_test(test_tuned),
-        cmocka_unit_test(test_in_turn)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random),
+                                       cmocka_unit_test(test_groups_apart),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_scale_rank),
+                                       cmocka_unit_test(test_amx),
+                                       cmocka_unit_test(test_winograd_error),
+                                       cmocka_unit_test(test_winograd_shapes),
+                                       cmocka_unit_test(test_winograd_odd),
+                                       cmocka_unit_test(test_tuned),
+                                       cmocka_unit_test(test_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

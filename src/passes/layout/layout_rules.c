@@ -357,11 +357,13 @@ bool layout_permute(layout *l, node *n) {
 
 enum { LAYOUT_RANK_DEPTH = 12 };
 
-/* Does n exchange the last two dims of a tensor of three dims, of a tensor of any (*any)? */
-static bool layout_exchanges_last(const node *n, bool *any) {
+/* Does n exchange the last two dims of a tensor of three dims? And of one of another rank: of any
+ * (*any), or does it fail there (*three)? Dims 1 and -1 are one dim where there are two. */
+static bool layout_exchanges_last(const node *n, bool *any, bool *three) {
     int64_t a, b;
     if (!known_int(n->inputs.data[1], &a) || !known_int(n->inputs.data[2], &b)) return false;
     *any = a < 0 && b < 0;
+    *three = a >= 0 && b >= 0;
     a += a < 0 ? 3 : 0, b += b < 0 ? 3 : 0;
     return (a == 1 && b == 2) || (a == 2 && b == 1);
 }
@@ -369,12 +371,13 @@ static bool layout_exchanges_last(const node *n, bool *any) {
 /* As known_rank. Where dims 1 and 2 were exchanged there are three: the counterpart fails
  * otherwise. */
 static int layout_rank(const ir_value *v) {
-    bool any;
+    bool any, three;
     for (int i = 0; i < LAYOUT_RANK_DEPTH && v->type->kind == T_TENSOR; i++) {
         int rank = known_rank(v);
         const node *n = v->def;
         if (rank >= 0 || !n || n->kind != N_OP || !n->op || !n->inputs.len) return rank;
-        if (n->op->symbol == SYM_TRANSPOSE_INT && n->mark && layout_exchanges_last(n, &any) && !any)
+        if (n->op->symbol == SYM_TRANSPOSE_INT && n->mark &&
+            layout_exchanges_last(n, &any, &three) && three)
             return 3;
         bool linear = n->op->symbol == SYM_LINEAR && known_rank(n->inputs.data[1]) == 2;
         if (n->op->traits.rank != RANK_SAME && !linear) return -1;
@@ -389,11 +392,12 @@ bool layout_transpose(layout *l, node *n) {
     ir_value *x = n->inputs.data[0];
     const layout_twin *t = layout_find(l, x, true),
                       like = {.spatial = 1, .least = 3, .most = 3, .channels = LAYOUT_CHANNELS};
-    bool any;
-    if (!layout_exchanges_last(n, &any)) return false;
+    bool any, three;
+    if (!layout_exchanges_last(n, &any, &three)) return false;
     if (t && t->spatial == 1) {
-        if (!(t = layout_use(l, x, 1, true))) return false;
-        if (any || (t->least == 3 && t->most == 3)) l->plain = t->last;
+        bool images = t->least == 3 && t->most == 3;
+        if ((!any && !three && !images) || !(t = layout_use(l, x, 1, true))) return false;
+        if (any || images) l->plain = t->last;
         else /* changes nothing, but has to find the dim */
             l->plain = layout_op(l, n->op, 3,
                                  (ir_value *[]){t->last, layout_int(l, 2), layout_int(l, 2)});

@@ -708,14 +708,17 @@ ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *res
                               &args[CONV_LAST_FACTORS], true, args, results);
 }
 
-/* Is scale one number for each channel of x' images? */
-static bool conv_is_scale(const tensor *scale, const tensor *x) {
+/* Is scale one number for each channel of x' images, whose rank is that with or without a batch
+ * dim? */
+static bool conv_is_scale(const tensor *scale, const tensor *x, int spatial) {
+    int first = x->ndim - 1 - spatial; /* of the spatial dims */
     if (scale->dtype != DT_FLOAT32 || x->dtype != DT_FLOAT32 || scale->ndim != x->ndim ||
-        x->ndim < 3 || tensor_device(scale) != DEVICE_HOST || tensor_device(x) != DEVICE_HOST ||
-        !tensor_is_contiguous(scale) || scale->sizes[0] != x->sizes[0] ||
+        spatial < 1 || first < 0 || first > 1 || tensor_device(scale) != DEVICE_HOST ||
+        tensor_device(x) != DEVICE_HOST || !tensor_is_contiguous(scale) ||
         scale->sizes[x->ndim - 1] != x->sizes[x->ndim - 1])
         return false;
-    for (int i = 1; i < x->ndim - 1; i++)
+    if (first && scale->sizes[0] != x->sizes[0]) return false;
+    for (int i = first; i < x->ndim - 1; i++)
         if (scale->sizes[i] != 1) return false;
     return true;
 }
@@ -725,9 +728,10 @@ static bool conv_is_scale(const tensor *scale, const tensor *x) {
 ctsc_status op_conv_channels_last_scaled(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[CONV_LAST_INPUT]), *b = arg_tensor(&args[CONV_LAST_ARGS]);
     const value *by = &args[CONV_LAST_FACTORS];
-    if (conv_is_scale(b, a))
+    int spatial = arg_tensor(&args[CONV_LAST_WEIGHT])->ndim - 2;
+    if (conv_is_scale(b, a, spatial))
         return conv_channels_last(cx, a, tensor_data(b), by, false, args, results);
-    if (conv_is_scale(a, b))
+    if (conv_is_scale(a, b, spatial))
         return conv_channels_last(cx, b, tensor_data(a), by, false, args, results);
     value product, both[] = {args[CONV_LAST_INPUT], args[CONV_LAST_ARGS]};
     TRY(op_call(cx, "aten::mul.Tensor", 2, both, &product));
