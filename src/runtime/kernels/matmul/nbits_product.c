@@ -19,6 +19,7 @@
 #include "runtime/kernels/matmul/nbits_matrix.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NBITS_ALIGN = 64 };
@@ -100,7 +101,7 @@ static void nbits_number_rows(void *ctx, int64_t begin, int64_t end) {
             const float *x = j->floats + r * f->k + at;
             int8_t *to = j->bytes + r * j->ldx + at;
             float most = float_of_bits((uint32_t)nbits_most(x, k)), steps = 0,
-                  scale = most - most; /* of what is not finite NaN */
+                  scale = most - most; /* NaN of what is not finite: nbits_odd_rows */
             if (most >= NBITS_LEAST && scale == 0) steps = largest / most, scale = most / largest;
             if (!(scale > 0)) memset(to, 0, (size_t)k);
             if (!(scale > 0) && wide) memset(to + f->k, 0, (size_t)k);
@@ -307,6 +308,22 @@ static bool nbits_room(nbits_job *j, bool floats) {
     return true;
 }
 
+/* Rows that are not finite have no scale: as floats, one by one, so that those beside them stay
+ * what they are. */
+static ctsc_status nbits_odd_rows(diag *d, const nbits_job *j) {
+    int64_t size = (int64_t)dtype_size(j->dt);
+    ctsc_status st = CTSC_OK;
+    for (int64_t r = 0; r < j->rows && st == CTSC_OK; r++) {
+        bool odd = false;
+        for (int64_t s = 0; s < j->segments; s++) odd |= isnan(j->scale[r * j->segments + s]);
+        if (odd)
+            st = nbits_product(d, j->m, NBITS_AS_FLOATS, j->dt,
+                               (const char *)j->x + r * j->m->k * size, 1, j->bias,
+                               (char *)j->out + r * j->m->n * size);
+    }
+    return st;
+}
+
 ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype dt, const void *x,
                           int64_t rows, const float *bias, void *out) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
@@ -332,6 +349,7 @@ ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype d
     } else {
         pool_for(rows, grain, as == NBITS_AS_FLOATS ? nbits_sum_rows : nbits_number_rows, &j);
         nbits_by_tiles(&j);
+        if (as != NBITS_AS_FLOATS) st = nbits_odd_rows(d, &j);
     }
     recycle_free(j.memory, j.room);
     return st;
