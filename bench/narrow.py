@@ -27,7 +27,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "nets"))
 import quantised
-from nets_suite import CPUS, Contender, environment, has, held, mean, memory_gib, over, processor, text
+from nets_suite import CPUS, Contender, environment, has, held, mean, memory_gib, over, processor, take_turns, text
 
 PEERS = {"pytorch": "PyTorch", "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "llamacpp": "llama.cpp"}
 NOT_HELD = ["onnxruntime", "llamacpp"]  # to an older processor (--cpu)
@@ -201,14 +201,7 @@ def measure(args, models, group, wanted, threads, log):
             figures[name] = {"failed": "its file could not be made"}
             continue
         running[name] = Contender(name, [args.python, os.path.join(HERE, "narrow_worker.py"), json.dumps(spec)], log)
-    contenders = list(running.values())
-    try:
-        for i in range(args.rounds):
-            for k in range(len(contenders)):
-                contenders[(i + k) % len(contenders)].turn(args.seconds)
-    finally:
-        for c in contenders:
-            c.close()
+    take_turns(list(running.values()), args.rounds, args.seconds)
     for name, c in running.items():
         if c.failed or c.best is None:
             figures[name] = {"failed": c.failed or "no figure"}

@@ -189,15 +189,20 @@ def operations(args, net):
     return ctsc_json(args, "bench", base + ".pt", "--inputs", base + ".in.pt", "--threads", "1", "--opt", "0", "--seconds", "0", "--calls", "1").get("flops")
 
 
-def measure(args, found, net, threads, log):
-    contenders = [Contender(name, command(args, name, start, net, threads), log) for name, start in found.items() if has_network(args, name, net)]
+def take_turns(contenders, rounds, seconds):
+    """All of them measure in each round, another one first each time; then they end."""
     try:
-        for i in range(args.rounds):
+        for i in range(rounds):
             for k in range(len(contenders)):
-                contenders[(i + k) % len(contenders)].turn(args.seconds)
+                contenders[(i + k) % len(contenders)].turn(seconds)
     finally:
         for c in contenders:
             c.close()
+
+
+def measure(args, found, net, threads, log):
+    contenders = [Contender(name, command(args, name, start, net, threads), log) for name, start in found.items() if has_network(args, name, net)]
+    take_turns(contenders, args.rounds, args.seconds)
     row = {"network": net, "threads": threads, "contenders": {}}
     for c in contenders:
         if c.failed or c.best is None:

@@ -18,9 +18,9 @@
  * point, neither is made. Weights are packed while compiling, as constants.
  *
  * Who writes a model does not matter: quantise_forms.c reads the ways to write both conversions
- * (ONNX's operators, quantized_decomposed's of torch.export, fake_quantize, which is one after the
- * other). An importer of an operator on integers (QLinearAdd) writes it as dequantise, the operator
- * on floats, quantise; that is also its meaning.
+ * (ONNX's operators, quantized_decomposed's of torch.export; fake_quantize is taken apart before,
+ * and stays floats). An importer of an operator on integers (QLinearAdd) writes it as dequantise,
+ * the operator on floats, quantise; that is also its meaning.
  *
  * What may be between the two is in quantise_rules.def: an operator, and the function that makes
  * one on integers of it. Bounds (relu, clip) in front of a quantisation are bounds of the
