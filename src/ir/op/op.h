@@ -135,8 +135,10 @@ extern const op_host *op_host_installed;
  * them, and where those for tensors of another device are found. Costs programs without any nothing
  * but a look at a flag. */
 op_fn op_function_special(const op *o, int nargs, const value *args);
+/* The function, or what runs it and brings its results into the order that its row states. */
+op_fn op_function_in_order(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {
-    return tensor_kinds() ? op_function_special(o, nargs, args) : o->fn;
+    return tensor_kinds() || o->traits.strides ? op_function_special(o, nargs, args) : o->fn;
 }
 /* Refuses dtypes that meet in none, as PyTorch does: those that are only stored, but for unsigned
  * integers beside floating numbers. */

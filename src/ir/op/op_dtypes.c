@@ -146,7 +146,7 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
 /* Composites and derived overloads call others, which ask for themselves. */
 op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
-    if (!kinds) return o->fn;
+    if (!kinds) return o->traits.strides ? op_function_in_order(o, nargs, args) : o->fn;
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     bool calls = o->traits.composite || o->fn == op_host_installed->derived_write ||
                  o->fn == op_host_installed->derived_copy;

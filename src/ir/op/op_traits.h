@@ -124,6 +124,18 @@ typedef enum autocast_class {
     AUTOCAST_WIDEST, /* to the widest dtype among them */
 } autocast_class;
 
+/* STRIDES(rule): in which order the elements of new results lie (tensor/strides.h). */
+typedef enum strides_rule {
+    STRIDES_AS_MADE,  /* the function sees to it: row-major, or by one of these rules */
+    STRIDES_ROWS,     /* row-major, though the function follows its operands */
+    STRIDES_OPERANDS, /* as pointwise operators: by all arguments that are tensors */
+    STRIDES_LIKE,     /* as the first argument, results of its shape */
+    STRIDES_FORMAT,   /* channels last if the first argument has them so */
+    STRIDES_CONV,     /* channels last if the first or the second has */
+    STRIDES_CAT,      /* channels last if all tensors of the list have */
+    STRIDES_STACK,
+} strides_rule;
+
 /* FAMILY(id): under what documents list the operator, and the page of graphs draws it. */
 typedef enum operator_family {
     FAMILY_OF_FILE, /* that of the row's file (ops.def) */
@@ -188,6 +200,7 @@ typedef struct op_traits {
     bool total_on_floats : 1; /* for every float32 or float64 one */
     bool asks_strides : 1;    /* looks at how the elements are laid out, not only at them */
     twin_need twin : 2;
+    strides_rule strides : 3;
 
     /* ---- work -------------------------------------------------------------------------------- */
 
@@ -241,7 +254,7 @@ typedef struct op_traits {
 _Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
 _Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
                    TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && AUTOCAST_WIDEST < 4 &&
-                   LOWERED_COUNT <= 256 && FAMILY_COUNT <= 64 && CHECK_INDEX_SELECT < 8 &&
+                   LOWERED_COUNT <= 256 && STRIDES_STACK < 8 && FAMILY_COUNT <= 64 && CHECK_INDEX_SELECT < 8 &&
                    WRITES_COUNT <= 8,
                "each kind fits into its field");
 
@@ -301,6 +314,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define AUTOCAST(class)     .autocast = AUTOCAST_##class
 #define TWIN(need)          .twin = TWIN_##need
 #define ASKS_STRIDES        .asks_strides = true
+#define STRIDES(rule)       .strides = STRIDES_##rule
 #define ON_DEVICE           .on_device = true
 #define DEVICE_BLIND        .device_blind = true
 #define DEVICE_BODY         .device_body = true

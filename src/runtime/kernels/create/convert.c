@@ -14,25 +14,42 @@
 
 /* ---- to -------------------------------------------------------------------------------------- */
 
-/* In dtype dt, on the device: in the order in which the host converts, where it can. */
-static ctsc_status convert_place(op_ctx *cx, tensor *t, int device, dtype dt, tensor **out) {
-    tensor *half;
-    bool first_move = device == DEVICE_HOST;
-    TRY(first_move ? tensor_to_device(cx->diag, t, device, &half)
-                   : tensor_to_dtype(cx->diag, t, dt, &half));
-    ctsc_status st = first_move ? tensor_to_dtype(cx->diag, half, dt, out)
-                                : tensor_to_device(cx->diag, half, device, out);
-    tensor_unref(half);
+/* In dtype dt and in a memory format, on the device: converted on the host, where it can be. */
+static ctsc_status convert_place(op_ctx *cx, tensor *t, int device, dtype dt, memory_format format,
+                                 tensor **out) {
+    int64_t strides[TENSOR_MAX_DIMS];
+    tensor *moved = NULL, *made;
+    if (format == FORMAT_PRESERVE) tensor_like_strides(t, strides);
+    else TRY(format_strides(cx->diag, format, t->ndim, t->sizes, strides));
+    if (device == DEVICE_HOST) TRY(tensor_to_device(cx->diag, t, device, &moved));
+    else TRY(tensor_to_dtype(cx->diag, t, dt, &moved));
+    ctsc_status st = tensor_new_strided(cx->diag, device, dt, t->ndim, t->sizes, strides, &made);
+    if (st == CTSC_OK) {
+        made->requires_grad = t->requires_grad;
+        if ((st = tensor_copy(cx->diag, made, moved)) != CTSC_OK) tensor_unref(made);
+        else *out = made;
+    }
+    tensor_unref(moved);
     return st;
 }
 
-/* The tensor itself if it has the dtype and is there already, unless a copy is asked for. */
-static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, bool copy,
-                              value *results) {
+/* The tensor itself if it has the dtype and the format and is there already, unless a copy is
+ * asked for. */
+static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, memory_format format,
+                              bool copy, value *results) {
     tensor *out;
-    if (copy && t->dtype == dt && tensor_device(t) == device) TRY(tensor_clone(cx->diag, t, &out));
-    else TRY(convert_place(cx, t, device, dt, &out));
+    bool same = t->dtype == dt && tensor_device(t) == device;
+    if (same && !copy && (format == FORMAT_PRESERVE || tensor_is_in_format(t, format)))
+        return op_return_tensor(results, tensor_ref(t));
+    if (same) TRY(tensor_clone_in(cx->diag, t, format, &out));
+    else if (t->quantiser || dtype_is_quantised(dt)) TRY(tensor_to_dtype(cx->diag, t, dt, &out));
+    else TRY(convert_place(cx, t, device, dt, format, &out));
     return op_return_tensor(results, out);
+}
+
+static ctsc_status convert_format(op_ctx *cx, const value *args, memory_format *out) {
+    const value *v = create_arg(cx, args, "memory_format");
+    return format_arg(cx, v ? v : &(value){0}, FORMAT_PRESERVE, out);
 }
 
 /* All overloads of aten::to: dtype, device, copy are where the schema names them; `other` gives its
@@ -42,29 +59,33 @@ OPERATOR(to) {
     const value *other = create_arg(cx, args, "other"), *want = create_arg(cx, args, "dtype");
     const value *copy = create_arg(cx, args, "copy");
     dtype dt = other ? (dtype)other->u.tensor->dtype : (dtype)t->dtype;
+    memory_format format;
+    TRY(convert_format(cx, args, &format));
     if (!other && want) TRY(arg_dtype(cx, want, dt, &dt));
-    return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt,
+    return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt, format,
                       copy && arg_bool(copy), results);
 }
 /* _to_copy(self, dtype, ...): always a new tensor */
 OPERATOR(to_copy) {
     const value *want = create_arg(cx, args, "dtype");
     dtype dt = (dtype)args[0].u.tensor->dtype;
+    memory_format format;
     value made;
+    TRY(convert_format(cx, args, &format));
     if (want) TRY(arg_dtype(cx, want, dt, &dt));
-    TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, true,
-                   &made));
+    TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, format,
+                   true, &made));
     return op_finish(cx, args, made.u.tensor, results);
 }
 OPERATOR(type_as) {
     const tensor *other = args[1].u.tensor;
-    return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype, false,
-                      results);
+    return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype,
+                      FORMAT_PRESERVE, false, results);
 }
 #define CONVERT_CAST(name, dt)                                                                     \
     OPERATOR(cast_##name) {                                                                        \
         tensor *t = args[0].u.tensor;                                                              \
-        return convert_to(cx, t, tensor_device(t), dt, false, results);                            \
+        return convert_to(cx, t, tensor_device(t), dt, FORMAT_PRESERVE, false, results);           \
     }
 CONVERT_CAST(byte, DT_UINT8)
 CONVERT_CAST(char, DT_INT8)
@@ -86,13 +107,21 @@ OPERATOR(cpu) { return convert_move(cx, args, DEVICE_HOST, results); }
 /* ---- the same tensor, or a copy -------------------------------------------------------------- */
 
 OPERATOR(contiguous) {
-    tensor *t;
-    TRY(tensor_contiguous(cx->diag, args[0].u.tensor, &t));
-    return op_return_tensor(results, t);
+    tensor *t = args[0].u.tensor, *out;
+    memory_format format;
+    TRY(format_arg(cx, &args[1], FORMAT_CONTIGUOUS, &format));
+    if (format == FORMAT_PRESERVE)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "preserve memory format is unsupported by the contiguous operator");
+    if (tensor_is_in_format(t, format)) return op_return_tensor(results, tensor_ref(t));
+    TRY(tensor_clone_in(cx->diag, t, format, &out));
+    return op_return_tensor(results, out);
 }
 OPERATOR(clone) {
     tensor *t;
-    TRY(tensor_clone(cx->diag, args[0].u.tensor, &t));
+    memory_format format;
+    TRY(convert_format(cx, args, &format));
+    TRY(tensor_clone_in(cx->diag, args[0].u.tensor, format, &t));
     return op_finish(cx, args, t, results);
 }
 OPERATOR(identity) {

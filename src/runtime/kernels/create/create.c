@@ -189,6 +189,19 @@ OPERATOR(fill_diagonal) {
 
 /* ---- by size, by example --------------------------------------------------------------------- */
 
+/* The strides of a new tensor whose elements are yet to be written: those of `like`, or of the
+ * memory format that is asked for. */
+static ctsc_status create_ordered(op_ctx *cx, const value *args, const tensor *like, tensor *t) {
+    const value *v = create_arg(cx, args, "memory_format");
+    memory_format format;
+    TRY(format_arg(cx, v ? v : &(value){0}, like ? FORMAT_PRESERVE : FORMAT_CONTIGUOUS, &format));
+    if (format == FORMAT_PRESERVE) {
+        if (like) tensor_like_strides(like, t->strides);
+        return CTSC_OK;
+    }
+    return format_strides(cx->diag, format, t->ndim, t->sizes, t->strides);
+}
+
 /* What the overload's first arguments say about size and default dtype: (size), (self), (self,
  * size). */
 static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, create_fn *make,
@@ -198,8 +211,11 @@ static ctsc_status create_shaped(op_ctx *cx, const value *args, dtype fallback, 
     TRY(create_options(cx, args, like ? (dtype)like->dtype : fallback, &dt));
     int device = create_device(cx, args, like);
     const value *sizes = like ? create_arg(cx, args, "size") : &args[0];
-    return sizes ? create_sized_by(cx, sizes, device, dt, make, out)
-                 : make(cx->diag, device, dt, like->ndim, like->sizes, out);
+    TRY(sizes ? create_sized_by(cx, sizes, device, dt, make, out)
+              : make(cx->diag, device, dt, like->ndim, like->sizes, out));
+    ctsc_status st = create_ordered(cx, args, sizes ? NULL : like, *out);
+    if (st != CTSC_OK) tensor_unref(*out);
+    return st;
 }
 
 OPERATOR(zeros) {

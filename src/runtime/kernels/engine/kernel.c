@@ -29,6 +29,14 @@ ctsc_status op_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out) {
     return tensor_wrap_dim(cx->diag, dim, t->ndim, out);
 }
 
+ctsc_status format_arg(op_ctx *cx, const value *v, memory_format other, memory_format *out) {
+    int64_t format = v->tag == V_NONE ? (int64_t)other : arg_int(v);
+    if (format < 0 || format >= FORMAT_COUNT)
+        return diag_fail(cx->diag, CTSC_FAILED, "unsupported memory format option");
+    *out = (memory_format)format;
+    return CTSC_OK;
+}
+
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {
     if (v->tag == V_NONE) {
         *out = other;

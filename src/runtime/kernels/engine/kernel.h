@@ -15,6 +15,7 @@
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
 #include "tensor/iter.h"
+#include "tensor/strides.h"
 
 /* ---- arguments (borrowed) -------------------------------------------------------------------- */
 
@@ -44,6 +45,8 @@ static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? *
 }
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
+/* MemoryFormat? argument from a program: checked. */
+ctsc_status format_arg(op_ctx *cx, const value *v, memory_format other, memory_format *out);
 
 /* ---- limits (base/threads/limits.h) ---------------------------------------------------------- */
 

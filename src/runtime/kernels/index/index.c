@@ -355,12 +355,27 @@ ctsc_status index_plan_read(op_ctx *cx, const tensor *self, const index_plan *p,
     return CTSC_OK;
 }
 
+/* The result in the order of self, whose kept dims alone tell it. Takes t. */
+static ctsc_status index_ordered(op_ctx *cx, const tensor *self, const index_plan *p, tensor *t,
+                                 tensor **out) {
+    int64_t steps[TENSOR_MAX_DIMS] = {0}, strides[TENSOR_MAX_DIMS];
+    int64_t item = (int64_t)dtype_size((dtype)self->dtype);
+    if (tensor_is_contiguous(self)) return *out = t, CTSC_OK;
+    for (int i = 0; i < p->ndim; i++) steps[i] = p->steps[i] / item;
+    tensor seen = {.ndim = (uint8_t)p->ndim, .sizes = t->sizes, .strides = steps};
+    tensor *operands[] = {&seen};
+    seen.numel = t->numel;
+    broadcast_strides(p->ndim, t->sizes, 1, operands, strides);
+    return tensor_restrided_take(cx->diag, t, strides, out);
+}
+
 ctsc_status op_index_tensor(op_ctx *cx, const value *args, value *results) {
     const tensor *self = arg_tensor(&args[0]);
     index_plan p;
     tensor *out;
     TRY(index_plan_make(cx, self, &args[1], &p));
     ctsc_status status = index_plan_read(cx, self, &p, &out);
+    if (!status) status = index_ordered(cx, self, &p, out, &out);
     index_plan_end(&p);
     return status ? status : op_finish(cx, args, out, results);
 }

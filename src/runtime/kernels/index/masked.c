@@ -62,7 +62,8 @@ typedef struct masked_nonzero_job {
     const masked_flags *f;
     int ndim;
     const int64_t *sizes;
-    int64_t *out; /* one row of coordinates per element that is set */
+    int64_t *out; /* coordinate d of the k-th element that is set is at d * total + k */
+    int64_t total;
 } masked_nonzero_job;
 
 static void masked_nonzero_chunks(void *ctx, int64_t begin, int64_t end) {
@@ -70,18 +71,18 @@ static void masked_nonzero_chunks(void *ctx, int64_t begin, int64_t end) {
     const masked_flags *f = job->f;
     int ndim = job->ndim;
     for (int64_t c = begin; c < end; c++) {
-        int64_t *row = job->out + f->before[c] * ndim;
+        int64_t *at = job->out + f->before[c];
         int64_t first = c * MASKED_CHUNK;
         int64_t last = first + MASKED_CHUNK < f->n ? first + MASKED_CHUNK : f->n;
         for (int64_t i = first; i < last; i++) {
             if (!f->at[i]) continue;
             int64_t rest = i;
             for (int d = ndim - 1; d > 0; d--) {
-                row[d] = rest % job->sizes[d];
+                at[d * job->total] = rest % job->sizes[d];
                 rest /= job->sizes[d];
             }
-            if (ndim) row[0] = rest;
-            row += ndim;
+            if (ndim) *at = rest;
+            at++;
         }
     }
 }
@@ -116,10 +117,11 @@ static ctsc_status masked_nonzero(op_ctx *cx, tensor *t, tensor **out) {
     masked_flags f;
     if (tensor_cuda(t)) return masked_nonzero_on_device(cx, t, out);
     TRY(masked_flags_make(cx, t, &f));
-    const int64_t sizes[] = {masked_total(&f), t->ndim};
-    ctsc_status status = tensor_new(cx->diag, DT_INT64, 2, sizes, out);
+    const int64_t sizes[] = {masked_total(&f), t->ndim}, strides[] = {1, masked_total(&f)};
+    ctsc_status status = tensor_new_strided(cx->diag, DEVICE_HOST, DT_INT64, 2, sizes, strides,
+                                            out);
     if (!status) {
-        masked_nonzero_job job = {&f, t->ndim, t->sizes, tensor_data(*out)};
+        masked_nonzero_job job = {&f, t->ndim, t->sizes, tensor_data(*out), masked_total(&f)};
         pool_for(f.chunks, 4, masked_nonzero_chunks, &job);
     }
     masked_flags_free(&f);

@@ -70,6 +70,7 @@ static void pw_operand_scalar(pw_operand *o, dtype dt) {
 
 ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt) {
     o->owned = false;
+    o->given = NULL;
     if (v->tag == V_TENSOR) {
         tensor *t = v->u.tensor;
         if (t->dtype == dt) {
@@ -80,6 +81,7 @@ ctsc_status pw_operand_init(op_ctx *cx, pw_operand *o, const value *v, dtype dt)
             dtype_is_quantised((dtype)t->dtype)) {
             TRY(tensor_to_dtype(cx->diag, t, dt, &o->t));
             o->owned = true;
+            o->given = t;
             return CTSC_OK;
         }
         pw_operand_scalar(o, dt);
@@ -333,12 +335,26 @@ static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_o
     return CTSC_OK;
 }
 
+static ctsc_status pw_output_new(op_ctx *cx, int n, const pw_operand *operands, dtype dt, int ndim,
+                                 const int64_t *sizes, tensor **out) {
+    tensor *of[PW_MAX_OPERANDS];
+    bool rows = true;
+    for (int i = 0; i < n; i++) {
+        of[i] = operands[i].given ? operands[i].given : operands[i].t;
+        rows = rows && tensor_is_contiguous(of[i]);
+    }
+    if (rows) return tensor_new(cx->diag, dt, ndim, sizes, out);
+    int64_t strides[TENSOR_MAX_DIMS];
+    broadcast_strides(ndim, sizes, n, of, strides);
+    return tensor_new_strided(cx->diag, DEVICE_HOST, dt, ndim, sizes, strides, out);
+}
+
 static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_operand *operands,
                                    dtype dt, int ndim, const int64_t *sizes, pw_output *out) {
     int index;
     tensor *target = op_target(cx, args, &index);
     out->is_target = false;
-    if (!target) return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
+    if (!target) return pw_output_new(cx, n, operands, dt, ndim, sizes, &out->t);
     bool shared;
     TRY(pw_check_target(cx, target, n, operands, &shared));
     TRY(pw_check_cast(cx, dt, target));

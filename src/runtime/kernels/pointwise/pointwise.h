@@ -69,6 +69,7 @@ typedef struct pw_op {
  */
 typedef struct pw_operand {
     tensor *t;
+    tensor *given; /* what it was converted from: strides of results follow that; or NULL */
     bool owned;
     tensor scalar; /* a 0-dim tensor without allocations */
     storage scalar_storage;

@@ -233,7 +233,7 @@ static ctsc_status unary_test(op_ctx *cx, const value *args, value *results, con
     if (!dtype_is_integral((dtype)t->dtype)) return pw_run(cx, args, 1, args, op, NULL, results);
     tensor *mask;
     TRY(tensor_new_like(cx->diag, t, DT_BOOL, &mask));
-    pw_operand operand = {.t = mask};
+    pw_operand operand = {.t = mask, .given = t};
     ctsc_status st = pw_loop(cx, args, 1, &operand, DT_BOOL, constant, NULL, results);
     tensor_unref(mask);
     return st;
@@ -278,7 +278,7 @@ OPERATOR(isreal) {
     if (dtype_is_complex((dtype)args[0].u.tensor->dtype))
         return pw_run(cx, args, 1, args, &pw_isreal, NULL, results);
     TRY(tensor_new_like(cx->diag, args[0].u.tensor, DT_BOOL, &t));
-    pw_operand operand = {.t = t};
+    pw_operand operand = {.t = t, .given = args[0].u.tensor};
     ctsc_status st = pw_loop(cx, args, 1, &operand, DT_BOOL, unary_true_loop, NULL, results);
     tensor_unref(t);
     return st;

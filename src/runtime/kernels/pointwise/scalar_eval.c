@@ -306,7 +306,9 @@ ctsc_status op_scalar_eval(op_ctx *cx, const value *args, value *results) {
     int64_t sizes[TENSOR_MAX_DIMS];
     int ndim;
     TRY(eval_arguments(cx, &c, args, all, &ndim, sizes));
-    TRY(tensor_new(cx->diag, c.result, ndim, sizes, &all[0]));
+    int64_t strides[TENSOR_MAX_DIMS];
+    broadcast_strides(ndim, sizes, c.text->ntensors, all + 1, strides);
+    TRY(tensor_new_strided(cx->diag, DEVICE_HOST, c.result, ndim, sizes, strides, &all[0]));
     iter_run(ndim, sizes, c.text->ntensors + 1, all, eval_kernel, &c, 0);
     return op_return_tensor(results, all[0]);
 }

@@ -307,6 +307,17 @@ ctsc_status op_pad_circular(op_ctx *cx, const value *args, value *results) {
 
 static const char *const pad_mode_names[] = {"reflect", "replicate", "circular", "constant"};
 
+/* In the memory format of self. Takes y. */
+static ctsc_status pad_ordered(op_ctx *cx, const tensor *self, tensor *y, value *results) {
+    int64_t strides[TENSOR_MAX_DIMS];
+    memory_format format = tensor_suggested_format(self);
+    if (format == FORMAT_CONTIGUOUS || y->storage == self->storage)
+        return op_return_tensor(results, y);
+    (void)format_strides(NULL, format, y->ndim, y->sizes, strides);
+    TRY(tensor_restrided_take(cx->diag, y, strides, &y));
+    return op_return_tensor(results, y);
+}
+
 static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *results) {
     tensor *self = arg_tensor(&args[0]), *y = NULL;
     const int64_t *pad;
@@ -315,7 +326,7 @@ static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *r
     if (n > self->ndim) return kernel_fail(cx, "Padding length too large");
     if (mode == PAD_CONSTANT) {
         TRY(pad_constant(cx, self, len, pad, &args[3], &y));
-        return op_return_tensor(results, y);
+        return pad_ordered(cx, self, y, results);
     }
     if (!arg_is_none(&args[3]) && arg_float(&args[3]) != 0)
         return kernel_fail(cx, "Padding mode \"%s\" doesn't take in value argument",
@@ -324,9 +335,12 @@ static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *r
         (self->ndim != n + 1 && self->ndim != n + 2))
         return kernel_fail(
             cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
-    if (mode == PAD_CIRCULAR) TRY(pad_circular(cx, self, &args[1], &y));
-    else TRY(pad_mirror(cx, self, &args[1], n, (int)mode, &y));
-    return op_return_tensor(results, y);
+    if (mode == PAD_CIRCULAR) {
+        TRY(pad_circular(cx, self, &args[1], &y));
+        return op_return_tensor(results, y);
+    }
+    TRY(pad_mirror(cx, self, &args[1], n, (int)mode, &y));
+    return pad_ordered(cx, self, y, results);
 }
 
 ctsc_status op_pad(op_ctx *cx, const value *args, value *results) {

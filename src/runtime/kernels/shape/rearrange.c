@@ -22,9 +22,11 @@ static ctsc_status rearrange_end(ctsc_status status, tensor *result, tensor **ou
 /* ---- flip and rot90 -------------------------------------------------------------------------- */
 
 static ctsc_status rearrange_flip(op_ctx *cx, const tensor *t, const bool *flipped, tensor **out) {
-    int64_t item = (int64_t)dtype_size((dtype)t->dtype);
+    int64_t item = (int64_t)dtype_size((dtype)t->dtype), strides[TENSOR_MAX_DIMS];
     tensor *result;
-    TRY(tensor_new_like(cx->diag, t, (dtype)t->dtype, &result));
+    tensor_like_strides(t, strides);
+    TRY(tensor_new_strided(cx->diag, tensor_device(t), (dtype)t->dtype, t->ndim, t->sizes, strides,
+                           &result));
     move_geometry g = {0};
     const char *src = tensor_data(t);
     for (int i = 0; i < t->ndim && t->numel > 0; i++) {

@@ -40,27 +40,10 @@ ctsc_status op_storage_offset(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_int(arg_tensor(&args[0])->offset));
 }
 
-/* Are the strides those of a dense tensor with the dimensions in this order, fastest first? */
-static bool shape_dense_in_order(const tensor *t, int n, const int *order) {
-    int64_t expected = 1;
-    for (int i = 0; i < n; i++) {
-        int dim = order[i];
-        if (t->sizes[dim] != 1 && t->strides[dim] != expected) return false;
-        expected *= t->sizes[dim];
-    }
-    return true;
-}
-
 ctsc_status op_is_contiguous(op_ctx *cx, const value *args, value *results) {
-    static const int last_2d[] = {1, 3, 2, 0}, last_3d[] = {1, 4, 3, 2, 0};
-    enum { FORMAT_LAST_2D = 2, FORMAT_LAST_3D = 3 };
-    const tensor *t = arg_tensor(&args[0]);
-    int64_t format = cx->op->schema->nargs > 1 ? arg_int(&args[1]) : 0;
-    bool answer;
-    if (format == FORMAT_LAST_2D) answer = t->ndim == 4 && shape_dense_in_order(t, 4, last_2d);
-    else if (format == FORMAT_LAST_3D) answer = t->ndim == 5 && shape_dense_in_order(t, 5, last_3d);
-    else answer = tensor_is_contiguous(t);
-    return op_return(results, value_bool(answer));
+    memory_format format = FORMAT_CONTIGUOUS;
+    if (cx->op->schema->nargs > 1) TRY(format_arg(cx, &args[1], FORMAT_CONTIGUOUS, &format));
+    return op_return(results, value_bool(tensor_is_in_format(arg_tensor(&args[0]), format)));
 }
 
 ctsc_status op_same_size(op_ctx *cx, const value *args, value *results) {
