@@ -53,6 +53,9 @@ void tensor_like_strides(const tensor *t, int64_t *strides);
 void broadcast_strides(int ndim, const int64_t *sizes, int n, tensor *const *operands,
                        int64_t *strides);
 
+/* Of a view of t in other sizes, of as many elements; false: there is none. */
+bool strides_of_view(const tensor *t, int ndim, const int64_t *sizes, int64_t *strides);
+
 /* Uninitialised, with strides of a dense tensor. */
 ctsc_status tensor_new_strided(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
                                const int64_t *strides, tensor **out);

@@ -6,7 +6,7 @@
  *
  * Tests: tests/unit/test_tensor.c
  */
-#include "tensor/tensor.h"
+#include "tensor/strides.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -305,11 +305,11 @@ static ctsc_status view_infer_sizes(diag *d, const tensor *t, int ndim, const in
 }
 
 /*
- * Strides that show t in the given sizes, or false. Neighbouring dimensions of t that lie evenly in
+ * Neighbouring dimensions of t that lie evenly in
  * memory form a block; the new dimensions, taken from the right, must fill block after block
  * exactly.
  */
-static bool view_strides(const tensor *t, int ndim, const int64_t *sizes, int64_t *strides) {
+bool strides_of_view(const tensor *t, int ndim, const int64_t *sizes, int64_t *strides) {
     if (t->numel == 0) {
         bool same = ndim == t->ndim;
         for (int i = 0; same && i < ndim; i++) same = sizes[i] == t->sizes[i];
@@ -352,7 +352,7 @@ ctsc_status tensor_view(diag *d, const tensor *t, int ndim, const int64_t *sizes
     view_geometry g = {.ndim = ndim, .offset = t->offset};
     ctsc_status status = view_infer_sizes(d, t, ndim, sizes, g.sizes);
     if (status) return status;
-    if (!view_strides(t, ndim, g.sizes, g.strides))
+    if (!strides_of_view(t, ndim, g.sizes, g.strides))
         return diag_fail(d, CTSC_FAILED, "%s", view_incompatible);
     return view_make(d, t, &g, out);
 }
@@ -361,7 +361,7 @@ ctsc_status tensor_reshape(diag *d, const tensor *t, int ndim, const int64_t *si
     view_geometry g = {.ndim = ndim, .offset = t->offset};
     ctsc_status status = view_infer_sizes(d, t, ndim, sizes, g.sizes);
     if (status) return status;
-    if (view_strides(t, ndim, g.sizes, g.strides)) return view_make(d, t, &g, out);
+    if (strides_of_view(t, ndim, g.sizes, g.strides)) return view_make(d, t, &g, out);
     tensor *copy;
     status = tensor_clone(d, t, &copy);
     if (status) return status;

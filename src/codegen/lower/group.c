@@ -16,6 +16,7 @@
 #include "codegen/lower/group_internal.h"
 #include "codegen/lower/loops/group_loop.h"
 #include "codegen/lower/plan/group_tuning.h"
+#include "tensor/strides.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,6 +146,63 @@ static nest_expr *group_named(group_state *s, int i, int dim) {
     return plan_expr(s->p, s->a, slot);
 }
 
+/* Dims of t, that with the smallest stride first; false if two are alike and their sizes would tell
+ * which comes first. */
+static bool group_sort_dims(const tensor *t, int *order) {
+    for (int d = 0; d < t->ndim; d++) {
+        int at = d;
+        for (; at > 0 && t->strides[order[at - 1]] > t->strides[d]; at--) order[at] = order[at - 1];
+        order[at] = d;
+    }
+    for (int k = 1; k < t->ndim; k++)
+        if (t->strides[order[k]] && t->strides[order[k]] == t->strides[order[k - 1]] &&
+            t->sizes[order[k]] > 1 && t->sizes[order[k - 1]] > 1)
+            return false;
+    return true;
+}
+
+/* Strides of argument i: products of sizes where it is dense, so that loops can be joined. Results
+ * follow their order, which becomes a condition of the plan. */
+static bool group_read_strides(group_state *s, int i, nest_expr *const *sizes,
+                               nest_expr **strides) {
+    const tensor *t = s->args[i].u.tensor;
+    bool contiguous = s->p->arguments.data[i].contiguous;
+    int order[LAZY_MAX_DIMS];
+    nest_expr *step = lazy_one(&s->l);
+    for (int d = t->ndim - 1; contiguous && d >= 0; d--) {
+        strides[d] = step;
+        step = group_mul(s, step, sizes[d]);
+    }
+    if (contiguous) return true;
+    if (!group_sort_dims(t, order)) return false;
+    bool dense = tensor_is_dense(t);
+    for (int k = 0; k < t->ndim; k++) {
+        int d = order[k], slot = plan_stride(s->p, s->a, i, d);
+        int64_t stride = t->strides[d];
+        if (dense && t->sizes[d] == 1) {
+            if (!lazy_is_one(&s->l, sizes[d])) return false;
+            strides[d] = lazy_zero(&s->l);
+        } else if (dense) {
+            int product = group_slot_of(s, step);
+            if (product < 0) return false;
+            strides[d] = step;
+            plan_relate(s->p, s->a, SLOTS_EQUAL, slot, product, 0);
+            step = group_mul(s, step, sizes[d]);
+            continue;
+        } else if (stride == 0 || stride == 1) {
+            plan_relate(s->p, s->a, SLOT_IS, slot, 0, stride);
+            strides[d] = group_const(s, stride);
+        } else {
+            strides[d] = plan_expr(s->p, s->a, slot);
+        }
+        if (k == 0) continue;
+        int below = plan_stride(s->p, s->a, i, order[k - 1]);
+        bool same = stride == t->strides[order[k - 1]];
+        plan_relate(s->p, s->a, same ? SLOTS_EQUAL : SLOTS_ASCEND, below, slot, 0);
+    }
+    return true;
+}
+
 static bool group_read_tensor(group_state *s, int i, lazy_arg *out) {
     const tensor *t = s->args[i].u.tensor;
     nest_type type;
@@ -156,25 +214,14 @@ static bool group_read_tensor(group_state *s, int i, lazy_arg *out) {
     a->ndim = t->ndim;
     a->contiguous = tensor_is_contiguous(t);
     for (int d = 0; d < t->ndim; d++) sizes[d] = group_named(s, i, d);
-    nest_expr *step = lazy_one(&s->l);
-    for (int d = t->ndim - 1; d >= 0; d--) {
-        int64_t stride = t->strides[d];
-        strides[d] = step;
-        if (a->contiguous) {
-            step = group_mul(s, step, sizes[d]);
-        } else if (stride == 0 || stride == 1) {
-            plan_relate(s->p, s->a, SLOT_IS, plan_stride(s->p, s->a, i, d), 0, stride);
-            strides[d] = group_const(s, stride);
-        } else {
-            strides[d] = plan_expr(s->p, s->a, plan_stride(s->p, s->a, i, d));
-        }
-    }
+    if (!group_read_strides(s, i, sizes, strides)) return false;
     char name[16];
     snprintf(name, sizeof name, "a%d", i);
     nest_buffer *b = nest_add_buffer(s->p->nest, name, a->dt, NEST_RESTRICT);
     avec_push(s->a, &s->p->buffers, ((group_buffer){BUFFER_ARGUMENT, i}));
     lazy_tensor *lazy = lazy_buffer(&s->l, b, t->ndim, sizes, strides, NULL);
     lazy->contiguous = a->contiguous;
+    if (t->ndim) memcpy(lazy->strides, t->strides, sizeof *t->strides * (size_t)t->ndim);
     out->t = lazy;
     return true;
 }
@@ -248,6 +295,26 @@ static bool group_read_unpack(group_state *s, const node *n) {
     return true;
 }
 
+/* How the result of an operator lies: by its row's rule; of pointwise ones that have none, by their
+ * operands or, of conversions and fills, by what is converted. */
+static bool group_set_order(group_state *s, const node *n, const lazy_arg *args, lazy_tensor *t) {
+    const op *o = n->op;
+    strides_rule rule = o->traits.strides;
+    int nargs = o->schema->nargs, format = schema_find_arg(o->schema, "memory_format");
+    bool pointwise = op_fusible(o) == FUSIBLE_POINTWISE;
+    bool like = o->lowered >= LOWER_to && o->lowered <= LOWER_ones_like;
+    for (int i = 0; i < nargs; i++)
+        if (args[i].t == t) return true;
+    if (rule == STRIDES_AS_MADE) rule = !pointwise ? STRIDES_ROWS : like ? STRIDES_LIKE : STRIDES_OPERANDS;
+    if (format >= 0 && !lazy_arg_is_none(&args[format])) {
+        int64_t which;
+        if (!lazy_arg_int(&s->l, &args[format], &which) || which < 0 || which > FORMAT_PRESERVE)
+            return false;
+        if (which == FORMAT_CONTIGUOUS) rule = STRIDES_ROWS;
+    }
+    return lazy_set_order(&s->l, rule, nargs, args, t);
+}
+
 static bool group_read_node(group_state *s, const node *n) {
     lazy_arg args[GROUP_MAX_ARGS];
     if (n->kind == N_CONSTANT) return true;
@@ -264,6 +331,8 @@ static bool group_read_node(group_state *s, const node *n) {
     lazy_tensor *out[2] = {NULL};
     if (!reduces && n->outputs.len == 1) out[0] = lazy_apply(&s->l, n, args);
     if (reduces ? !group_apply_reduce(s, n, args, out) : !out[0]) return false;
+    for (size_t i = 0; kind != FUSIBLE_VIEW && i < n->outputs.len; i++)
+        if (!group_set_order(s, n, args, out[i])) return false;
     for (size_t i = 0; i < n->outputs.len; i++)
         if (!group_set(s, n->outputs.data[i], (lazy_arg){.t = group_keep(s, out[i])}, NULL))
             return false;
@@ -302,6 +371,14 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     return true;
 }
 
+/* An output is written in the order in which it lies. */
+static bool group_add_output(group_state *s, lazy_tensor *t) {
+    group_order *o = &s->orders[s->noutputs];
+    o->permuted = lazy_order(&s->l, t, o->dims);
+    if (o->permuted) t = lazy_permute(&s->l, t, o->dims);
+    return (s->outputs[s->noutputs++] = t) != NULL;
+}
+
 static bool group_read(group_state *s) {
     const block *b = s->g->root;
     for (size_t i = 0; i < b->params.len; i++) {
@@ -315,7 +392,7 @@ static bool group_read(group_state *s) {
     for (size_t i = 0; i < b->returns.len; i++) {
         lazy_arg arg;
         if (!group_get(s, b->returns.data[i], &arg) || !arg.t || arg.t->is_number) return false;
-        s->outputs[s->noutputs++] = (lazy_tensor *)arg.t;
+        if (!group_add_output(s, (lazy_tensor *)arg.t)) return false;
     }
     return true;
 }
@@ -403,6 +480,8 @@ static bool group_set_outputs(group_state *s) {
         group_output o = {.tag = V_TENSOR, .dt = t->dt, .ndim = t->ndim, .alias = -1};
         for (int d = 0; d < t->ndim; d++)
             if ((o.sizes[d] = group_slot_of(s, t->sizes[d])) < 0) return false;
+        o.permuted = s->orders[i].permuted;
+        for (int d = 0; o.permuted && d < t->ndim; d++) o.order[d] = (uint8_t)s->orders[i].dims[d];
         if (!avec_push(s->a, &s->p->outputs, o)) return false;
     }
     return true;

@@ -60,6 +60,12 @@ typedef struct group_kept {
     nest_expr *value, *at[LAZY_MAX_DIMS];
 } group_kept;
 
+/* The dims of an output as they lie in memory, the outermost first, if that is not their order. */
+typedef struct group_order {
+    bool permuted;
+    int dims[LAZY_MAX_DIMS];
+} group_order;
+
 typedef struct group_state {
     arena *a;
     const graph *g;
@@ -81,7 +87,8 @@ typedef struct group_state {
     int nreductions;
     VEC(group_kept *) kept;        /* in the order of computation */
     struct group_staging *staging; /* of loads: a schedule's (group_pointwise.c) */
-    lazy_tensor *outputs[GROUP_MAX_OUTPUTS];
+    lazy_tensor *outputs[GROUP_MAX_OUTPUTS]; /* in the order of memory */
+    group_order orders[GROUP_MAX_OUTPUTS];
     nest_buffer *buffers[GROUP_MAX_OUTPUTS];
     int noutputs;
 } group_state;

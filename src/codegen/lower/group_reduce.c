@@ -135,6 +135,7 @@ lazy_tensor *group_keep(group_state *s, lazy_tensor *t) {
     k->src = t;
     k->t = lazy_new(&s->l, t->dt, t->ndim, t->sizes, reduced_kept_at, k);
     k->t->contiguous = t->contiguous;
+    memcpy(k->t->strides, t->strides, sizeof t->strides);
     lazy_add_input(k->t, t);
     avec_push(s->a, &s->kept, k);
     return k->t;

@@ -17,6 +17,8 @@
 #include "codegen/lower/group.h"
 #include "runtime/cuda/cuda_ops.h"
 
+#include "tensor/strides.h"
+
 #include <pthread.h>
 #include <string.h>
 
@@ -219,10 +221,10 @@ static ctsc_status launch_outputs(launch *l, diag *d, value *results) {
     const group_plan *p = l->k->plan;
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS];
+        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t;
-        for (int k = 0; k < o->ndim; k++) sizes[k] = l->slots[o->sizes[k]];
-        TRY(tensor_new_on(d, l->k->device, o->dt, o->ndim, sizes, &t));
+        plan_output_layout(o, l->slots, sizes, strides);
+        TRY(tensor_new_strided(d, l->k->device, o->dt, o->ndim, sizes, strides, &t));
         results[i] = value_tensor_take(t);
     }
     return CTSC_OK;

@@ -10,6 +10,7 @@
 #include "runtime/exec/fused_internal.h"
 
 #include "base/threads/thread_pool.h"
+#include "tensor/strides.h"
 
 #include <string.h>
 
@@ -90,12 +91,17 @@ static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, cons
                                  diag *d, value *results) {
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS];
+        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t;
         results[i] = o->alias >= 0 ? value_ref(args[o->alias]) : value_none();
         if (o->alias >= 0 || o->tag != V_TENSOR) continue;
-        for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
-        TRY(tensor_new(d, o->dt, o->ndim, sizes, &t));
+        if (o->permuted) {
+            plan_output_layout(o, slots, sizes, strides);
+            TRY(tensor_new_strided(d, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t));
+        } else {
+            for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
+            TRY(tensor_new(d, o->dt, o->ndim, sizes, &t));
+        }
         results[i] = value_tensor_take(t);
     }
     return CTSC_OK;

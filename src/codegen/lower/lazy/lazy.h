@@ -16,7 +16,7 @@
  * numbers (lazy_number) take part in promotion as wrapped numbers, 0-dim tensors as 0-dim tensors.
  *
  * Files: lazy.c, what all share; lazy_ops.c, pointwise operators; lazy_custom.c, those of a
- * program's own; lazy_view.c, views.
+ * program's own; lazy_view.c, views; lazy_order.c, the order in which elements would lie.
  * Ownership: all lies in lazy->a.
  * Tests: tests/unit/test_group.c
  */
@@ -72,7 +72,10 @@ typedef struct lazy_tensor {
     dtype dt;
     int ndim;
     bool is_number;  /* a Python number: 0-dim, promotes as a wrapped number */
-    bool contiguous; /* would be in memory, operator by operator: what view() wants */
+    /* how it would lie in memory, operator by operator: row-major, or by these strides, for the
+     * arguments at hand (lazy_order.c) */
+    bool contiguous;
+    int64_t strides[LAZY_MAX_DIMS];
     nest_expr *sizes[LAZY_MAX_DIMS];
     /* The element at index (ndim expressions, each within its size), in the type
      * nest_type_of(dt). */

@@ -22,6 +22,24 @@ nest_expr *lazy_round(lazy *l, nest_expr *x, dtype dt);
 nest_expr *lazy_zero(lazy *l);
 nest_expr *lazy_one(lazy *l);
 
+/* ---- order (lazy_order.c) -------------------------------------------------------------------- */
+
+/* t as a tensor without data, for the arguments at hand; its dims are in `room`. False: a size is
+ * not known. */
+typedef struct lazy_shape {
+    tensor t;
+    int64_t sizes[LAZY_MAX_DIMS], strides[LAZY_MAX_DIMS];
+} lazy_shape;
+LAZY_ASKED bool lazy_shape_of(lazy *l, const lazy_tensor *t, lazy_shape *room);
+/* The strides that rule gives t, the result of an operator with these arguments. False: they are
+ * not known. */
+LAZY_ASKED bool lazy_set_order(lazy *l, strides_rule rule, int n, const lazy_arg *args,
+                               lazy_tensor *t);
+/* t's strides are these; where they are row-major, it counts as contiguous. */
+LAZY_ASKED bool lazy_set_strides(lazy *l, lazy_tensor *t, const int64_t *strides);
+/* Its dims from the outermost to the innermost; false: that is their own order. */
+bool lazy_order(lazy *l, const lazy_tensor *t, int *order);
+
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 /* The tensor or number an argument is; NULL for None and what is neither. */
@@ -67,6 +85,8 @@ LAZY_ASKED bool lazy_is_one(lazy *l, nest_expr *x);
  * */
 lazy_tensor *lazy_map(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes,
                       const int *from, nest_expr *const *step, nest_expr *const *start);
+/* Dim i of the view is dim order[i] of t. */
+lazy_tensor *lazy_permute(lazy *l, const lazy_tensor *t, const int *order);
 lazy_tensor *lazy_slice(lazy *l, const lazy_tensor *t, int dim, nest_expr *start, nest_expr *size,
                         int64_t step);
 

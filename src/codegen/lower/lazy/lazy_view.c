@@ -9,6 +9,7 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy/lazy_internal.h"
+#include "tensor/strides.h"
 
 #include <string.h>
 
@@ -32,6 +33,24 @@ static nest_expr *view_map_at(lazy *l, const lazy_tensor *t, nest_expr *const *i
     return lazy_at(l, in, own);
 }
 
+static bool view_peek(lazy *l, nest_expr *x, int64_t *out) {
+    return lazy_is_const(x, out) || (l->peek && l->peek(l->ctx, x, out));
+}
+
+/* Those of the viewed dims; 0 of dims that come from none. */
+static bool view_set_strides(lazy *l, const lazy_tensor *t, const view_map *m, lazy_tensor *v) {
+    lazy_shape of;
+    int64_t step;
+    v->contiguous = false;
+    if (!lazy_shape_of(l, t, &of)) return !l->peek;
+    for (int d = 0; d < t->ndim; d++) {
+        if (m->from[d] < 0) continue;
+        if (!view_peek(l, m->step[d], &step)) return false;
+        v->strides[m->from[d]] += of.strides[d] * step;
+    }
+    return true;
+}
+
 lazy_tensor *lazy_map(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const *sizes,
                       const int *from, nest_expr *const *step, nest_expr *const *start) {
     if (ndim > LAZY_MAX_DIMS) return NULL;
@@ -43,8 +62,7 @@ lazy_tensor *lazy_map(lazy *l, const lazy_tensor *t, int ndim, nest_expr *const 
     }
     lazy_tensor *v = lazy_new(l, t->dt, ndim, sizes, view_map_at, m);
     lazy_add_input(v, t);
-    v->contiguous = false;
-    return v;
+    return view_set_strides(l, t, m, v) ? v : NULL;
 }
 
 /* The map that changes nothing, for others to change. */
@@ -73,7 +91,7 @@ static void view_drop(view_plan *p, int ndim, int d) {
     for (int i = 0; i < ndim; i++)
         p->from[i] = p->from[i] == d ? -1 : p->from[i] - (p->from[i] > d);
 }
-static lazy_tensor *view_permuted(lazy *l, const lazy_tensor *t, const int *order) {
+lazy_tensor *lazy_permute(lazy *l, const lazy_tensor *t, const int *order) {
     view_plan p = view_identity(l, t);
     for (int i = 0; i < t->ndim; i++) {
         p.sizes[i] = t->sizes[order[i]];
@@ -129,6 +147,8 @@ static lazy_tensor *view_same(lazy *l, lowered_op rule, const lazy_tensor *t,
 }
 static lazy_tensor *view_contiguous(lazy *l, lowered_op rule, const lazy_tensor *t,
                                     const lazy_arg *args) {
+    int64_t format;
+    if (!lazy_arg_int(l, &args[1], &format) || format != 0) return NULL;
     lazy_tensor *v = view_same(l, rule, t, args);
     if (v) v->contiguous = true;
     return v;
@@ -144,7 +164,11 @@ static lazy_tensor *view_unsqueeze(lazy *l, lowered_op rule, const lazy_tensor *
     p.ndim++;
     for (int d = dim; d < t->ndim; d++) p.from[d]++;
     lazy_tensor *v = view_make(l, t, &p);
-    if (v) v->contiguous = t->contiguous;
+    if (!v) return NULL;
+    v->contiguous = t->contiguous;
+    int64_t size = 1;
+    if (dim < t->ndim && l->peek && !view_peek(l, t->sizes[dim], &size)) return NULL;
+    v->strides[dim] = dim < t->ndim ? v->strides[dim + 1] * size : 1;
     return v;
 }
 /* squeeze(self), squeeze(self, dim): which dims go must be known; a size that is not 1 now is
@@ -182,7 +206,7 @@ static lazy_tensor *view_transpose(lazy *l, lowered_op rule, const lazy_tensor *
     if (!view_dim(l, &args[1], t->ndim, &a) || !view_dim(l, &args[2], t->ndim, &b)) return NULL;
     if (t->ndim == 0 || a == b) return view_same(l, rule, t, args);
     for (int i = 0; i < t->ndim; i++) order[i] = i == a ? b : i == b ? a : i;
-    return view_permuted(l, t, order);
+    return lazy_permute(l, t, order);
 }
 /* t, mT: the last two dims change places; numpy_T: all of them. */
 static lazy_tensor *view_transposed(lazy *l, lowered_op rule, const lazy_tensor *t,
@@ -193,7 +217,7 @@ static lazy_tensor *view_transposed(lazy *l, lowered_op rule, const lazy_tensor 
     if (n < 2) return view_same(l, rule, t, args);
     bool all = rule == LOWER_numpy_T;
     for (int i = 0; i < n; i++) order[i] = all ? n - 1 - i : i < n - 2 ? i : 2 * n - 3 - i;
-    return view_permuted(l, t, order);
+    return lazy_permute(l, t, order);
 }
 static lazy_tensor *view_permute(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
@@ -206,7 +230,7 @@ static lazy_tensor *view_permute(lazy *l, lowered_op rule, const lazy_tensor *t,
         if (!lazy_wrap_dim(dims[i], n, &order[i]) || seen & 1u << order[i]) return NULL;
         seen |= 1u << order[i];
     }
-    return view_permuted(l, t, order);
+    return lazy_permute(l, t, order);
 }
 static lazy_tensor *view_movedim(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {
@@ -221,7 +245,7 @@ static lazy_tensor *view_movedim(lazy *l, lowered_op rule, const lazy_tensor *t,
         next += next == from;
         order[i] = next++;
     }
-    return view_permuted(l, t, order);
+    return lazy_permute(l, t, order);
 }
 
 /* ---- expanding ------------------------------------------------------------------------------- */
@@ -381,10 +405,6 @@ static nest_expr *view_reshape_at(lazy *l, const lazy_tensor *t, nest_expr *cons
     return lazy_at(l, in, own);
 }
 
-static bool view_peek(lazy *l, nest_expr *x, int64_t *out) {
-    return lazy_is_const(x, out) || (l->peek && l->peek(l->ctx, x, out));
-}
-
 /* Cuts both shapes where their products agree. Dims of size 1 belong to no group where
  * that can be had. */
 static bool view_reshape_match(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes,
@@ -444,6 +464,16 @@ static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *con
     return lazy_is_positive(l, right) ? lazy_size(l, NEST_DIV_INDEX, left, right) : NULL;
 }
 
+/* A view where strides allow it; else a copy, which is row-major. */
+static bool view_reshape_strides(lazy *l, const lazy_tensor *t, lazy_tensor *v) {
+    lazy_shape of, to;
+    if (!lazy_shape_of(l, t, &of) || !lazy_shape_of(l, v, &to)) return !l->peek;
+    if (!strides_of_view(&of.t, v->ndim, to.sizes, to.strides)) return true;
+    v->contiguous = tensor_is_contiguous(&to.t);
+    memcpy(v->strides, to.strides, sizeof v->strides);
+    return true;
+}
+
 static lazy_tensor *view_reshape_to(lazy *l, lowered_op rule, const lazy_tensor *t, int n,
                                     nest_expr **sizes) {
     int64_t size;
@@ -464,7 +494,7 @@ static lazy_tensor *view_reshape_to(lazy *l, lowered_op rule, const lazy_tensor 
     if (!view_reshape_match(l, t, n, sizes, r)) return NULL;
     lazy_tensor *v = lazy_new(l, t->dt, n, sizes, view_reshape_at, r);
     lazy_add_input(v, t);
-    return v;
+    return t->contiguous || view_reshape_strides(l, t, v) ? v : NULL;
 }
 static lazy_tensor *view_reshape(lazy *l, lowered_op rule, const lazy_tensor *t,
                                  const lazy_arg *args) {

@@ -58,6 +58,7 @@ static bool plan_writes_alone(const group_plan *p, const value *args, size_t wri
 static inline bool plan_guard_holds(const group_guard *r, const int64_t *slots) {
     switch (r->kind) {
     case SLOTS_EQUAL: return slots[r->a] == slots[r->b];
+    case SLOTS_ASCEND: return slots[r->a] < slots[r->b];
     case SLOT_IS: return slots[r->a] == r->k;
     case SLOT_POSITIVE: return slots[r->a] > 0;
     case SLOT_SMALL: return slots[r->a] > -((int64_t)1 << 30) && slots[r->a] < (int64_t)1 << 30;

@@ -7,6 +7,8 @@
  */
 #include "codegen/lower/plan/group_plan.h"
 
+#include "tensor/strides.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +56,17 @@ static uint64_t key_mix(uint64_t h, uint64_t x) { /* FNV-1a, by words */
     return (h ^ x) * 0x100000001b3u;
 }
 
+/* Whether it is dense, which strides are 0, and how they are ordered. */
+static uint64_t key_order(const tensor *t) {
+    uint64_t h = tensor_is_dense(t);
+    for (int k = 0; k < t->ndim; k++) {
+        unsigned below = 0;
+        for (int i = 0; i < t->ndim; i++) below += t->strides[i] < t->strides[k];
+        h = h * 131 + (t->strides[k] ? below + 1 : 0);
+    }
+    return h;
+}
+
 uint64_t group_key(int n, const value *args) {
     uint64_t h = 0xcbf29ce484222325u;
     for (int i = 0; i < n; i++) {
@@ -61,11 +74,23 @@ uint64_t group_key(int n, const value *args) {
         if (args[i].tag != V_TENSOR) continue;
         const tensor *t = args[i].u.tensor;
         uint64_t ones = 0;
+        bool contiguous = tensor_is_contiguous(t);
         for (int k = 0; k < t->ndim; k++) ones = ones << 1 | (t->sizes[k] == 1);
-        h = key_mix(key_mix(h, (uint64_t)t->dtype << 8 | t->ndim),
-                    ones << 1 | tensor_is_contiguous(t));
+        h = key_mix(key_mix(h, (uint64_t)t->dtype << 8 | t->ndim), ones << 1 | contiguous);
+        if (!contiguous) h = key_mix(h, key_order(t));
     }
     return h;
+}
+
+void plan_output_layout(const group_output *o, const int64_t *slots, int64_t *sizes,
+                        int64_t *strides) {
+    int64_t step = 1;
+    for (int i = o->ndim - 1; i >= 0; i--) {
+        int d = o->permuted ? o->order[i] : i;
+        sizes[d] = slots[o->sizes[i]];
+        strides[d] = step;
+        if (sizes[d]) step *= sizes[d];
+    }
 }
 
 /* ---- keeping --------------------------------------------------------------------------------- */

@@ -51,19 +51,28 @@ typedef struct group_argument {
     int64_t known;
 } group_argument;
 
-/* a == b; a == k; a > 0; |a| < 2^30 */
-typedef enum guard_kind { SLOTS_EQUAL, SLOT_IS, SLOT_POSITIVE, SLOT_SMALL } guard_kind;
+/* a == b; a < b; a == k; a > 0; |a| < 2^30 */
+typedef enum guard_kind {
+    SLOTS_EQUAL,
+    SLOTS_ASCEND,
+    SLOT_IS,
+    SLOT_POSITIVE,
+    SLOT_SMALL
+} guard_kind;
 typedef struct group_guard { guard_kind kind; int a, b; int64_t k; } group_guard;
 
 /* ---- the plan -------------------------------------------------------------------------------- */
 
 typedef struct group_output {
-    /* V_TENSOR: fresh and contiguous; V_INT, V_FLOAT, V_BOOL: one element of int64, float64,
+    /* V_TENSOR: fresh; V_INT, V_FLOAT, V_BOOL: one element of int64, float64,
      * bool in a buffer */
     value_tag tag;
     dtype dt;
     int ndim;
-    int sizes[TENSOR_MAX_DIMS]; /* slots */
+    /* slots; in the order in which the dims lie in memory, where that is not their own */
+    int sizes[TENSOR_MAX_DIMS];
+    bool permuted;
+    uint8_t order[TENSOR_MAX_DIMS]; /* if permuted: the i-th of these is dim order[i] */
     /* >= 0: no buffer: the output is argument `alias` itself (a tensor that a native loop
      * wrote to); else -1 */
     int alias;
@@ -143,6 +152,10 @@ typedef struct group_plan {
     int grain_size;
     VEC(nest_expr *) exprs; /* of slots, where plan_expr made them; NULL elsewhere */
 } group_plan;
+
+/* Sizes and strides of an output, a tensor. */
+void plan_output_layout(const group_output *o, const int64_t *slots, int64_t *sizes,
+                        int64_t *strides);
 
 /* Describes fault `code` (GROUP_FIRST_FAULT or more) in d, as the interpreter would. slots: the
  * values of p->slots. */
