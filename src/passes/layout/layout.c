@@ -6,7 +6,8 @@
  *     %z = aten::relu(%y)                     ->      %y' = ctsc::conv_channels_last(%x', %w, ...)
  *     %m = aten::mean(%z, [2, 3], false)              %z' = aten::relu(%y')
  *     return (%z, %m)                                 %m = aten::mean(%z', [-3, -2], false)
- *                                                     %z = ctsc::to_channels_first(%z', 2)
+ *                                                     %last = ctsc::lies_channels_last(%x, 2)
+ *                                                     %z = ctsc::to_channels_first(%z', 2, %last)
  *
  * The kernels of convolutions and pools want the channels of a pixel side by side. %x' is the
  * *twin* of %x: an ordinary tensor whose last n + 1 dims are [spatial..., channels] where %x has
@@ -26,6 +27,10 @@
  * Writes. A value has a twin if nobody writes its memory later, or if the one who does is the last
  * that reads it: then it is as if the operator made a new value, and the counterpart writes the
  * twin. The alias database is asked about original nodes only.
+ *
+ * Strides. What leaves a region lies as it would have without: a convolution's result as its image
+ * or its weight, others as their first operand. How an image lay that came from outside is asked
+ * when the program runs (ctsc::lies_channels_last).
  *
  * Errors are raised by the same operators in the same order. Where one names dims or sizes of
  * operands that do not fit together, they are those of the twins.
@@ -148,6 +153,14 @@ layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_tw
     return t;
 }
 
+void layout_ask_order(layout *l, layout_twin *t, ir_value *v) {
+    t->order = ORDER_ROWS;
+    if (t->spatial < 2) return;
+    t->lies_last = layout_op(l, op_of(SYM_CTSC_LIES_CHANNELS_LAST), 2,
+                             (ir_value *[]){v, layout_int(l, t->spatial)});
+    if (t->lies_last) t->order = ORDER_ASKED;
+}
+
 layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels) {
     layout_twin *t = layout_use(l, v, spatial, false);
     if (t || layout_find(l, v, false)) return t;
@@ -159,6 +172,7 @@ layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels)
                         .channels = channels};
     int region = l->region;
     l->region = layout_region_new(l);
+    layout_ask_order(l, &like, v);
     ir_value *last = layout_op(l, op_of(SYM_CTSC_TO_CHANNELS_LAST), 2,
                                (ir_value *[]){v, layout_int(l, spatial)});
     t = last ? layout_give(l, v, last, &like) : NULL;
@@ -432,8 +446,10 @@ static void layout_replace(ir_value *v, ir_value *with) {
 }
 
 static void layout_turn_back(layout *l, ir_value *v, const layout_twin *t) {
-    node *n = node_new_op(l->g, op_of(SYM_CTSC_TO_CHANNELS_FIRST), 2,
-                          (ir_value *[]){t->last, rewrite_int(v->def, t->spatial)});
+    ir_value *lies_last = t->order == ORDER_ASKED ? t->lies_last
+                                                  : rewrite_bool(v->def, t->order == ORDER_LAST);
+    node *n = node_new_op(l->g, op_of(SYM_CTSC_TO_CHANNELS_FIRST), 3,
+                          (ir_value *[]){t->last, rewrite_int(v->def, t->spatial), lies_last});
     n->range = v->def->range;
     n->call = v->def->call;
     n->scope = v->def->scope;

@@ -25,6 +25,15 @@ enum {
     LAYOUT_CHANNELS = 64 /* where the number is not known */
 };
 
+/* How x lies where all is as the program says (tensor/strides.h), which who reads it outside of a
+ * region may see. */
+typedef enum layout_order {
+    ORDER_UNKNOWN, /* nobody has said yet; row-major in the end */
+    ORDER_ROWS,
+    ORDER_LAST, /* channels last */
+    ORDER_ASKED /* channels last if `lies_last`, a bool of the program, says so */
+} layout_order;
+
 /* x', for a value x. Of a list: the list of its elements' twins. */
 typedef struct layout_twin {
     ir_value *last; /* NULL: there is none (any more) */
@@ -35,6 +44,8 @@ typedef struct layout_twin {
     /* about how many; what a conversion costs follows from it, nothing else does */
     int64_t channels;
     bool own; /* memory that nothing else has */
+    layout_order order;
+    ir_value *lies_last;
     int region;
 } layout_twin;
 
@@ -79,6 +90,15 @@ layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels)
 /* Gives v, an output of l->at, a twin that is like `like` in all but `last`. NULL
  * without memory. */
 layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_twin *like);
+
+/* t lies as `like` does, unless something else has said how. */
+static inline void layout_follow(layout_twin *t, const layout_twin *like) {
+    if (t->order != ORDER_UNKNOWN) return;
+    t->order = like->order;
+    t->lies_last = like->lies_last;
+}
+/* t lies as v does, a value outside of regions. */
+void layout_ask_order(layout *l, layout_twin *t, ir_value *v);
 
 /* ---- new nodes in front of l->at ------------------------------------------------------------- */
 

@@ -6,6 +6,8 @@
  */
 #include "passes/layout/layout.h"
 
+#include "tensor/strides.h"
+
 #include "ir/op/conv_last_args.h"
 #include "passes/weights/fold_weights.h"
 #include "tensor/device.h"
@@ -131,6 +133,13 @@ static double layout_conv_worth(const layout_convolution *c) {
     return (double)c->weight->numel / (product ? PRODUCTS : 1);
 }
 
+/* Channels last in the weight are so in the result. Of volumes PyTorch has such kernels for two
+ * dtypes. */
+static bool layout_weight_lies_last(const layout_convolution *c) {
+    return tensor_suggested_format(c->weight) != FORMAT_CONTIGUOUS &&
+           (c->spatial == 2 || c->weight->dtype != DT_FLOAT16);
+}
+
 bool layout_conv(layout *l, node *n) {
     layout_convolution c;
     if (!layout_find_conv(n, &c)) return false;
@@ -170,6 +179,7 @@ bool layout_conv(layout *l, node *n) {
     layout_conv_knows(&c, x);
     layout_twin like = *x;
     like.channels = c.out;
+    if (layout_weight_lies_last(&c)) like.order = ORDER_LAST;
     layout_give(l, n->outputs.data[0], y, &like);
     if (gains && !l->failed) l->regions.data[l->region].gain += layout_conv_worth(&c);
     return true;

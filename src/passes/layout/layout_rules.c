@@ -6,6 +6,8 @@
  */
 #include "passes/layout/layout.h"
 
+#include "tensor/strides.h"
+
 #include "ir/graph/fusible.h"
 
 #include <string.h>
@@ -70,7 +72,20 @@ static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin
     if (t->least > all->least) all->least = t->least;
     if (t->most > all->most) all->most = t->most;
     if (t->channels > all->channels) all->channels = t->channels;
+    layout_follow(all, t);
     return t->last;
+}
+
+/* An operator that says how its result lies, by an argument or its row. False: not for certain. */
+static bool layout_set_format(const node *n, layout_twin *t) {
+    int64_t format;
+    int at = schema_find_arg(n->op->schema, "memory_format");
+    if (n->op->traits.strides == STRIDES_ROWS) t->order = ORDER_ROWS;
+    if (at < 0 || known_is_none(n->inputs.data[at])) return true;
+    if (!known_int(n->inputs.data[at], &format)) return false;
+    if (format == FORMAT_CONTIGUOUS) t->order = ORDER_ROWS;
+    if (format > FORMAT_PRESERVE) t->order = ORDER_LAST;
+    return true;
 }
 
 bool layout_pointwise(layout *l, node *n) {
@@ -90,6 +105,7 @@ bool layout_pointwise(layout *l, node *n) {
         args[i] = v->type->kind == T_TENSOR ? layout_operand(l, v, spatial, &all) : v;
         if (!args[i]) return false;
     }
+    if (!layout_set_format(n, &all)) return false;
     layout_twin *t = layout_give(
         l, n->outputs.data[0], layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0], &all);
     if (writes) {
@@ -111,8 +127,11 @@ bool layout_convert(layout *l, node *n) {
     for (size_t i = 0; i < n->inputs.len; i++) args[i] = n->inputs.data[i];
     if (t) args[0] = t->last;
     if (other) args[1] = other->last;
+    layout_twin like = {.order = ORDER_UNKNOWN};
+    if (t) like = *t;
+    if (!layout_set_format(n, &like)) return false;
     ir_value *y = layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0];
-    if (t) return layout_give(l, n->outputs.data[0], y, t);
+    if (t) return layout_give(l, n->outputs.data[0], y, &like);
     l->plain = y;
     return true;
 }
@@ -136,7 +155,9 @@ bool layout_dropout(layout *l, node *n) {
 }
 
 bool layout_contiguous(layout *l, node *n) {
-    return known_number_is(n->inputs.data[1], 0) && layout_same(l, n);
+    if (!known_number_is(n->inputs.data[1], 0) || !layout_same(l, n)) return false;
+    ((layout_twin *)ptrmap_get(&l->twins, n->outputs.data[0]))->order = ORDER_ROWS;
+    return true;
 }
 
 /* ---- joining and splitting ------------------------------------------------------------------- */
@@ -152,6 +173,8 @@ static bool layout_elements(layout *l, const node *list, int spatial, ir_value *
         if (!t) return false;
         out[i] = t->last;
         all->channels += t->channels;
+        if (t->order == ORDER_ROWS) all->order = ORDER_ROWS;
+        layout_follow(all, t);
         if (t->least <= spatial) continue;
         if (t->least > all->least) all->least = t->least;
         if (t->most < all->most) all->most = t->most;
@@ -235,6 +258,12 @@ bool layout_slice(layout *l, node *n) {
     return y && layout_give(l, n->outputs.data[0], y, t);
 }
 
+bool layout_softmax(layout *l, node *n) {
+    if (!layout_slice(l, n)) return false;
+    ((layout_twin *)ptrmap_get(&l->twins, n->outputs.data[0]))->order = ORDER_ROWS;
+    return true;
+}
+
 bool layout_size(layout *l, node *n) {
     const layout_twin *t;
     return (l->plain = layout_with_dim(l, n, &t)) != NULL;
@@ -304,6 +333,7 @@ bool layout_reduce(layout *l, node *n) {
     args[1] = layout_list(l, count, dims, type_list(TYPE_INT));
     ir_value *y = layout_clone(l, n, (int)n->inputs.len, args)->outputs.data[0];
     layout_twin like = *t;
+    like.order = ORDER_ROWS;
     for (unsigned bits = reduced; bits; bits &= bits - 1) gone++;
     if (!keep && (channels || gone == t->spatial)) {
         l->plain = y;
@@ -350,6 +380,7 @@ bool layout_permute(layout *l, node *n) {
     layout_twin like = {
         .spatial = count - 2, .least = count, .most = count, .channels = LAYOUT_CHANNELS};
     ir_value *y = layout_check_rank(l, x, NULL, count);
+    layout_ask_order(l, &like, layout_clone(l, n, (int)n->inputs.len, n->inputs.data)->outputs.data[0]);
     layout_twin *made = y ? layout_give(l, n->outputs.data[0], y, &like) : NULL;
     if (made) made->own = false;
     return made != NULL;

@@ -46,20 +46,23 @@ bool lazy_set_strides(lazy *l, lazy_tensor *t, const int64_t *strides) {
     return true;
 }
 
+/* Does dim a lie outside b? A dim of size 1 may have any stride, but formats are told by it. */
+static bool order_outside(const lazy_shape *of, const int64_t *strides, int a, int b) {
+    return strides[a] != strides[b] ? strides[a] > strides[b] : of->sizes[a] > of->sizes[b];
+}
+
 bool lazy_order(lazy *l, const lazy_tensor *t, int *order) {
     lazy_shape own;
     int64_t strides[LAZY_MAX_DIMS];
-    int n = 0, ones = 0;
     bool other = false;
     if (t->contiguous || !lazy_shape_of(l, t, &own)) return false;
     tensor_like_strides(&own.t, strides);
-    for (int d = 0; d < t->ndim; d++)
-        if (own.sizes[d] == 1) order[ones++] = d;
     for (int d = 0; d < t->ndim; d++) {
-        if (own.sizes[d] == 1) continue;
-        int at = ones + n++;
-        for (; at > ones && strides[order[at - 1]] < strides[d]; at--, other = true)
+        int at = d;
+        for (; at > 0 && order_outside(&own, strides, d, order[at - 1]); at--) {
+            other = other || (own.sizes[d] != 1 && own.sizes[order[at - 1]] != 1);
             order[at] = order[at - 1];
+        }
         order[at] = d;
     }
     return other;

@@ -40,23 +40,33 @@ typedef ctsc_status channels_view(diag *d, const tensor *t, int spatial, tensor 
 
 /* A copy, also where the elements lie as wanted: what is written to one is not
  * seen in the other. */
-static ctsc_status channels_convert(op_ctx *cx, channels_view *view, const value *args,
+static ctsc_status channels_convert(op_ctx *cx, channels_view *view, const value *args, bool like,
                                     value *results) {
     tensor *seen, *t;
     int spatial = 0;
     TRY(channels_spatial(cx, &args[1], &spatial));
     TRY(view(cx->diag, arg_tensor(&args[0]), spatial, &seen));
-    ctsc_status st = tensor_clone(cx->diag, seen, &t);
+    ctsc_status st = like ? tensor_clone_like(cx->diag, seen, &t)
+                          : tensor_clone(cx->diag, seen, &t);
     tensor_unref(seen);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
 ctsc_status op_to_channels_last(op_ctx *cx, const value *args, value *results) {
-    return channels_convert(cx, channels_last_view, args, results);
+    return channels_convert(cx, channels_last_view, args, false, results);
 }
 
+/* (self, spatial, last): last: the result keeps its channels last in memory */
 ctsc_status op_to_channels_first(op_ctx *cx, const value *args, value *results) {
-    return channels_convert(cx, channels_first_view, args, results);
+    return channels_convert(cx, channels_first_view, args, arg_bool(&args[2]), results);
+}
+
+ctsc_status op_lies_channels_last(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    const tensor *t = arg_tensor(&args[0]);
+    bool image = t->ndim == arg_int(&args[1]) + 2;
+    return op_return(results,
+                     value_bool(image && tensor_suggested_format(t) != FORMAT_CONTIGUOUS));
 }
 
 /* ---- what is asked of images whose channels come last, in the order of those where they do not  */
