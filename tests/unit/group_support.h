@@ -14,6 +14,7 @@
 
 #include "codegen/cache/cache.h"
 #include "codegen/lower/group.h"
+#include "tensor/strides.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -236,10 +237,11 @@ __attribute__((unused)) static void group_bind(group_binding *c, const group_pla
                                                value *results) {
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS];
+        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t;
-        for (int d = 0; d < o->ndim; d++) sizes[d] = slots[o->sizes[d]];
-        assert_int_equal(tensor_new(NULL, o->dt, o->ndim, sizes, &t), CTSC_OK);
+        plan_output_layout(o, slots, sizes, strides);
+        assert_int_equal(
+            tensor_new_strided(NULL, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t), CTSC_OK);
         results[i] = value_tensor_take(t);
     }
     for (size_t i = 0; i < p->buffers.len; i++) {

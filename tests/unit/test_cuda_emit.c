@@ -68,10 +68,11 @@ static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_ke
     emit_params params = {.n = 0};
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS];
+        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t;
-        for (int d = 0; d < o->ndim; d++) sizes[d] = slots[o->sizes[d]];
-        assert_int_equal(tensor_new(NULL, o->dt, o->ndim, sizes, &t), CTSC_OK);
+        plan_output_layout(o, slots, sizes, strides);
+        assert_int_equal(
+            tensor_new_strided(NULL, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t), CTSC_OK);
         results[i] = value_tensor_take(t);
     }
     for (size_t i = 0; i < p->buffers.len; i++) {

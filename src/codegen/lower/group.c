@@ -375,7 +375,8 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
 static bool group_add_output(group_state *s, lazy_tensor *t) {
     group_order *o = &s->orders[s->noutputs];
     o->permuted = lazy_order(&s->l, t, o->dims);
-    if (o->permuted) t = lazy_permute(&s->l, t, o->dims);
+    o->turned = o->permuted && s->nreductions == 0;
+    if (o->turned) t = lazy_permute(&s->l, t, o->dims);
     return (s->outputs[s->noutputs++] = t) != NULL;
 }
 
@@ -478,10 +479,12 @@ static bool group_set_outputs(group_state *s) {
     for (int i = 0; i < s->noutputs; i++) {
         const lazy_tensor *t = s->outputs[i];
         group_output o = {.tag = V_TENSOR, .dt = t->dt, .ndim = t->ndim, .alias = -1};
-        for (int d = 0; d < t->ndim; d++)
-            if ((o.sizes[d] = group_slot_of(s, t->sizes[d])) < 0) return false;
         o.permuted = s->orders[i].permuted;
-        for (int d = 0; o.permuted && d < t->ndim; d++) o.order[d] = (uint8_t)s->orders[i].dims[d];
+        for (int d = 0; d < t->ndim; d++) {
+            int from = group_is_scattered(s, i) ? s->orders[i].dims[d] : d;
+            if ((o.sizes[d] = group_slot_of(s, t->sizes[from])) < 0) return false;
+            o.order[d] = (uint8_t)(o.permuted ? s->orders[i].dims[d] : d);
+        }
         if (!avec_push(s->a, &s->p->outputs, o)) return false;
     }
     return true;
@@ -558,7 +561,7 @@ void group_side_output(group_state *s, int i) {
         index[d] = nest_for(s->l.n, "i", lazy_zero(&s->l), t->sizes[d],
                             d == t->ndim - 1 ? NEST_VECTOR : 0);
     nest_expr *v = nest_let(s->l.n, "v", lazy_at(&s->l, t, index));
-    nest_store(s->l.n, group_output_buffer(s, i), group_address(s, t->ndim, t->sizes, index), v);
+    nest_store(s->l.n, group_output_buffer(s, i), group_output_address(s, i, index), v);
     for (int d = 0; d < t->ndim; d++) nest_end(s->l.n);
     lazy_forget(&s->l);
 }

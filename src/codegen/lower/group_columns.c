@@ -217,10 +217,13 @@ static void columns_last_stage(columns_state *c) {
             group_stages_index(f, s->outputs[i], f->index, at);
             values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], full ? f->index : at));
         }
-        nest_expr *to = full ? group_address(s, f->ndim, f->sizes, f->index)
-                             : group_stages_address(f, f->index);
-        for (int i = 0; i < s->noutputs; i++)
-            if (wanted[i]) nest_store(n, group_output_buffer(s, i), to, values[i]);
+        for (int i = 0; i < s->noutputs; i++) {
+            if (!wanted[i]) continue;
+            nest_store(n, group_output_buffer(s, i),
+                       full ? group_output_address(s, i, f->index)
+                            : group_stages_address(f, f->index),
+                       values[i]);
+        }
         columns_close(c);
         for (int k = 0; full && k < f->nreduced; k++) nest_end(n);
     }

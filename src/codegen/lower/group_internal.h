@@ -60,9 +60,11 @@ typedef struct group_kept {
     nest_expr *value, *at[LAZY_MAX_DIMS];
 } group_kept;
 
-/* The dims of an output as they lie in memory, the outermost first, if that is not their order. */
+/* The dims of an output as they lie in memory, the outermost first, if that is not their order.
+ * Loops over elements go through memory: the lazy tensor has its dims in that order, then
+ * (`turned`). Where there are reductions, their dims decide. */
 typedef struct group_order {
-    bool permuted;
+    bool permuted, turned;
     int dims[LAZY_MAX_DIMS];
 } group_order;
 
@@ -87,7 +89,7 @@ typedef struct group_state {
     int nreductions;
     VEC(group_kept *) kept;        /* in the order of computation */
     struct group_staging *staging; /* of loads: a schedule's (group_pointwise.c) */
-    lazy_tensor *outputs[GROUP_MAX_OUTPUTS]; /* in the order of memory */
+    lazy_tensor *outputs[GROUP_MAX_OUTPUTS];
     group_order orders[GROUP_MAX_OUTPUTS];
     nest_buffer *buffers[GROUP_MAX_OUTPUTS];
     int noutputs;
@@ -165,6 +167,12 @@ int group_loops(group_state *s, const group_walk *w, int first, int end, group_l
 /* The address of element `index` of a contiguous tensor. */
 nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes,
                          nest_expr *const *index);
+
+/* The address of element `index` of output i; scattered: not that of a row-major tensor. */
+nest_expr *group_output_address(group_state *s, int i, nest_expr *const *index);
+static inline bool group_is_scattered(const group_state *s, int i) {
+    return s->orders[i].permuted && !s->orders[i].turned;
+}
 
 /* ---- stages (group_stages.c) ----------------------------------------------------------------- */
 

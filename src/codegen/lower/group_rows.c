@@ -147,8 +147,8 @@ static void rows_last_stage(group_stages *f) {
             if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
         for (int i = 0; i < s->noutputs; i++)
             if (f->full[i])
-                nest_store(n, group_output_buffer(s, i),
-                           group_address(s, f->ndim, f->sizes, f->index), values[i]);
+                nest_store(n, group_output_buffer(s, i), group_output_address(s, i, f->index),
+                           values[i]);
         rows_close(f, loops);
     }
     for (int i = 0; i < s->noutputs; i++) {

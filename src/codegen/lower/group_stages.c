@@ -91,6 +91,7 @@ bool group_stages_find(group_state *s, group_stages *f) {
         const lazy_tensor *t = s->outputs[i];
         f->full[i] = t->ndim == f->ndim && stages_same(t->ndim, t->sizes, f->sizes);
         f->result[i] = !f->full[i] && stages_is_result(f, t);
+        if (f->result[i] && group_is_scattered(s, i)) return false;
         if (f->full[i] || f->result[i]) continue;
         f->nbeside++;
         beside += group_value_of(s, group_numel(s, t->ndim, t->sizes), 0);
@@ -383,7 +384,8 @@ static bool stages_find_place(group_stages *f, group_kept *k, bool local, group_
     if (s->target == GROUP_CUDA && local && stages_find_shared(f, k, out)) return true;
     *out = (group_materialised){.kept = k};
     for (int i = 0; i < s->noutputs; i++) {
-        if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt) continue;
+        if (!f->full[i] || f->used[i] || s->outputs[i]->dt != dt || group_is_scattered(s, i))
+            continue;
         f->used[i] = true;
         out->buffer = group_output_buffer(s, i);
         return true;
@@ -454,7 +456,7 @@ void group_stages_results(group_stages *f) {
         if (f->full[i]) values[i] = nest_let(n, "v", lazy_at(&s->l, s->outputs[i], f->index));
     for (int i = 0; i < s->noutputs; i++)
         if (f->full[i])
-            nest_store(n, group_output_buffer(s, i), group_address(s, f->ndim, f->sizes, f->index),
+            nest_store(n, group_output_buffer(s, i), group_output_address(s, i, f->index),
                        values[i]);
 }
 

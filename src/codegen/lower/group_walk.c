@@ -160,3 +160,14 @@ nest_expr *group_address(group_state *s, int ndim, nest_expr *const *sizes,
     for (int d = 0; d < ndim; d++) at = nest_add(s->l.n, at, parts[d]);
     return at;
 }
+
+nest_expr *group_output_address(group_state *s, int i, nest_expr *const *index) {
+    const lazy_tensor *t = s->outputs[i];
+    nest_expr *sizes[LAZY_MAX_DIMS], *at[LAZY_MAX_DIMS];
+    if (!group_is_scattered(s, i)) return group_address(s, t->ndim, t->sizes, index);
+    for (int d = 0; d < t->ndim; d++) {
+        sizes[d] = t->sizes[s->orders[i].dims[d]];
+        at[d] = index[s->orders[i].dims[d]];
+    }
+    return group_address(s, t->ndim, sizes, at);
+}

@@ -47,9 +47,9 @@ static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, memor
     return op_return_tensor(results, out);
 }
 
-static ctsc_status convert_format(op_ctx *cx, const value *args, memory_format *out) {
+static memory_format convert_format(op_ctx *cx, const value *args) {
     const value *v = create_arg(cx, args, "memory_format");
-    return format_arg(cx, v ? v : &(value){0}, FORMAT_PRESERVE, out);
+    return v ? arg_format(v, FORMAT_PRESERVE) : FORMAT_PRESERVE;
 }
 
 /* All overloads of aten::to: dtype, device, copy are where the schema names them; `other` gives its
@@ -59,8 +59,7 @@ OPERATOR(to) {
     const value *other = create_arg(cx, args, "other"), *want = create_arg(cx, args, "dtype");
     const value *copy = create_arg(cx, args, "copy");
     dtype dt = other ? (dtype)other->u.tensor->dtype : (dtype)t->dtype;
-    memory_format format;
-    TRY(convert_format(cx, args, &format));
+    memory_format format = convert_format(cx, args);
     if (!other && want) TRY(arg_dtype(cx, want, dt, &dt));
     return convert_to(cx, t, create_device(cx, args, other ? other->u.tensor : t), dt, format,
                       copy && arg_bool(copy), results);
@@ -69,9 +68,8 @@ OPERATOR(to) {
 OPERATOR(to_copy) {
     const value *want = create_arg(cx, args, "dtype");
     dtype dt = (dtype)args[0].u.tensor->dtype;
-    memory_format format;
+    memory_format format = convert_format(cx, args);
     value made;
-    TRY(convert_format(cx, args, &format));
     if (want) TRY(arg_dtype(cx, want, dt, &dt));
     TRY(convert_to(cx, args[0].u.tensor, create_device(cx, args, args[0].u.tensor), dt, format,
                    true, &made));
@@ -108,8 +106,7 @@ OPERATOR(cpu) { return convert_move(cx, args, DEVICE_HOST, results); }
 
 OPERATOR(contiguous) {
     tensor *t = args[0].u.tensor, *out;
-    memory_format format;
-    TRY(format_arg(cx, &args[1], FORMAT_CONTIGUOUS, &format));
+    memory_format format = arg_format(&args[1], FORMAT_CONTIGUOUS);
     if (format == FORMAT_PRESERVE)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "preserve memory format is unsupported by the contiguous operator");
@@ -119,8 +116,7 @@ OPERATOR(contiguous) {
 }
 OPERATOR(clone) {
     tensor *t;
-    memory_format format;
-    TRY(convert_format(cx, args, &format));
+    memory_format format = convert_format(cx, args);
     TRY(tensor_clone_in(cx->diag, args[0].u.tensor, format, &t));
     return op_finish(cx, args, t, results);
 }

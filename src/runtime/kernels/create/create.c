@@ -193,8 +193,8 @@ OPERATOR(fill_diagonal) {
  * memory format that is asked for. */
 static ctsc_status create_ordered(op_ctx *cx, const value *args, const tensor *like, tensor *t) {
     const value *v = create_arg(cx, args, "memory_format");
-    memory_format format;
-    TRY(format_arg(cx, v ? v : &(value){0}, like ? FORMAT_PRESERVE : FORMAT_CONTIGUOUS, &format));
+    memory_format format = like ? FORMAT_PRESERVE : FORMAT_CONTIGUOUS;
+    if (v) format = arg_format(v, format);
     if (format == FORMAT_PRESERVE) {
         if (like) tensor_like_strides(like, t->strides);
         return CTSC_OK;

@@ -29,12 +29,9 @@ ctsc_status op_wrap_dim(op_ctx *cx, const tensor *t, int64_t dim, int *out) {
     return tensor_wrap_dim(cx->diag, dim, t->ndim, out);
 }
 
-ctsc_status format_arg(op_ctx *cx, const value *v, memory_format other, memory_format *out) {
+memory_format arg_format(const value *v, memory_format other) {
     int64_t format = v->tag == V_NONE ? (int64_t)other : arg_int(v);
-    if (format < 0 || format >= FORMAT_COUNT)
-        return diag_fail(cx->diag, CTSC_FAILED, "unsupported memory format option");
-    *out = (memory_format)format;
-    return CTSC_OK;
+    return (memory_format)(format >= 0 && format < FORMAT_COUNT ? format : (int64_t)other);
 }
 
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out) {

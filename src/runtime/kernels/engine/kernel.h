@@ -45,8 +45,8 @@ static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? *
 }
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
-/* MemoryFormat? argument from a program: checked. */
-ctsc_status format_arg(op_ctx *cx, const value *v, memory_format other, memory_format *out);
+/* MemoryFormat? argument; numbers that stand for none give other, as PyTorch takes them. */
+memory_format arg_format(const value *v, memory_format other);
 
 /* ---- limits (base/threads/limits.h) ---------------------------------------------------------- */
 

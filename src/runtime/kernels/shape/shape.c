@@ -42,7 +42,7 @@ ctsc_status op_storage_offset(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_is_contiguous(op_ctx *cx, const value *args, value *results) {
     memory_format format = FORMAT_CONTIGUOUS;
-    if (cx->op->schema->nargs > 1) TRY(format_arg(cx, &args[1], FORMAT_CONTIGUOUS, &format));
+    if (cx->op->schema->nargs > 1) format = arg_format(&args[1], FORMAT_CONTIGUOUS);
     return op_return(results, value_bool(tensor_is_in_format(arg_tensor(&args[0]), format)));
 }
 
