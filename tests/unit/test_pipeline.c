@@ -35,9 +35,10 @@ static void test_shown(void **state) {
 
 static void test_before_a_level(void **state) {
     (void)state;
-    order_is(&(pass_ctx){0}, PIPELINE_PREPARE, 0, "scalar-constants,place");
+    order_is(&(pass_ctx){0}, PIPELINE_PREPARE, 0, "autocast,scalar-constants,place");
     for (int level = 1; level <= 2; level++)
-        order_is(&(pass_ctx){0}, PIPELINE_PREPARE, level, "scalar-constants,decompose,place");
+        order_is(&(pass_ctx){0}, PIPELINE_PREPARE, level,
+                 "autocast,scalar-constants,decompose,place");
     order_is(&(pass_ctx){0}, PIPELINE_SPECIALISE, 1, "[" FREEZE "]");
     order_is(&(pass_ctx){0}, PIPELINE_SPECIALISE, 2,
              "[" FREEZE ",fuse-linear,fold-weights],quantise,pack-nbits,fold-tensors");

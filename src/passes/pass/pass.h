@@ -41,6 +41,8 @@ typedef struct pass_ctx {
      * zero point */
     int reduce_group;
     bool reduce_zeros;
+    /* the dtype to which pass `autocast` converts all of the program; 0: only regions of its own */
+    int autocast;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
     int device;
     /* the least result that is worth making again (pass recompute); 0: as usual */
