@@ -443,10 +443,16 @@ static void test_names(void **state) {
     assert_int_equal(ctsc_module_load("models/digits_cnn.pt", &m, e), CTSC_OK);
     assert_int_equal(ctsc_module_set_precision(m, "int8w", e), CTSC_OK);
     static const struct { const char *name; ctsc_status want; } fours[] = {
-        {"int4w", CTSC_OK},           {"int4w:64", CTSC_OK},     {"int4w:128,asym", CTSC_OK},
-        {"int4w:asym,32", CTSC_OK},   {"int4w:sym", CTSC_OK},    {"int4w:", CTSC_USAGE},
-        {"int4w:16", CTSC_USAGE},     {"int4w:32,", CTSC_USAGE}, {"int4w32", CTSC_USAGE},
-        {"int4w:32asym", CTSC_USAGE}, {"int8w:32", CTSC_USAGE},  {"int4w:32:64", CTSC_USAGE},
+        {"int4w", CTSC_OK},          {"int4w:64", CTSC_OK},
+        {"int4w:128,asym", CTSC_OK}, {"int4w:asym,32", CTSC_OK},
+        {"int4w:sym", CTSC_OK},      {"int4w:", CTSC_USAGE},
+        {"int4w:16", CTSC_USAGE},    {"int4w:32,", CTSC_USAGE},
+        {"int4w32", CTSC_USAGE},     {"int4w:32asym", CTSC_USAGE},
+        {"int8w:32", CTSC_USAGE},    {"int4w:32:64", CTSC_USAGE},
+        {"auto", CTSC_OK},           {"auto:0.25", CTSC_OK},
+        {"auto:1", CTSC_OK},         {"auto:", CTSC_USAGE},
+        {"auto:1.01", CTSC_USAGE},   {"auto:0", CTSC_USAGE},
+        {"auto:nan", CTSC_USAGE},    {"automatic", CTSC_USAGE},
     };
     for (size_t i = 0; i < sizeof fours / sizeof *fours; i++)
         assert_int_equal(ctsc_module_set_precision(m, fours[i].name, e), fours[i].want);

@@ -81,9 +81,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
         .diag = d,
         .device = executor_device(f),
         .unpacked = atomic_load(&kernel_no_packing),
-        .reduce = f->unit ? f->unit->reduce : NULL,
-        .reduce_group = f->unit ? f->unit->reduce_group : 0,
-        .reduce_zeros = f->unit && f->unit->reduce_zeros,
+        .reduce = f->unit ? f->unit->reduce : (reduction){0},
     };
     ctsc_status s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
