@@ -35,9 +35,7 @@ bool prepack_is_large(const tensor *w) {
            tensor_device(w) == DEVICE_HOST;
 }
 
-static bool prepack_has_16_bits(const tensor *w) {
-    return w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16;
-}
+static bool prepack_has_16_bits(const tensor *w) { return dtype_is_half((dtype)w->dtype); }
 
 bool prepack_is_half(const tensor *w) {
     return prepack_has_16_bits(w) && w->ndim == 2 && w->numel >= PREPACK_LEAST &&

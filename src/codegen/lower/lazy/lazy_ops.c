@@ -133,7 +133,7 @@ static bool ops_is_bool(const lazy_tensor *t) { return t->dt == DT_BOOL; }
 static nest_expr *ops_number(lazy *l, const lazy_arg *a, dtype dt) {
     const lazy_tensor *t = lazy_arg_tensor(l, a);
     if (!t || !t->is_number) return NULL;
-    dtype wide = dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
+    dtype wide = dtype_is_half(dt) ? DT_FLOAT32 : dt;
     nest_expr *x = lazy_convert(l, lazy_at(l, t, NULL), t->dt, wide);
     return t->dt == DT_FLOAT64 && dtype_is_integral(dt) && x->op != NEST_CONST ? NULL : x;
 }
