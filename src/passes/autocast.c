@@ -11,15 +11,16 @@
  *              %z : Tensor = prim::Exit(%a)
  *
  * Method. That of PyTorch's pass of this name, on a graph whose calls are inlined: a region is what
- * is between Enter and Exit in a block, and the blocks within. Which operators are converted is said
- * by their rows: SCRIPT_CAST, since PyTorch's scripts convert others than its autocast does
+ * is between Enter and Exit in a block, and the blocks within. Which operators are converted is
+ * said by their rows: SCRIPT_CAST, since PyTorch's scripts convert others than its autocast does
  * elsewhere (exp, gelu and layer_norm, sums and products of tensors compute in float32). Unlike
  * there, whether a region is enabled, and its dtype, may be known only when the program runs: they
  * are arguments of the casts. The same pass puts casts into a whole program (pass_ctx.autocast), by
  * the rows' AUTOCAST.
- * What is not understood (an object that is chosen at run time, a call that is not inlined) leaves
- * the graph as it is, with a reason; the interpreter refuses to enter an autocast that is left.
- * Regions for another type of device than the program's own are removed: nothing is to be converted.
+ * What is not understood (an object that is chosen at run time, a call that is not inlined)
+ * leaves the graph as it is, with a reason; the interpreter refuses to enter an autocast that
+ * is left. Regions for another type of device than the program's own are removed: nothing is
+ * to be converted.
  *
  * Tests: tests/ir/autocast, tests/lang/autocast.py, tests/corpus/autocast
  */
@@ -149,9 +150,8 @@ static ir_value *cast_tensor(caster *c, node *at, autocast_class class, const ca
              *other = graph_constant_int(c->g, host ? DT_FLOAT16 : DT_BFLOAT16);
     ir_value *in[] = {x, host ? no : r->on, host ? r->on : no, host ? other : r->dtype,
                       host ? r->dtype : other};
-    return class == AUTOCAST_FULL
-               ? cast_op(c, at, SYM__AUTOCAST_TO_FULL_PRECISION, 3, in)
-               : cast_op(c, at, SYM__AUTOCAST_TO_REDUCED_PRECISION, 5, in);
+    return class == AUTOCAST_FULL ? cast_op(c, at, SYM__AUTOCAST_TO_FULL_PRECISION, 3, in)
+                                  : cast_op(c, at, SYM__AUTOCAST_TO_REDUCED_PRECISION, 5, in);
 }
 
 /* What may be None, as the bias of a convolution:
@@ -161,8 +161,7 @@ static ir_value *cast_tensor(caster *c, node *at, autocast_class class, const ca
 static ir_value *cast_optional(caster *c, node *at, autocast_class class, const cast_region *r,
                                ir_value *x) {
     graph_set_insert(c->g, at->owner, at);
-    ir_value *some = cast_op(c, at, SYM___ISNOT__, 2,
-                             (ir_value *[]){x, graph_constant_none(c->g)});
+    ir_value *some = cast_op(c, at, SYM___ISNOT__, 2, (ir_value *[]){x, graph_constant_none(c->g)});
     if (!some) return NULL;
     node *either = node_new(c->g, N_IF, 1, &some, 1);
     block *is = node_add_block(either), *is_not = node_add_block(either);
@@ -208,8 +207,9 @@ static bool cast_node(caster *c, node *n, const cast_region *r) {
     if (class == AUTOCAST_NONE || (class == AUTOCAST_FULL && !c->whole && cast_has_dtype(n)))
         return true;
     if (class == AUTOCAST_WIDEST)
-        return c->whole || cast_fail(c, n, "Unsafe to autocast: use "
-                                           "binary_cross_entropy_with_logits instead");
+        return c->whole || cast_fail(c, n,
+                                     "Unsafe to autocast: use "
+                                     "binary_cross_entropy_with_logits instead");
     for (size_t i = 0; i < n->inputs.len; i++) {
         ir_value *x = n->inputs.data[i], *with = x;
         if (x->type->kind == T_TENSOR) with = cast_tensor(c, n, class, r, x);
@@ -246,8 +246,9 @@ static bool cast_block(caster *c, block *b, cast_region around, bool check) {
             n--;
             if (!check) cast_leave(c, enters[n], at);
         } else if (cast_is_call(at) && r->on) {
-            return cast_fail(c, at, "within torch.autocast functions are called that cannot be "
-                                    "made a part of this one");
+            return cast_fail(c, at,
+                             "within torch.autocast functions are called that cannot be "
+                             "made a part of this one");
         } else if (at->kind == N_OP && at->op && r->on && !check) {
             if (!cast_node(c, at, r)) return false;
         }

@@ -80,6 +80,7 @@ typedef struct quant_depthwise {
     quant_bytes to;       /* a block's */
     uint8_t *out;
     int64_t out_step, channels; /* channels: of the block, that are there */
+    int32_t *sums;              /* not NULL: sums by place, 4 * lanes a result, instead of bytes */
 } quant_depthwise;
 
 typedef struct quad_kernels quad_kernels;

@@ -14,9 +14,9 @@ static inline int autocast_flag(op_symbol key, bool device) {
     return key == SYM_CTSC_AUTOCAST ? -1 : device ? 1 : 2;
 }
 static inline int autocast_lower(op_symbol key, bool device) {
-    return key == SYM_CTSC_AUTOCAST                     ? 1
+    return key == SYM_CTSC_AUTOCAST                    ? 1
            : key == SYM__AUTOCAST_TO_REDUCED_PRECISION ? device ? 3 : 4
-                                                        : -1;
+                                                       : -1;
 }
 
 /* The dtype of the result. lower: of the argument that autocast_lower names. Scripts convert

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_autocast.c - torch.autocast at module level: what operators are given is converted as their rows
- * say (AUTOCAST), by operators that a trace or a tape records like any other.
+ * py_autocast.c - torch.autocast at module level: what operators are given is converted as their
+ * rows say (AUTOCAST), by operators that a trace or a tape records like any other.
  *
  * Compiled functions have a pass for it (passes/autocast.c).
  * Tests: tests/lang/autocast.py
  */
-#include "ir/op/autocast.h"
 #include "frontend/pyeval/torch/py_torch.h"
+#include "ir/op/autocast.h"
 
 #include <string.h>
 
@@ -57,8 +57,7 @@ bool py_autocast_arguments(py *p, source_range r, const op *o, const py_object *
     autocast_class class = p->autocast.on ? o->traits.autocast : AUTOCAST_NONE;
     dtype to = class == AUTOCAST_LOWER ? p->autocast.lower : DT_FLOAT32;
     bool wide = false;
-    for (int i = 0; i < o->schema->nargs; i++)
-        wide |= of[i] && autocast_has(of[i], DT_FLOAT32);
+    for (int i = 0; i < o->schema->nargs; i++) wide |= of[i] && autocast_has(of[i], DT_FLOAT32);
     /* numbers of 16 bits alone stay as they are */
     if (class == AUTOCAST_NONE || (class == AUTOCAST_WIDEST && !wide)) return true;
     for (int i = 0; i < o->schema->nargs; i++) {
@@ -96,8 +95,8 @@ static bool autocast_dtype_of(py *p, source_range r, const py_object *o, dtype *
 
 static py_object *autocast_enabled(PY_ARGS) {
     (void)self, (void)r, (void)kwargs, (void)names;
-    return py_bool(p, nargs + nkw && autocast_is_cpu(nargs ? args[0] : kwargs[0]) &&
-                          p->autocast.on);
+    return py_bool(p,
+                   nargs + nkw && autocast_is_cpu(nargs ? args[0] : kwargs[0]) && p->autocast.on);
 }
 static py_object *autocast_cpu_enabled(PY_ARGS) {
     PY_UNUSED_PARAMS;

@@ -313,8 +313,7 @@ OPERATOR(quantized_linear_relu) { return linear_op(cx, args, results, true); }
 
 /* One number for each of n columns: those of t, or its one. */
 static ctsc_status numbers_spread(op_ctx *cx, const tensor *t, int64_t n, float *out) {
-    if (t->dtype != DT_FLOAT32 || (t->numel != 1 && (t->numel != n || t->ndim != 1)) ||
-        !tensor_is_contiguous(t))
+    if (t->dtype != DT_FLOAT32 || (t->numel != 1 && t->numel != n) || !tensor_is_contiguous(t))
         return kernel_fail(cx, "%s: scales and biases are one float, or one for each column",
                            cx->op->key);
     for (int64_t i = 0; i < n; i++) out[i] = TENSOR_AT(t, float)[t->numel == 1 ? 0 : i];
