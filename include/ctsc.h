@@ -463,7 +463,9 @@ CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *
  * factors rounded to bfloat16 and sum in float32; "int8w", linear layers and
  * embeddings keep their weights as a byte each, with a scale per output feature; "int4w", as 4 bits
  * each, with a scale for each group of 32 of a feature, and activations of linear layers become a
- * byte each: "int4w:GROUP" for groups of 32, 64 or 128, "int4w:GROUP,asym" with zero points.
+ * byte each: "int4w:GROUP" for groups of 32, 64 or 128, "int4w:GROUP,asym" with zero points;
+ * "auto", each layer as it is fastest on this processor with an error of 0.01 of its products at
+ * most, "auto:ERROR" with another one.
  * docs/precision.md has the bounds of the errors. Not a part of what ctsc_module_save writes.
  * Fails with CTSC_USAGE for other names (NULL among them), with CTSC_UNSUPPORTED where the
  * processor is not faster with "bf16". Modules made of parts of m follow. Nobody else may use m

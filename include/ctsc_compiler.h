@@ -108,6 +108,26 @@ typedef struct ctsc_ukernel {
 /* Fills *out with the i-th; those of a family and type follow one another, fastest first. False
  * behind the last. Thread-safe. */
 CTSC_API bool ctsc_ukernel_at(size_t i, ctsc_ukernel *out);
+/* What ctsc_module_set_precision's "auto" chooses from here and now (src/cpu/narrow.def). */
+typedef struct ctsc_precision_way {
+    size_t size;      /* sizeof(ctsc_precision_way) */
+    const char *name; /* "bf16" */
+    double bits;      /* that a weight takes */
+    double rate;      /* how many times faster than float32 it multiplies many rows */
+    int columns;      /* output features that a linear layer has at least */
+} ctsc_precision_way;
+/* Fills *out with the i-th; false behind the last: there may be none. Thread-safe. */
+CTSC_API bool ctsc_precision_way_at(size_t i, ctsc_precision_way *out);
+/* Layers with constant weights, linear ones and convolutions whose channels come last, by how they
+ * compute. */
+typedef struct ctsc_precision_counts {
+    size_t size;     /* sizeof(ctsc_precision_counts) */
+    int64_t written; /* as they are written */
+    int64_t bf16, int8w, int4w;
+} ctsc_precision_counts;
+/* Of a method at the module's level of optimisation. */
+CTSC_API ctsc_status ctsc_module_count_precisions(const ctsc_module *m, const char *method,
+                                                  ctsc_precision_counts *out, ctsc_error *e);
 /* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which need not be there. The
  * method is called where its arguments are. */
 enum {

@@ -280,7 +280,7 @@ def set_opt(self, level):
 
 @_method
 def set_precision(self, name):
-    """Of layers with constant weights: "float32", as written, the default; "bf16"; "int8w"; "int4w". See docs/precision.md."""
+    """Of layers with constant weights: "float32", as written, the default; "bf16"; "int8w"; "int4w"; "auto", whatever is fastest here, or "auto:ERROR". See docs/precision.md."""
     self._set_precision(name)
     return self
 

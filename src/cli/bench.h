@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/machine.h"
+#include "ctsc_compiler.h"
 
 enum { BENCH_LEVELS = 3, WARM_CALLS = 5 };
 
@@ -34,9 +35,10 @@ typedef struct bench_model {
     bench_level levels[BENCH_LEVELS];
     int64_t kernels, kernels_from_disk; /* made by the last level */
     double compile_us;
-    int64_t bytes, flops; /* of one call */
-    bool counted;         /* all of flops is known, else: */
-    char uncounted[64];   /* an operator that is not in flops */
+    int64_t bytes, flops;         /* of one call */
+    bool counted;                 /* all of flops is known, else: */
+    char uncounted[64];           /* an operator that is not in flops */
+    ctsc_precision_counts layers; /* of the last level, where a precision was named */
     /* with which the levels' results were compared: of an element, of the largest one */
     double rtol, share;
     bool same;       /* and whether they agreed */

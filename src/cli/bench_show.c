@@ -4,10 +4,11 @@
  *
  * JSON: one object with model, method, threads, device; for each level measured (eager, optimised,
  * fused) an object with min_us, median_us, p90_us, p99_us, calls and peak_percent (of fma_gflops,
- * at the median; null as flops is, and on other devices); first_call_us, compile_us and kernels of
- * the highest level; bytes and flops of one call (flops null where they are not all known);
- * copy_gbps and fma_gflops of the machine (null where they could not be measured). Of several
- * models: an array of such objects.
+ * at the median; null as flops is, and on other devices); precision: null, or what --precision says
+ * (name), and how many layers it has made of which kind (bf16, int8w, int4w, written);
+ * first_call_us, compile_us and kernels of the highest level; bytes and flops of one call (flops
+ * null where they are not all known); copy_gbps and fma_gflops of the machine (null where they
+ * could not be measured). Of several models: an array of such objects.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
@@ -28,6 +29,15 @@ static double show_percent(const bench_model *m, const bench_level *l) {
                                 m->all->machine.fma_gflops);
 }
 
+static json_t *show_precision_json(const bench_model *m) {
+    const ctsc_precision_counts *c = &m->layers;
+    const char *name = m->all->call.precision;
+    if (!name) return json_null();
+    return json_pack("{s:s, s:I, s:I, s:I, s:I}", "name", name, "bf16", (json_int_t)c->bf16,
+                     "int8w", (json_int_t)c->int8w, "int4w", (json_int_t)c->int4w, "written",
+                     (json_int_t)c->written);
+}
+
 static json_t *show_model_json(const bench *b, const bench_model *m) {
     const bench_level *last = &m->levels[m->nlevels - 1];
     json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", m->path, "method", b->call.method,
@@ -41,6 +51,7 @@ static json_t *show_model_json(const bench *b, const bench_model *m) {
                                       "calls", (json_int_t)l->n * l->batch, "peak_percent",
                                       show_rate(show_percent(m, l))));
     }
+    json_object_set_new(j, "precision", show_precision_json(m));
     json_object_set_new(j, "first_call_us", json_real(last->first_us));
     json_object_set_new(j, "compile_us", json_real(m->compile_us));
     json_object_set_new(j, "kernels", json_integer(m->kernels));
@@ -105,6 +116,21 @@ static void show_agreement(const bench_model *b) {
                b->same ? "agree" : "DIFFER", b->rtol, b->share);
 }
 
+static void show_precision(const bench_model *b) {
+    const ctsc_precision_counts *c = &b->layers;
+    const struct { const char *name; int64_t n; } kinds[] = {
+        {"bf16", c->bf16}, {"int8w", c->int8w}, {"int4w", c->int4w}, {"as written", c->written}};
+    const char *comma = "";
+    if (!b->all->call.precision) return;
+    printf("  precision    %s: layers", b->all->call.precision);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!kinds[i].n) continue;
+        printf("%s %lld %s", comma, (long long)kinds[i].n, kinds[i].name);
+        comma = ",";
+    }
+    puts(*comma ? "" : " none that can be reduced");
+}
+
 static void show_model(const bench *all, const bench_model *b) {
     const bench_level *last = &b->levels[b->nlevels - 1];
     printf("%s, method %s, %d thread%s", b->path, all->call.method, all->threads,
@@ -114,6 +140,7 @@ static void show_model(const bench *all, const bench_model *b) {
            "median", "p90", "p99", "calls", "batch", "GB/s", "GFLOP/s", "% peak", "first call");
     for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
     printf("\n  loading      %.1f us\n", last->load_us);
+    show_precision(b);
     printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels,
            b->kernels == 1 ? "" : "s");
     if (b->kernels_from_disk)

@@ -14,7 +14,6 @@
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
-#include "ctsc_compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +240,11 @@ static int bench_ready(const bench *b, bench_model *m, ctsc_error *e) {
     m->all = b;
     bench_choose_levels(b, m);
     for (int i = 0; i < m->nlevels && !code; i++) code = bench_prepare(b, m, &m->levels[i], e);
+    m->layers.size = sizeof m->layers;
+    if (!code && b->call.precision &&
+        ctsc_module_count_precisions(m->levels[m->nlevels - 1].m, b->call.method, &m->layers, e) !=
+            CTSC_OK)
+        return cli_report(e);
     if (!code) bench_count(b, m, e);
     if (!code) bench_compare(m, e);
     return code;

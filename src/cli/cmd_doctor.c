@@ -286,6 +286,18 @@ static void show_kernels(const json_t *j) {
     show_line("micro-kernels", text);
 }
 
+/* What --precision auto chooses from. */
+static void show_precisions(const json_t *j) {
+    char text[DOCTOR_TEXT] = "";
+    const json_t *item, *ways = doctor_at(j, "processor", "precisions");
+    size_t i, n = 0;
+    json_array_foreach(ways, i, item) n += (size_t)snprintf(
+        text + n, n < sizeof text ? sizeof text - n : 0, "%s%s (%.1f times float32's speed)",
+        i ? ", " : "", json_string_value(json_object_get(item, "name")),
+        json_number_value(json_object_get(item, "rate")));
+    show_line("--precision auto", *text ? text : "float32: nothing is faster");
+}
+
 static void show_processor(const json_t *j) {
     char text[DOCTOR_TEXT];
     const json_t *item, *caches = doctor_at(j, "processor", "caches");
@@ -296,6 +308,7 @@ static void show_processor(const json_t *j) {
     show_line("model", doctor_text(j, "processor", "model"));
     show_sets(j);
     show_kernels(j);
+    show_precisions(j);
     json_array_foreach(caches, i, item) {
         char name[32];
         const char *type = json_string_value(json_object_get(item, "type"));

@@ -233,7 +233,8 @@ static const struct argp_option call_options[] = {
     {"precision", OPT_PRECISION, "NAME", 0,
      "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "
      "int8w (weights of linear layers and embeddings in a byte each), int4w (in 4 bits; "
-     "int4w:GROUP with a scale for each 32, 64 or 128 of a row, int4w:GROUP,asym with zero points)",
+     "int4w:GROUP with a scale for each 32, 64 or 128 of a row, int4w:GROUP,asym with zero "
+     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another)",
      0},
     {"quantized-engine", OPT_ENGINE, "NAME", 0,
      "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},

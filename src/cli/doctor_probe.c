@@ -84,6 +84,16 @@ static json_t *probe_kernels(void) {
     return list;
 }
 
+/* What --precision auto chooses from. */
+static json_t *probe_precisions(void) {
+    ctsc_precision_way w = {.size = sizeof w};
+    json_t *list = json_array();
+    for (size_t i = 0; ctsc_precision_way_at(i, &w); i++)
+        json_array_append_new(list, json_pack("{s:s, s:f, s:f, s:i}", "name", w.name, "bits",
+                                              w.bits, "rate", w.rate, "columns", w.columns));
+    return list;
+}
+
 static json_t *probe_caches(void) {
     json_t *list = json_array();
     for (int i = 0; i < 10; i++) {
@@ -196,13 +206,13 @@ static json_t *probe_processor(void) {
                     sizeof governor))
         governor[0] = '\0';
     bool loaded = probe_file("/proc/loadavg", load, sizeof load);
-    return json_pack("{s:o, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o, s:f}", "model",
-                     probe_string(model), "instruction_sets", probe_sets(), "kernels",
-                     probe_kernels(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
-                     "allowed_cores", machine_cores(), "quota_cores",
-                     quota > 0 ? json_real(quota) : json_null(), "governor", probe_string(governor),
-                     "load", loaded ? json_real(strtod(load, NULL)) : json_null(), "caches",
-                     probe_caches(), "denormal_factor", machine_denormal_factor());
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:I, s:i, s:o, s:o, s:o, s:o, s:f}", "model", probe_string(model),
+        "instruction_sets", probe_sets(), "kernels", probe_kernels(), "precisions",
+        probe_precisions(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "allowed_cores",
+        machine_cores(), "quota_cores", quota > 0 ? json_real(quota) : json_null(), "governor",
+        probe_string(governor), "load", loaded ? json_real(strtod(load, NULL)) : json_null(),
+        "caches", probe_caches(), "denormal_factor", machine_denormal_factor());
 }
 
 /* "MemAvailable:  123 kB" */

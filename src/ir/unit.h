@@ -12,6 +12,7 @@
 #define CTSC_IR_UNIT_H
 
 #include "base/map.h"
+#include "cpu/narrow.h"
 #include "ir/schema.h"
 
 #include <pthread.h>
@@ -67,6 +68,20 @@ typedef struct function {
     diag *error; /* why compilation failed, state == FUNCTION_FAILED */
 } function;
 
+/* With how much precision layers with constant weights compute (ctsc_module_set_precision,
+ * passes/weights/reduce_precision.c). Zeros: as they are written. */
+typedef struct reduction {
+    const char *pass; /* the last one of level 2; static; NULL: none */
+    /* of reduce-int4w: elements that share a scale (0: as it chooses), and whether they have a zero
+     * point */
+    int group;
+    bool zeros;
+    /* above 0, every layer is reduced as it is fastest, as long as its error is at most this share
+     * of its products, */
+    double error;
+    const narrow_row *ways[NARROW_KINDS]; /* and these are to choose from; NULL: not this one */
+} reduction;
+
 typedef struct unit {
     atomic_int refs;
     arena arena;
@@ -81,12 +96,8 @@ typedef struct unit {
     bool closed;           /* by unit_close: nothing more can be compiled */
     /* that the program was moved to: new tensors are made there (as storage.device) */
     int device;
-    /* the pass that reduces the precision of its layers (passes/weights/reduce_precision.c);
-     * static; NULL: none. What it takes besides is in pass_ctx, too */
-    const char *reduce;
-    int reduce_group;
-    bool reduce_zeros;
-    bool permanent; /* lives as long as the process, and its types in any program */
+    reduction reduce; /* the precision of its layers */
+    bool permanent;   /* lives as long as the process, and its types in any program */
     VEC(function *) all_functions;
     VEC(source *) sources; /* references */
     value constants;       /* CONSTANTS of an archive: a tuple, or None */

@@ -26,6 +26,10 @@ void pass_print_times(const pass_ctx *cx, strbuf *out);
 
 /* Would scalar-constants, which every level of optimisation needs, change g? */
 bool pass_scalar_constants_wanted(const graph *g);
+/* Is there torch.autocast in g? Its calls have to be inlined first then, at every level. */
+bool pass_autocast_wanted(const graph *g);
+/* Is t the class of PyTorch's that is entered to cast? */
+bool pass_autocast_is(const type *t);
 /* After emission: what PyTorch does before it shows a .graph. Has the type of unit->simplify. */
 ctsc_status pipeline_simplify(graph *g, diag *d);
 /* A function's graph, before it takes the place of calls. */

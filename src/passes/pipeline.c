@@ -18,7 +18,7 @@ enum {
     SPECIALISE = PIPELINE_SPECIALISE,
     OPTIMISE = PIPELINE_OPTIMISE,
 };
-enum { DEVICE = 1, UNPACKED = 2, PACKED = 4, REDUCED = 8, ANYWHERE = 15 };
+enum { DEVICE = 1, UNPACKED = 2, PACKED = 4, REDUCED = 8, AUTO = 16, ANYWHERE = 31 };
 #define CHOSEN NULL
 
 static const struct { const char *pass; uint8_t stages, level, where; } pipeline_steps[] = {
@@ -29,7 +29,8 @@ static const struct { const char *pass; uint8_t stages, level, where; } pipeline
 
 static int pipeline_where(const pass_ctx *cx) {
     if (cx->device != DEVICE_HOST) return DEVICE;
-    return cx->reduce ? REDUCED : cx->unpacked ? UNPACKED : PACKED;
+    if (cx->reduce.pass) return cx->reduce.error > 0 ? AUTO : REDUCED;
+    return cx->unpacked ? UNPACKED : PACKED;
 }
 
 void pipeline_order(const pass_ctx *cx, pipeline_stage stage, int level, strbuf *out) {
@@ -39,7 +40,7 @@ void pipeline_order(const pass_ctx *cx, pipeline_stage stage, int level, strbuf 
         if (!(pipeline_steps[i].stages & stage) || !(pipeline_steps[i].where & where) ||
             pipeline_steps[i].level > level)
             continue;
-        const char *pass = pipeline_steps[i].pass ? pipeline_steps[i].pass : cx->reduce;
+        const char *pass = pipeline_steps[i].pass ? pipeline_steps[i].pass : cx->reduce.pass;
         if (comma && *pass != ']') sb_putc(out, ',');
         sb_puts(out, pass);
         comma = *pass != '[';
@@ -94,7 +95,9 @@ ctsc_status pipeline_specialise(pass_ctx *cx, graph *g, int level) {
     return pipeline_run(cx, g, PIPELINE_SPECIALISE, level);
 }
 
-bool pipeline_has_layout(const pass_ctx *cx) { return pipeline_where(cx) & (PACKED | REDUCED); }
+bool pipeline_has_layout(const pass_ctx *cx) {
+    return pipeline_where(cx) & (PACKED | REDUCED | AUTO);
+}
 
 ctsc_status pipeline_level(pass_ctx *cx, graph *g, int level) {
     return pipeline_run(cx, g, PIPELINE_OPTIMISE, level);

@@ -55,7 +55,7 @@ static const struct argp_option serve_argp_options[] = {
      1},
     {"max-bytes", OPT_MAX_BYTES, "N", 0, "memory that one call may take (no limit)", 1},
     {"precision", OPT_PRECISION, "NAME", 0,
-     "of layers with constant weights: float32 (the default), bf16, int8w, int4w", 1},
+     "of layers with constant weights: float32 (the default), bf16, int8w, int4w, auto", 1},
     {0, 0, 0, 0, "Limits:", 2},
     {"max-body", OPT_BODY, "N", 0, "bytes of a request's body (67108864)", 2},
     {"max-header", OPT_HEADER, "N", 0, "bytes of memory for a request's headers (16384)", 2},

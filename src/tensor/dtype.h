@@ -46,8 +46,9 @@ static inline bool dtype_is_float8(dtype d) {
 static inline bool dtype_is_unsigned(dtype d) { return d >= DT_UINT16 && d <= DT_UINT64; }
 static inline bool dtype_is_complex(dtype d) { return d >= DT_COMPLEX32 && d <= DT_COMPLEX128; }
 static inline bool dtype_is_quantised(dtype d) { return d >= DT_QINT8 && d <= DT_QINT32; }
+static inline bool dtype_is_half(dtype d) { return d == DT_FLOAT16 || d == DT_BFLOAT16; }
 static inline bool dtype_is_float(dtype d) { /* real floating point that operators compute with */
-    return d == DT_FLOAT32 || d == DT_FLOAT64 || d == DT_FLOAT16 || d == DT_BFLOAT16;
+    return d == DT_FLOAT32 || d == DT_FLOAT64 || dtype_is_half(d);
 }
 static inline dtype dtype_part(dtype d) { /* of a complex number's parts; any other dtype itself */
     return d == DT_COMPLEX64    ? DT_FLOAT32

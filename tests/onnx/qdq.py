@@ -207,6 +207,25 @@ def integers():
     return base.model(m.nodes, {n: (kinds[a.dtype], list(a.shape)) for n, a in m.inputs.items()}, m.outputs, m.constants, 17), list(m.inputs.values())
 
 
+@case
+def conv_integers():
+    """ConvInteger, and what ONNX Runtime's dynamic quantiser makes of convolutions: depthwise, with uneven pads, of one dim, zero points of channels."""
+    m = Model("conv_integers")
+    m.inputs["f"], m.inputs["i"], m.inputs["l"] = m.f32(2, 6, 7, 8), m.rng.integers(-128, 128, (1, 6, 5, 5)).astype(np.int8), m.rng.integers(0, 256, (2, 4, 11)).astype(np.uint8)
+    m.nodes.append(h.make_node("DynamicQuantizeLinear", ["f"], ["q", "s", "z"]))
+    ints = lambda dtype, *shape: m.rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, shape).astype(dtype)
+    for shape, scale, attrs in (((5, 6, 3, 3), (), {"pads": [1, 1, 1, 1]}), ((6, 1, 3, 3), (), {"group": 6, "strides": [2, 1]}), ((4, 6, 1, 1), (4, 1, 1), {})):
+        sums = m.node("ConvInteger", "q", ints(np.int8, *shape), "z", np.int8(-3), **attrs)
+        by = m.node("Mul", "s", m.rng.uniform(0.5, 1.5, scale).astype(np.float32) / 100)
+        m.outputs[m.node("Add", m.node("Mul", m.node("Cast", sums, to=T.FLOAT), by), m.f32(1, shape[0], 1, 1))] = T.FLOAT
+    m.outputs[m.node("ConvInteger", "i", ints(np.int8, 8, 3, 2, 3), np.int8(-50), np.int8(7), group=2, pads=[0, 1, 2, 1])] = T.INT32
+    m.outputs[m.node("ConvInteger", "i", ints(np.int8, 6, 1, 2, 2), np.int8(11), group=6, dilations=[2, 1])] = T.INT32
+    m.outputs[m.node("ConvInteger", "l", ints(np.uint8, 3, 4, 3), np.uint8(200), np.uint8(131), pads=[1, 1], strides=[2])] = T.INT32
+    m.outputs[m.node("ConvInteger", "l", ints(np.uint8, 3, 4, 2))] = T.INT32
+    kinds = {np.dtype(np.float32): T.FLOAT, np.dtype(np.uint8): T.UINT8, np.dtype(np.int8): T.INT8}
+    return base.model(m.nodes, {n: (kinds[a.dtype], list(a.shape)) for n, a in m.inputs.items()}, m.outputs, m.constants, 17), list(m.inputs.values())
+
+
 def quantised(net, x, **options):
     """What quantize_static makes of a module."""
     import os

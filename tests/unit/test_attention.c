@@ -559,7 +559,9 @@ static void test_written(void **state) {
         value scale = by     ? value_tensor_take(by)
                       : kind ? value_int(3)
                              : value_float(1.75),
-              args[10] = {value_tensor_take(q),
+              softmax = heads_below(2) ? value_int(DT_FLOAT32) : value_none(),
+              weights = softmax.tag == V_INT ? value_int(dt) : value_none(),
+              args[14] = {value_tensor_take(q),
                           value_tensor_take(k),
                           value_tensor_take(v),
                           bias ? value_tensor_take(bias) : value_none(),
@@ -568,8 +570,12 @@ static void test_written(void **state) {
                           scale,
                           value_bool(divide),
                           value_bool(false),
-                          value_bool(false)};
-        tensor *got = opcase_made("ctsc::attention", 10, args);
+                          value_bool(false),
+                          softmax,
+                          weights,
+                          value_none(),
+                          value_none()};
+        tensor *got = opcase_made("ctsc::attention", 14, args);
         /* of 16 bits one kernel is more exact than its steps */
         for (int i = 0; i < 4 && dtype_size(dt) == 2; i++) {
             if (args[i].tag != V_TENSOR) continue;
@@ -589,7 +595,8 @@ static void test_written(void **state) {
             written_step(&want, "aten::masked_fill.Scalar", 3,
                          (value[]){value_none(), args[4], args[5]});
         written_step(&want, "aten::softmax.int", 3,
-                     (value[]){value_none(), value_int(-1), value_none()});
+                     (value[]){value_none(), value_int(-1), softmax});
+        if (dt == DT_FLOAT64) want = written_as(want, DT_FLOAT64);
         written_step(&want, "aten::matmul", 2, (value[]){value_none(), args[2]});
         assert_int_equal(got->dtype, dtype_size(dt) == 2 ? dt : want->dtype);
         got = written_as(got, DT_FLOAT32), want = written_as(want, DT_FLOAT32);
@@ -605,6 +612,65 @@ static void test_written(void **state) {
     }
 }
 
+/* ctsc::attention that is given keys and values before they are repeated is the same. */
+static void written_repeated_try(dtype dt, float bound) {
+    int64_t batch = 1 + heads_below(2), heads = 1 + heads_below(3), group = 1 + heads_below(4),
+            rows = 1 + heads_below(heads_below(2) ? 3 : 40), keys = 1 + heads_below(200),
+            depth = 1 + heads_below(40), all = heads * group, qs[4] = {batch, all, rows, depth},
+            ks[4] = {batch, heads, keys, depth},
+            ms[2][4] = {{1, heads_below(2) ? all : 1, heads_below(2) ? rows : 1, keys},
+                        {batch, heads_below(2) ? all : 1, 1, keys}},
+            flat[4] = {batch, all, keys, depth};
+    tensor *q = grouped_random(qs, dt), *k = grouped_random(ks, dt), *v = grouped_random(ks, dt),
+           *bias = heads_below(2) ? written_as(heads_tensor(ms[0], false), dt) : NULL,
+           *hidden = heads_below(2) ? written_as(heads_tensor(ms[1], false), DT_BOOL) : NULL,
+           *wide[2] = {grouped_expanded(k, group), grouped_expanded(v, group)}, *own;
+    if (heads_below(4) == 0) { /* nothing tells that they are repeated */
+        assert_int_equal(tensor_clone(NULL, wide[0], &own), CTSC_OK);
+        tensor_unref(wide[0]);
+        wide[0] = own;
+    }
+    if (heads_below(2)) flat[heads_below(4)] = -1;
+    bool narrow = heads_below(2);
+    value sizes = grouped_ints(4, flat),
+          args[14] = {value_tensor_take(q),
+                      value_tensor_take(wide[0]),
+                      value_tensor_take(wide[1]),
+                      bias ? value_tensor_take(bias) : value_none(),
+                      hidden ? value_tensor_take(hidden) : value_none(),
+                      value_float(-1e4),
+                      value_float(0.25),
+                      value_bool(false),
+                      value_bool(false),
+                      value_bool(false),
+                      narrow ? value_int(DT_FLOAT32) : value_none(),
+                      narrow ? value_int(dt) : value_none(),
+                      sizes,
+                      sizes};
+    tensor *got = opcase_made("ctsc::attention", 14, args), *repeated[3];
+    for (int i = 0; i < 2; i++)
+        repeated[i] = opcase_made("aten::reshape", 2, (value[]){args[1 + i], sizes});
+    assert_int_equal(tensor_transpose(NULL, repeated[0], -2, -1, &repeated[2]), CTSC_OK);
+    args[1] = value_tensor_take(repeated[2]), args[2] = value_tensor_take(repeated[1]);
+    args[12] = args[13] = value_none();
+    tensor *want = opcase_made("ctsc::attention", 14, args);
+    grouped_check(got, want, bound);
+    tensor *held[] = {q,   k,    v,           bias,        hidden,      wide[0],
+                      got, want, repeated[0], repeated[1], repeated[2], wide[1]};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) tensor_unref(held[i]);
+    value_unref(sizes);
+}
+
+static void test_written_repeated(void **state) {
+    (void)state;
+    for (int turn = 0; turn < 100; turn++) {
+        written_repeated_try(DT_FLOAT32, 2e-5f);
+        written_repeated_try(DT_FLOAT64, 1e-6f);
+        written_repeated_try(DT_BFLOAT16, 0x1p-7f);
+        written_repeated_try(DT_FLOAT16, 0x1p-10f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scaled_dot_product),
@@ -614,6 +680,7 @@ int main(void) {
         cmocka_unit_test(test_grouped),
         cmocka_unit_test(test_grouped_refused),
         cmocka_unit_test(test_written),
+        cmocka_unit_test(test_written_repeated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

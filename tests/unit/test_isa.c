@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cpu/narrow.h"
 #include "ctsc_compiler.h"
 #include "ukernels.h"
 
@@ -28,6 +29,31 @@ static void test_rows(void **state) {
     }
     assert_true(isa_has(ISA_PLAIN));
     assert_int_equal(isa_find("z80"), ISA_COUNT);
+}
+
+/* What precision "auto" chooses from follows the limit, is faster than float32, and smaller. */
+static void test_narrow(void **state) {
+    (void)state;
+    ctsc_precision_way w = {.size = sizeof w};
+    for (int i = 0; i < ISA_COUNT; i++) {
+        isa_limit((isa)i);
+        for (narrow_kind kind = 0; kind < NARROW_KINDS; kind++) {
+            const narrow_row *row = narrow_best(kind);
+            if (!row) continue;
+            assert_int_equal(row->kind, kind);
+            assert_true(isa_pays(row->isa));
+            assert_true(row->rate > 1 && row->bits < 32 && row->columns > 0);
+        }
+    }
+    isa_limit(ISA_SSE2);
+    assert_false(ctsc_precision_way_at(0, &w));
+    isa_limit(ISA_AVX2);
+    if (isa_has(ISA_AVX2)) {
+        assert_true(ctsc_precision_way_at(0, &w));
+        assert_string_equal(w.name, "int4w");
+        assert_false(ctsc_precision_way_at(1, &w));
+    }
+    isa_limit(ISA_COUNT);
 }
 
 /* A limit allows what its row needs and nothing else, and never more than there is. */
@@ -118,6 +144,7 @@ int main(void) {
         cmocka_unit_test(test_rows),     cmocka_unit_test(test_limit),
         cmocka_unit_test(test_ukernels), cmocka_unit_test(test_rates),
         cmocka_unit_test(test_chosen),   cmocka_unit_test(test_public),
+        cmocka_unit_test(test_narrow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static tensor *random_weight(const half_case *c) {
 static half_case random_case(dtype dt) {
     half_case c = {.rows = 1 + random_below(random_one_in(4) ? 150 : 9),
                    .n = 1 + random_below(random_one_in(4) ? 600 : 130),
-                   .k = 1 + random_below(random_one_in(4) ? 700 : 90),
+                   .k = random_one_in(12) ? 1024 : 1 + random_below(random_one_in(4) ? 700 : 90),
                    .dt = dt};
     c.x = random_tensor(dt, 2, (int64_t[]){c.rows, c.k});
     c.w = random_weight(&c);

@@ -91,8 +91,9 @@ static void test_words(void **state) {
 /* ---- autocast -------------------------------------------------------------------------------- */
 
 static void check_autocast(void *ctx, const op *o) {
+    if ((o->traits.autocast || o->traits.script_cast) && o->schema->has_alias_write)
+        fail_msg("autocast would convert what %s writes", o->key);
     if (o->traits.autocast == AUTOCAST_NONE) return;
-    if (o->schema->has_alias_write) fail_msg("autocast would convert what %s writes", o->key);
     ++((int *)ctx)[o->traits.autocast];
 }
 
@@ -110,11 +111,26 @@ static void test_autocast(void **state) {
         {"aten::convolution", AUTOCAST_NONE},  {"aten::_convolution", AUTOCAST_NONE},
         {"aten::mm.out", AUTOCAST_NONE},       {"aten::prelu_backward", AUTOCAST_NONE},
         {"aten::softmax.int", AUTOCAST_NONE},  {"aten::add.Tensor", AUTOCAST_NONE},
+        {"aten::tensordot", AUTOCAST_LOWER},   {"aten::lstm.input", AUTOCAST_LOWER},
+        {"aten::gru.input", AUTOCAST_NONE},    {"aten::dot", AUTOCAST_NONE},
     };
     int counts[4] = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (traits_of(cases[i].key).autocast != cases[i].class)
             fail_msg("%s is of another class", cases[i].key);
+    static const struct { const char *key; autocast_class class; } scripts[] = {
+        {"aten::mm", AUTOCAST_LOWER},         {"aten::convolution", AUTOCAST_LOWER},
+        {"aten::mv", AUTOCAST_LOWER},         {"aten::lstm_cell", AUTOCAST_LOWER},
+        {"aten::dot", AUTOCAST_FULL},         {"aten::tensordot", AUTOCAST_FULL},
+        {"aten::add.Tensor", AUTOCAST_FULL},  {"aten::log_softmax.int", AUTOCAST_FULL},
+        {"aten::softmax.int", AUTOCAST_NONE}, {"aten::conv_transpose2d.input", AUTOCAST_NONE},
+        {"aten::einsum", AUTOCAST_NONE},      {"aten::lstm.input", AUTOCAST_NONE},
+        {"aten::cat", AUTOCAST_NONE},         {"aten::add_.Tensor", AUTOCAST_NONE},
+        {"aten::mean", AUTOCAST_NONE},        {"aten::binary_cross_entropy", SCRIPT_CAST_REFUSED},
+    };
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (traits_of(scripts[i].key).script_cast != scripts[i].class)
+            fail_msg("scripts do not treat %s so", scripts[i].key);
     op_visit(check_autocast, counts);
     assert_true(counts[AUTOCAST_LOWER] > 20 && counts[AUTOCAST_FULL] > 90);
     assert_true(counts[AUTOCAST_WIDEST] >= 3);

@@ -35,9 +35,10 @@ static void test_shown(void **state) {
 
 static void test_before_a_level(void **state) {
     (void)state;
-    order_is(&(pass_ctx){0}, PIPELINE_PREPARE, 0, "scalar-constants,place");
+    order_is(&(pass_ctx){0}, PIPELINE_PREPARE, 0, "autocast,scalar-constants,place");
     for (int level = 1; level <= 2; level++)
-        order_is(&(pass_ctx){0}, PIPELINE_PREPARE, level, "scalar-constants,decompose,place");
+        order_is(&(pass_ctx){0}, PIPELINE_PREPARE, level,
+                 "autocast,scalar-constants,decompose,place");
     order_is(&(pass_ctx){0}, PIPELINE_SPECIALISE, 1, "[" FREEZE "]");
     order_is(&(pass_ctx){0}, PIPELINE_SPECIALISE, 2,
              "[" FREEZE ",fuse-linear,fold-weights],quantise,pack-nbits,fold-tensors");
@@ -47,7 +48,7 @@ static void test_before_a_level(void **state) {
 static void test_level_1(void **state) {
     (void)state;
     static const pass_ctx places[] = {
-        {.device = DEVICE_HOST}, {.device = 1}, {.unpacked = true}, {.reduce = "reduce-bf16"}};
+        {.device = DEVICE_HOST}, {.device = 1}, {.unpacked = true}, {.reduce.pass = "reduce-bf16"}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         order_is(&places[i], PIPELINE_OPTIMISE, 1,
                  "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants");
@@ -61,19 +62,23 @@ static void test_level_2(void **state) {
          HEAD "layout,make-weights,fuse-epilogues-host,cat-in-place," GROUPS
               "slice-images,prepack," LAST},
         {{.unpacked = true}, false, HEAD GROUPS LAST},
-        {{.reduce = "reduce-bf16"},
+        {{.reduce.pass = "reduce-bf16"},
          true,
          HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
               ",reduce-bf16"},
-        {{.reduce = "reduce-int8w", .unpacked = true},
+        {{.reduce.pass = "reduce-int8w", .unpacked = true},
          true,
          HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
               ",reduce-int8w"},
-        {{.reduce = "reduce-int4w"},
+        {{.reduce.pass = "reduce-int4w"},
          true,
          HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
               ",reduce-int4w"},
-        {{.device = 1, .reduce = "reduce-bf16"}, false, HEAD "fuse-epilogues," GROUPS LAST},
+        {{.reduce = {.pass = "reduce-auto", .error = 0.01}},
+         true,
+         HEAD "layout,make-weights,choose-precision,fuse-epilogues-host,cat-in-place," GROUPS
+              "slice-images,prepack," LAST ",reduce-auto"},
+        {{.device = 1, .reduce.pass = "reduce-bf16"}, false, HEAD "fuse-epilogues," GROUPS LAST},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         order_is(&places[i].cx, PIPELINE_OPTIMISE, 2, places[i].want);

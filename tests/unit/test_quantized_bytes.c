@@ -411,7 +411,8 @@ static void test_far_convolutions(void **state) {
 static random_layer random_linear(void) {
     random_layer l = {.groups = 1,
                       .batch = 1 + random_below(random_one_in(5) ? 300 : 20),
-                      .inputs = 1 + random_below(random_one_in(9) ? 600 : 70),
+                      .inputs = random_one_in(20) ? 2048
+                                                  : 1 + random_below(random_one_in(9) ? 600 : 70),
                       .outputs = 1 + random_below(90)};
     for (int d = 0; d < 3; d++)
         l.kernel[d] = l.stride[d] = l.dilation[d] = l.in[d] = l.place[d] = 1;

@@ -293,6 +293,49 @@ static void check_integer_linear(void) {
     tensor_unref(w);
 }
 
+/* A list of n ints. */
+static value ints(int n, const int64_t *from) {
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)n);
+    for (int i = 0; i < n; i++) list_append_take(l, value_int(from[i]));
+    return value_list_take(l);
+}
+
+/* Convolutions of plain images, with one channel per group among them: sums, and numbers. */
+static void check_integer_conv(void) {
+    int64_t groups = 1 + random_below(random_below(2) ? 70 : 3), in = random_below(2) ? 1 : 3,
+            out = random_below(2) ? 1 : 2, kernel[] = {1 + random_below(3), 1 + random_below(3)},
+            size[] = {4 + random_below(5), 4 + random_below(9)}, pads[4],
+            stride[] = {1 + random_below(2), 1 + random_below(2)}, one[] = {1, 1}, n = groups * out;
+    bool even = random_below(2);
+    for (int i = 0; i < 4; i++) pads[i] = i < 2 || !even ? random_below(2) : pads[i - 2];
+    dtype dt = random_below(2) ? DT_UINT8 : DT_INT8, wt = random_below(2) ? DT_UINT8 : DT_INT8;
+    tensor *x = random_ints(dt, 4, (int64_t[]){2, groups * in, size[0], size[1]}), *zero,
+           *w = random_ints(wt, 4, (int64_t[]){n, in, kernel[0], kernel[1]}),
+           *wz = random_ints(wt, 1, &n);
+    int64_t za = random_below(128);
+    tensor_scalar_int(NULL, dt, za, &zero);
+    value args[] = {value_tensor_take(x),  value_tensor_take(w), value_tensor_take(zero),
+                    value_tensor_take(wz), ints(2, stride),      ints(4, pads),
+                    ints(2, one),          value_int(groups)};
+    value sums = call("ctsc::onnx_conv_integer", 8, args);
+    const tensor *y = sums.u.tensor;
+    assert_int_equal(y->dtype, DT_INT32);
+    for (int64_t i = 0; i < y->numel; i++) {
+        int64_t at[4], want = 0;
+        index_of(y, i, at);
+        for (int64_t t = 0; t < in * kernel[0] * kernel[1]; t++) {
+            int64_t c = t / kernel[1] / kernel[0], a = t / kernel[1] % kernel[0], b = t % kernel[1],
+                    row = at[2] * stride[0] + a - pads[0], col = at[3] * stride[1] + b - pads[1];
+            if (row < 0 || row >= size[0] || col < 0 || col >= size[1]) continue;
+            want += (int_at(x, (int64_t[]){at[0], at[1] / out * in + c, row, col}) - za) *
+                    (int_at(w, (int64_t[]){at[1], c, a, b}) - int_at(wz, &at[1]));
+        }
+        assert_int_equal(int_at(y, at), want);
+    }
+    value_unref(sums);
+    for (int i = 0; i < 8; i++) value_unref(args[i]);
+}
+
 static void test_products(void **state) {
     (void)state;
     for (const ukernel **u = usable_ukernels(UKERNEL_QUAD, UKERNEL_BYTES); *u; u++) {
@@ -302,6 +345,7 @@ static void test_products(void **state) {
             check_products();
             check_quantised_products();
             check_integer_linear();
+            check_integer_conv();
         }
         isa_limit(ISA_COUNT);
     }

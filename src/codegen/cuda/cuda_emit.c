@@ -102,7 +102,7 @@ static void emit_target(gpu_state *e, const nest_stmt *s) {
 
 static void emit_store(gpu_state *e, nest_stmt *s) {
     dtype dt = s->buffer->dt;
-    bool half = dt == DT_FLOAT16 || dt == DT_BFLOAT16, alone = e->n->coop && !e->inside;
+    bool half = dtype_is_half(dt), alone = e->n->coop && !e->inside;
     bool packed = e->lanes && gpu_pack_of(e, s->buffer, s->index, true) >= 0, barrier = false;
     if (alone)
         barrier = gpu_stores_hazard(

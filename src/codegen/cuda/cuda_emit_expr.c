@@ -188,7 +188,7 @@ static void expr_raw_load(gpu_state *e, const nest_expr *x) {
 
 static void expr_load(gpu_state *e, const nest_expr *x) {
     dtype dt = x->u.buffer->dt;
-    bool half = dt == DT_FLOAT16 || dt == DT_BFLOAT16;
+    bool half = dtype_is_half(dt);
     if (half) sb_printf(e->out, "nest_load_%s(", dt == DT_FLOAT16 ? "f16" : "bf16");
     if (dt == DT_BOOL) sb_putc(e->out, '(');
     expr_raw_load(e, x);

@@ -233,7 +233,7 @@ static void llvm_store(llvm_state *e, const nest_stmt *s) {
     } else if (b->dt == DT_FLOAT16 && e->target->f16c) {
         raw = llvm_temp(e);
         llvm_line(e, "%s = fptrunc float %s to half", raw.s, v.s);
-    } else if (b->dt == DT_FLOAT16 || b->dt == DT_BFLOAT16) {
+    } else if (dtype_is_half(b->dt)) {
         const char *fn = b->dt == DT_FLOAT16 ? "nest_store_f16" : "nest_store_bf16";
         raw = llvm_temp(e);
         llvm_declare(e, "declare i16 @%s(float)", fn);

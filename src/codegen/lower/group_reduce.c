@@ -165,7 +165,7 @@ lazy_tensor *reduced_call(group_state *s, const char *function, const lazy_tenso
 lazy_tensor *reduced_cast(group_state *s, const lazy_tensor *x, dtype dt) {
     return x ? lazy_cast(&s->l, x, dt) : NULL;
 }
-dtype reduced_wide(dtype dt) { return dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt; }
+dtype reduced_wide(dtype dt) { return dtype_is_half(dt) ? DT_FLOAT32 : dt; }
 lazy_tensor *reduced_constant(group_state *s, dtype dt, double x) {
     return lazy_scalar(&s->l, dt, lazy_const(&s->l, dt, x));
 }

@@ -64,7 +64,8 @@ static void quant_plain_depthwise(const quant_depthwise *d) {
             for (int p = 0; p < PLAIN_BLOCK; p++)
                 sums[p] = quant_plain_dot(sums[p], x + p * 4, b + p * 4);
         }
-        for (int p = 0; p < PLAIN_BLOCK; p++) {
+        if (d->sums) memcpy(d->sums + o * PLAIN_BLOCK, sums, sizeof sums);
+        for (int p = 0; p < PLAIN_BLOCK && !d->sums; p++) {
             int64_t c = quant_place_channel(PLAIN_LANES, p);
             if (c < d->channels)
                 d->out[o * d->out_step + c] = quant_plain_round(sums[p], &d->to, p);

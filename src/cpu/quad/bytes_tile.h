@@ -108,6 +108,13 @@ static inline __attribute__((always_inline)) TARGET void NAME(together)(const qu
                 acc[i][v] = DP(acc[i][v], LOAD(at + i * step + v * 4 * LANES), w);
         }
     }
+    if (d->sums) {
+#pragma GCC unroll 8
+        for (int i = 0; i < n; i++)
+#pragma GCC unroll 4
+            for (int v = 0; v < 4; v++) STORE(d->sums + (o + i) * 4 * LANES + v * LANES, acc[i][v]);
+        return;
+    }
     F lo = SETF(d->to.lo), hi = SETF(d->to.hi);
     V zero = SETI(d->to.zero);
 #pragma GCC unroll 4

@@ -49,8 +49,8 @@ typedef struct quad_tile {
      * widened; NULL: none (read where quad_tile.h has PAIR) */
     const uint8_t *narrow;
     bool small; /* bytes known to be at most 127, by whoever has looked */
-    /* lines of 64 bytes to prefetch in each step, from `next` on: the panels that are next; only
-     * kernels with a depth do */
+    /* lines of 64 bytes to prefetch in each step, from `next` on: the panels that are next. Without
+     * a depth at most one, and none where quad_tile.h has PAIR */
     const int8_t *next;
     int64_t lines;
 } quad_tile;
@@ -80,6 +80,7 @@ typedef struct quant_depthwise {
     quant_bytes to;       /* a block's */
     uint8_t *out;
     int64_t out_step, channels; /* channels: of the block, that are there */
+    int32_t *sums;              /* not NULL: sums by place, 4 * lanes a result, instead of bytes */
 } quant_depthwise;
 
 typedef struct quad_kernels quad_kernels;

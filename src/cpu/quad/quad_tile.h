@@ -68,6 +68,10 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
     A acc[MR][MP * VECTORS];
     const int width = panels * VECTORS;
     const int8_t *b = t->b;
+#ifndef PAIR
+    const int8_t *next = t->lines ? t->next : b; /* without lines one that is there anyway */
+    const int64_t step = t->lines ? QUAD_PANEL : 0;
+#endif
     int64_t lda = t->lda, panel = t->panel, zeros = (t->filled - t->quads) * QUAD_PANEL;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -86,7 +90,10 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
                 NAME(quad)(acc, a, lda, b, panel, rows, width);
         }
 #else
-        for (; left > 0; left--, b += QUAD_PANEL) NAME(quad)(acc, a, lda, b, panel, rows, width);
+        for (; left > 0; left--, b += QUAD_PANEL, next += step) {
+            __builtin_prefetch(next, 0, 3);
+            NAME(quad)(acc, a, lda, b, panel, rows, width);
+        }
 #endif
     }
     int32_t *sums = t->sums;

@@ -400,9 +400,21 @@ static ctsc_status irgen_finish_body(emitter *e, bool ok) {
     return s;
 }
 
+/* Decorated by a context, it is as if its statements were in a with statement. */
+static bool irgen_decorated_statements(emitter *e, const func_def *def) {
+    ir_value *context = NULL;
+    if (e->scope && !e->scope->ops->within(e, def->name_range, &context)) return false;
+    if (!context) return irgen_statements(e, &def->body);
+    graph_insert(e->g, node_new(e->g, N_ENTER, 1, &context, 1))->outputs.data[0]->type =
+        context->type;
+    if (!irgen_statements(e, &def->body)) return false;
+    graph_insert(e->g, node_new(e->g, N_EXIT, 1, &context, 1));
+    return true;
+}
+
 static ctsc_status irgen_body(emitter *e, const func_def *def, const schema *sc) {
     irgen_push_frame(e, e->g->root);
-    bool ok = irgen_parameters(e, def, sc) && irgen_statements(e, &def->body) &&
+    bool ok = irgen_parameters(e, def, sc) && irgen_decorated_statements(e, def) &&
               irgen_finish_return(e, def);
     return irgen_finish_body(e, ok);
 }

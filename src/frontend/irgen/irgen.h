@@ -204,6 +204,9 @@ typedef struct scope_ops {
     /* f for such arguments, where parameters without annotations are given what is no tensor; NULL
      * without an error: there is none. */
     function *(*specialized)(emitter *e, function *f, int nargs, const actual *args);
+    /* The object that the body of the function being compiled is within, as in a with statement: of
+     * a decorator. *out stays NULL: none. */
+    bool (*within)(emitter *e, source_range r, ir_value **out);
     /* Can a call of it be compiled anew for its arguments? */
     bool (*inlined)(emitter *e, source_range r, sugar *callee, inlinee *out);
     /* Does nothing that is assigned to an attribute of s matter? */

@@ -126,8 +126,7 @@ static void data_fill(tensor *x, dtype dt, const data_list *l) {
         int32_t v = ((const int32_t *)l->data)[i];
         uint16_t bits = (uint16_t)v;
         uint8_t byte = (uint8_t)v;
-        if (dt == DT_FLOAT16 || dt == DT_BFLOAT16 || dt == DT_UINT16)
-            memcpy(to + i * size, &bits, 2);
+        if (dtype_is_half(dt) || dt == DT_UINT16) memcpy(to + i * size, &bits, 2);
         else if (dtype_is_float8(dt)) memcpy(to + i * size, &byte, 1);
         else dtype_store_int(dt, to + i * size, v);
     }

@@ -226,6 +226,10 @@ int64_t onnx_standard_version(size_t n, Onnx__OperatorSetIdProto *const *imports
 ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_value *k,
                     ir_value *bias, int *rank);
 
+/* ConvInteger of these inputs (zero points may be None), integers; NULL without a failure: pads
+ * follow from the input's size. */
+ir_value *onnx_conv_integer(onnx_node *n, const onnx_value *weight, ir_value *const *in, int *rank);
+
 /* ---- onnx_op_math.c -------------------------------------------------------------------------- */
 
 /* x as a type of TensorProto, by the node's saturate and round_mode. */

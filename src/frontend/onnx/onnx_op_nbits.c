@@ -71,7 +71,7 @@ static int nbits_number(const tensor *t, const nbits_given *g, int64_t j, int64_
 static bool nbits_is_bytes(const tensor *t) { return t->dtype == DT_INT8 || t->dtype == DT_UINT8; }
 
 static bool nbits_is_float(const tensor *t) {
-    return t->dtype == DT_FLOAT32 || t->dtype == DT_FLOAT16 || t->dtype == DT_BFLOAT16;
+    return t->dtype == DT_FLOAT32 || dtype_is_half((dtype)t->dtype);
 }
 
 /* Do all of a tensor's numbers fit four bits? */

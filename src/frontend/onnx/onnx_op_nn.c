@@ -101,6 +101,20 @@ ir_value *onnx_conv(onnx_node *n, const onnx_value *weight, ir_value *x, ir_valu
                      onnx_int(p, onnx_attr_int(n, "group", 1)));
 }
 
+ir_value *onnx_conv_integer(onnx_node *n, const onnx_value *weight, ir_value *const *in,
+                            int *rank) {
+    onnx_program *p = n->p;
+    window w;
+    int64_t pads[2 * NN_MAX];
+    *rank = -1;
+    if (!window_read(n, weight, &w) || w.same || !w.n) return NULL;
+    for (int i = 0; i < w.n; i++) pads[i] = w.begin[i], pads[w.n + i] = w.end[i];
+    *rank = w.n + 2;
+    return ONNX_EMIT(p, "ctsc::onnx_conv_integer", in[0], in[1], in[2], in[3],
+                     onnx_ints(p, w.n, w.strides), onnx_ints(p, 2 * w.n, pads),
+                     onnx_ints(p, w.n, w.dilations), onnx_int(p, onnx_attr_int(n, "group", 1)));
+}
+
 bool onnx_op_conv(onnx_node *n, const char *text) {
     onnx_value *weight = onnx_need(n, 1);
     int rank = -1;

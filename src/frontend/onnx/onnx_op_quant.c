@@ -2,33 +2,29 @@
 /*
  * onnx_op_quant.c - QuantizeLinear, convolutions of integers.
  *
- *     ConvInteger(x, w, xz, wz)         conv(x - xz, w - wz) as int32
+ *     ConvInteger(x, w, xz, wz)         ctsc::onnx_conv_integer
  *     QLinearConv(x, xs, xz, ...)       quantise(conv(dequantise(x), dequantise(w), dequantise(bias)))
  *     QLinearMatMul                     likewise
- *
- * The operands of the first are doubles: sums of products of eight bits stay exact up to 2^53.
  */
 #include "frontend/onnx/onnx_internal.h"
 
-/* The convolution of inputs x and w less their zero points, which are inputs as well. */
-static ir_value *quant_conv(onnx_node *n, int w, int x_zero, int w_zero, ir_value *bias,
-                            int *rank) {
-    onnx_program *p = n->p;
-    onnx_value *weight = onnx_need(n, w);
-    ir_value *x = weight ? onnx_t(n, 0) : NULL, *k = x ? onnx_t(n, w) : NULL,
-             *xz = k ? onnx_t_or_none(n, x_zero) : NULL,
-             *wz = xz ? onnx_t_or_none(n, w_zero) : NULL;
-    if (!wz || !bias) return NULL;
-    return onnx_conv(n, weight, ONNX_EMIT(p, "ctsc::onnx_centred", x, xz, onnx_bool(p, false)),
-                     ONNX_EMIT(p, "ctsc::onnx_centred_weight", k, wz), bias, rank);
-}
-
+/* Pads that follow from the input's size are put around numbers. */
 bool onnx_op_conv_integer(onnx_node *n, const char *text) {
-    int rank = -1;
+    onnx_program *p = n->p;
+    onnx_value *weight = onnx_need(n, 1);
+    int rank;
     (void)text;
-    ir_value *y = quant_conv(n, 1, 2, 3, onnx_none(n->p), &rank);
-    return y && onnx_out(n, 0, ONNX_EMIT(n->p, "aten::to.dtype", y, onnx_int(n->p, DT_INT32)), rank,
-                         DT_INT32);
+    ir_value *in[4] = {weight ? onnx_t(n, 0) : NULL};
+    for (int i = 1; i < 4 && in[i - 1]; i++) in[i] = i < 2 ? onnx_t(n, i) : onnx_t_or_none(n, i);
+    if (!in[3]) return false;
+    ir_value *y = onnx_conv_integer(n, weight, in, &rank);
+    if (!y && !onnx_failed(p)) {
+        y = onnx_conv(n, weight,
+                      ONNX_EMIT(p, "ctsc::onnx_centred", in[0], in[2], onnx_bool(p, false)),
+                      ONNX_EMIT(p, "ctsc::onnx_centred_weight", in[1], in[3]), onnx_none(p), &rank);
+        y = y ? ONNX_EMIT(p, "aten::to.dtype", y, onnx_int(p, DT_INT32)) : NULL;
+    }
+    return y && onnx_out(n, 0, y, rank, DT_INT32);
 }
 
 /* Inputs x, and x + 1 and x + 2, its scale and zero point, as numbers. */

@@ -5,7 +5,7 @@
  *
  * Functions of the program, methods of its modules, and modules without hooks. Left alone are
  * functions that are marked in a way that the body does not show: unused, ignored, exported,
- * overloaded, without gradients.
+ * overloaded, without gradients, within autocast.
  * Tests: tests/lang/accepted_inlined.py
  */
 #include "frontend/program/source.h"
@@ -14,7 +14,7 @@
 static bool inline_plain(const py_object *fn) {
     const py_function *pf = fn && fn->kind == PY_FUNCTION ? fn->u.fn : NULL;
     return pf && pf->def && !pf->def->is_generator && !source_dropped(fn) && !pf->overloads.len &&
-           pf->gradients == PY_GRADIENTS_KEPT && !py_is_overload(fn);
+           pf->gradients == PY_GRADIENTS_KEPT && !pf->autocast && !py_is_overload(fn);
 }
 
 static const py_object *inline_bound(const module_type *m, const char *name) {

@@ -581,6 +581,26 @@ static bool source_container(const type *t, module_container *out) {
     return true;
 }
 
+/* @torch.autocast(...): an object like the decorator's, made in the function. */
+static bool source_within(emitter *e, source_range r, ir_value **out) {
+    const py_object *fn = e->scope->fn;
+    py_object *context = fn && fn->kind == PY_FUNCTION ? fn->u.fn->autocast : NULL;
+    if (!context) return true;
+    py *p = &e->scope->prog->py;
+    static const char *const names[] = {"device", "fast_dtype", "_enabled"};
+    actual args[] = {{.range = r}, {.range = r}, {.range = r}};
+    for (int i = 0; i < 3; i++) {
+        py_object *o = py_getattr(p, r, context, names[i]);
+        sugar *s = o ? source_sugar(e, r, o) : NULL;
+        if (!s || !(args[i].value = irgen_as_value(e, r, s))) return false;
+    }
+    py_object *mod = py_import(p, r, "torch.amp.autocast_mode"),
+              *cls = mod ? py_getattr(p, r, mod, "autocast") : NULL;
+    sugar *made = cls ? source_sugar(e, r, cls) : NULL;
+    if (made) made = irgen_call_sugar(e, r, made, 3, args, NULL);
+    return made && (*out = irgen_as_value(e, r, made)) != NULL;
+}
+
 static diag **source_diag(const scope *s) { return &s->prog->py.diag; }
 
 const scope_ops source_scope_ops = {
@@ -595,6 +615,7 @@ const scope_ops source_scope_ops = {
     .container = source_container,
     .call = source_call,
     .specialized = source_specialized,
+    .within = source_within,
     .inlined = source_inlined,
     .default_of = source_default_of,
     .forgets = source_is_context,

@@ -116,12 +116,16 @@ typedef enum unmarked_writes {
     WRITES_COUNT
 } unmarked_writes;
 
-/* AUTOCAST(class): what autocast of the CPU makes of the arguments that are tensors. */
+/* AUTOCAST(class): what autocast of the CPU makes of the arguments that are tensors.
+ * SCRIPT_CAST(class): the same in scripts, where PyTorch has other lists (passes/autocast.c). */
 typedef enum autocast_class {
     AUTOCAST_NONE,
     AUTOCAST_LOWER,  /* converted to autocast's dtype */
-    AUTOCAST_FULL,   /* to float32 */
+    AUTOCAST_FULL,   /* to float32; in scripts, unless an argument `dtype` says otherwise */
     AUTOCAST_WIDEST, /* to the widest dtype among them */
+    SCRIPT_CAST_LOWER = AUTOCAST_LOWER,
+    SCRIPT_CAST_FULL = AUTOCAST_FULL,
+    SCRIPT_CAST_REFUSED = AUTOCAST_WIDEST, /* not within autocast */
 } autocast_class;
 
 /* STRIDES(rule): in which order the elements of new results lie (tensor/strides.h). */
@@ -218,6 +222,7 @@ typedef struct op_traits {
     device_check device_check : 3;
 
     autocast_class autocast : 2;
+    autocast_class script_cast : 2;
     operator_family family : 6;
 
     /* ---- gradients (runtime/autograd) -------------------------------------------------------- */
@@ -312,6 +317,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define TOTAL               .total = true
 #define TOTAL_ON_FLOATS     .total_on_floats = true
 #define AUTOCAST(class)     .autocast = AUTOCAST_##class
+#define SCRIPT_CAST(class)  .script_cast = SCRIPT_CAST_##class
 #define TWIN(need)          .twin = TWIN_##need
 #define ASKS_STRIDES        .asks_strides = true
 #define STRIDES(rule)       .strides = STRIDES_##rule

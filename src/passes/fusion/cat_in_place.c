@@ -29,6 +29,7 @@
 #include "ir/op/conv_last_args.h"
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"
+#include "passes/weights/reduce_precision.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -298,6 +299,7 @@ static void join_block(joiner *j, block *b) {
 }
 
 bool pass_cat_in_place(pass_ctx *cx, graph *g) {
+    if (reduce_auto_convs(cx)) return false; /* such convolutions have no such form */
     joiner j = {.g = g, .db = alias_new(g)};
     if (j.db) join_block(&j, g->root);
     if (!j.db || j.failed) diag_no_memory(cx->diag);

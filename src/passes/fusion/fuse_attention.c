@@ -6,7 +6,9 @@
  *     %s = aten::div(%s, %scale)                 or mul; a number or a tensor of no dims; may be missing
  *     %s = aten::add(%s, %bias, %one)            may be missing                 ->     %y = ctsc::attention(%q, %t, %v, %bias, %hidden, %fill, %scale, ...)
  *     %s = aten::masked_fill(%s, %hidden, %fill) may be missing
+ *     %s = aten::to(%s, 6)                       may be missing, or the softmax's dtype
  *     %w = aten::softmax(%s, -1, None)
+ *     %w = aten::to(%w, %dtype)                  may be missing
  *     %y = aten::matmul(%w, %v)                  behind a dropout that does nothing, maybe
  *
  * bmm and baddbmm, with alpha as the scale, are products as well, if both are of that kind. So is
@@ -31,6 +33,8 @@
  *     %a = aten::reshape(%a, [b, hg, s, d])                                     ->     %y = ctsc::attention_grouped(%q, %k', %v', [b, hg, s, d], ...)
  *     %y = aten::scaled_dot_product_attention(%q, %a, %b, %mask, ...)
  *
+ * Of ctsc::attention keys and values are then as they were, and their sizes arguments.
+ *
  * Method. From each product its left operand is followed backwards, step by step in this order.
  * What is between is read by nobody else: where a program returns the weights, nothing changes.
  * Then all steps are moved to the last one, if the alias database allows it, and replaced there.
@@ -51,6 +55,7 @@ typedef struct attention_match {
     bool batches, divide;
     double factor; /* of q and of the transposed keys */
     ir_value *q, *transposed, *v, *bias, *hidden, *fill, *scale; /* the last four may be NULL */
+    ir_value *softmax_dtype, *weights_dtype;                     /* may be NULL */
     ir_value *q_sizes, *transposed_sizes; /* what they are expanded to; may be NULL */
     const ir_value *scores; /* of a softmax that is 0 where all of a row are -inf; else NULL */
 } attention_match;
@@ -161,14 +166,43 @@ static bool attention_number(const ir_value *v, double *x) {
     return true;
 }
 
-static bool attention_softmax(const node *n) {
+static bool attention_softmax(attention_match *m, const node *n) {
     bool half_to_float = true;
     if (node_is_overload(n, SYM__SOFTMAX)) {
         if (!known_bool(n->inputs.data[2], &half_to_float) || half_to_float) return false;
-    } else if (!node_is_overload(n, SYM_SOFTMAX_INT) || !known_is_none(n->inputs.data[2])) {
+    } else if (node_is_overload(n, SYM_SOFTMAX_INT)) {
+        if (!known_is_none(n->inputs.data[2])) m->softmax_dtype = n->inputs.data[2];
+    } else {
         return false;
     }
     return attention_is_last_dim(n->inputs.data[1], n->inputs.data[0]);
+}
+
+/* The dtype that n converts to, doing nothing else; NULL: it is no such conversion. */
+static ir_value *attention_cast(const node *n) {
+    ir_value *const *in = n->inputs.data;
+    bool copy = node_is_overload(n, SYM__TO_COPY);
+    if (copy) {
+        for (int i = 2; i < 5; i++)
+            if (!known_is_none(in[i])) return NULL;
+        if (!known_is_none(in[6])) return NULL;
+    } else {
+        bool prim = node_is_overload(n, SYM_TO_PRIM_DTYPE);
+        if ((!prim && !node_is_overload(n, SYM_TO_DTYPE)) || !known_bool(in[3], &copy) || copy ||
+            (!prim && !known_is_none(in[4])))
+            return NULL;
+    }
+    return in[1]->type->kind == T_INT ? in[1] : NULL;
+}
+
+/* v without a conversion, whose dtype *dtype is then. */
+static const ir_value *attention_uncast(attention_match *m, const node *at, const ir_value *v,
+                                        ir_value **dtype) {
+    node *n = rewrite_only_for(at, v);
+    ir_value *to = n ? attention_cast(n) : NULL;
+    if (!to || !attention_add(m, n)) return v;
+    *dtype = to;
+    return n->inputs.data[0];
 }
 
 /* Is it all(scores == -inf, -1, True), as `at` reads it? */
@@ -192,8 +226,9 @@ static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
     ir_value *const *in = where->inputs.data;
     node *zero = attention_step_is(m, where, in[1], SYM_FULL_LIKE),
          *softmax = zero && zero->inputs.data[0] == in[2] ? rewrite_read_by(where, in[2], 2) : NULL;
-    if (!softmax || !attention_add(m, softmax) || !attention_softmax(softmax) ||
-        !known_number_is(zero->inputs.data[1], 0) || !known_is_none(zero->inputs.data[2]) ||
+    if (!softmax || !attention_add(m, softmax) || !attention_softmax(m, softmax) ||
+        m->softmax_dtype || !known_number_is(zero->inputs.data[1], 0) ||
+        !known_is_none(zero->inputs.data[2]) ||
         !attention_hides_all(m, where, in[0], softmax->inputs.data[0]))
         return NULL;
     return m->scores = softmax->inputs.data[0];
@@ -305,11 +340,15 @@ static bool attention_match_node(node *n, attention_match *m) {
     *m = (attention_match){.factor = 1};
     node *step = attention_last(m, n);
     if (step && attention_idle_dropout(step)) step = attention_step(m, step, step->inputs.data[0]);
+    if (step && (m->weights_dtype = attention_cast(step)))
+        step = attention_step(m, step, step->inputs.data[0]);
     if (!step) return false;
-    const ir_value *scores = attention_softmax(step) ? step->inputs.data[0]
-                             : node_is_overload(step, SYM_WHERE_SELF)
-                                 ? attention_safe_softmax(m, step)
-                                 : NULL;
+    const ir_value *scores = NULL;
+    if (attention_softmax(m, step)) scores = step->inputs.data[0];
+    else if (!m->weights_dtype && node_is_overload(step, SYM_WHERE_SELF))
+        scores = attention_safe_softmax(m, step);
+    if (scores && !m->scores && !m->softmax_dtype)
+        scores = attention_uncast(m, step, scores, &m->softmax_dtype);
     return scores && attention_masked(m, m->steps[m->count - 1], scores);
 }
 
@@ -346,7 +385,11 @@ static bool attention_rewrite(const alias_db *db, node *n, attention_match *m) {
                         scale,
                         rewrite_bool(n, m->divide),
                         rewrite_bool(n, m->batches),
-                        rewrite_bool(n, m->scores != NULL)};
+                        rewrite_bool(n, m->scores != NULL),
+                        m->softmax_dtype ? m->softmax_dtype : rewrite_none(n),
+                        m->weights_dtype ? m->weights_dtype : rewrite_none(n),
+                        rewrite_none(n),
+                        rewrite_none(n)};
     op_symbol key = scale->type->kind == T_TENSOR ? SYM_CTSC_ATTENTION_TENSOR : SYM_CTSC_ATTENTION;
     ir_value *y = args[0] && args[1] ? rewrite_op(n, op_of(key), sizeof args / sizeof *args, args)
                                      : NULL;
@@ -393,6 +436,46 @@ static bool attention_grouped_rule(const alias_db *db, node *n) {
     return true;
 }
 
+/* The reshape of the keys whose last two dims n, ctsc::attention, gets exchanged. */
+static node *attention_repeated_keys(const node *n, node **transpose) {
+    attention_list sizes;
+    int64_t a, b;
+    *transpose = rewrite_only_for(n, n->inputs.data[1]);
+    if (!*transpose || !node_is_overload(*transpose, SYM_TRANSPOSE_INT)) return NULL;
+    ir_value *const *in = (*transpose)->inputs.data;
+    node *flat = attention_repeated(*transpose, in[0]);
+    if (!flat || !attention_ints(flat->inputs.data[1], &sizes) || sizes.n != 4 ||
+        !known_int(in[1], &a) || !known_int(in[2], &b))
+        return NULL;
+    a += a < 0 ? 4 : 0, b += b < 0 ? 4 : 0;
+    return (a == 2 && b == 3) || (a == 3 && b == 2) ? flat : NULL;
+}
+
+/* Heads that are repeated in front of ctsc::attention. */
+static bool attention_repeated_rule(const alias_db *db, node *n) {
+    enum { KEYS = 1, VALUES = 2, BATCHES = 8, SAFE = 9, KEY_SIZES = 12, VALUE_SIZES = 13 };
+    bool batches, safe;
+    node *transpose;
+    if ((!node_is_overload(n, SYM_CTSC_ATTENTION) &&
+         !node_is_overload(n, SYM_CTSC_ATTENTION_TENSOR)) ||
+        !known_bool(n->inputs.data[BATCHES], &batches) || batches ||
+        !known_bool(n->inputs.data[SAFE], &safe) || safe)
+        return false;
+    node *k = attention_repeated_keys(n, &transpose),
+         *v = attention_repeated(n, n->inputs.data[VALUES]);
+    if (!k || !v || !rewrite_move_down(db, transpose, n) || !rewrite_move_down(db, k, transpose) ||
+        !rewrite_move_down(db, v, n))
+        return false;
+    node_set_input(n, KEYS, k->inputs.data[0]);
+    node_set_input(n, VALUES, v->inputs.data[0]);
+    node_set_input(n, KEY_SIZES, k->inputs.data[1]);
+    node_set_input(n, VALUE_SIZES, v->inputs.data[1]);
+    node_remove(transpose);
+    node_remove(k);
+    node_remove(v);
+    return true;
+}
+
 static bool attention_rule(const alias_db *db, node *n) {
     attention_match m;
     return attention_match_node(n, &m) && attention_rewrite(db, n, &m);
@@ -400,5 +483,6 @@ static bool attention_rule(const alias_db *db, node *n) {
 
 bool pass_fuse_attention(pass_ctx *cx, graph *g) {
     bool changed = rewrite_each(cx, g, attention_rule);
+    changed |= rewrite_each(cx, g, attention_repeated_rule);
     return rewrite_each(cx, g, attention_grouped_rule) || changed;
 }

@@ -268,5 +268,6 @@ bool pass_fuse_epilogues(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, ep
 bool pass_fuse_epilogues_host(pass_ctx *cx, graph *g) {
     bool changed = rewrite_each(cx, g, epilogue_rule_convs);
     changed = rewrite_each(cx, g, prologue_rule_host) || changed;
-    return (!cx->reduce && rewrite_each(cx, g, epilogue_rule_linear)) || changed;
+    bool linear = !cx->reduce.pass || cx->reduce.error > 0; /* which has chosen already */
+    return (linear && rewrite_each(cx, g, epilogue_rule_linear)) || changed;
 }

@@ -62,7 +62,7 @@ static bool layout_find_conv(const node *n, layout_convolution *c) {
         return false;
     const tensor *w = c->weight;
     c->spatial = w->ndim - 2;
-    bool floats = w->dtype == DT_FLOAT32 || w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16;
+    bool floats = w->dtype == DT_FLOAT32 || dtype_is_half((dtype)w->dtype);
     if (!floats || tensor_device(w) != DEVICE_HOST || !w->numel || c->spatial < 1 ||
         c->spatial > LAYOUT_MAX_SPATIAL)
         return false;

@@ -35,12 +35,9 @@ typedef struct pass_ctx {
     bool batched;  /* images are taken to have a batch dim, as torch.jit.freeze does */
     /* the graph is shown and not run: as in PyTorch's, inputs of convolutions count as batched */
     bool shown;
-    /* the pass that reduces precision; NULL: none (ctsc_module_set_precision) */
-    const char *reduce;
-    /* of pass reduce-int4w: elements that share a scale (0: as it chooses), and whether they have a
-     * zero point */
-    int reduce_group;
-    bool reduce_zeros;
+    reduction reduce; /* of layers' precision */
+    /* the dtype to which pass `autocast` converts all of the program; 0: only regions of its own */
+    int autocast;
     /* where the module was moved to (pass place); DEVICE_HOST: nowhere */
     int device;
     /* the least result that is worth making again (pass recompute); 0: as usual */

@@ -115,10 +115,32 @@ static int known_dtype_met(const node *n, int depth) {
     return met;
 }
 
+/* That a conversion names; or a product's: its factors are of one dtype, so where one's is known to
+ * be floating, it is the result's. */
+static int known_dtype_made(const node *n, int depth) {
+    op_symbol key = n->op->symbol;
+    int64_t dt;
+    if (key == SYM_TO_DTYPE || key == SYM_TO_PRIM_DTYPE)
+        return known_int(n->inputs.data[1], &dt) && dtype_valid(dt) ? (int)dt : -1;
+    if (n->op->traits.script_cast != SCRIPT_CAST_LOWER || n->op->traits.composite ||
+        n->op->schema->nreturns != 1)
+        return -1;
+    for (int i = 0; i < 2 && (size_t)i < n->inputs.len; i++) {
+        if (n->inputs.data[i]->type->kind != T_TENSOR) continue;
+        int have = known_dtype_at(n->inputs.data[i], depth);
+        if (have >= 0 && dtype_is_float((dtype)have)) return have;
+    }
+    return -1;
+}
+
 static int known_dtype_at(const ir_value *v, int depth) {
     const tensor_info *t = known_info(v);
     if (t && t->dtype >= 0) return t->dtype;
     op_traits known = depth ? known_traits(v) : (op_traits){0};
+    int made = depth && v->def && v->def->kind == N_OP && v->def->op
+                   ? known_dtype_made(v->def, depth - 1)
+                   : -1;
+    if (made >= 0) return made;
     if (known.floats_kept && known.fusible == FUSIBLE_POINTWISE)
         return known_dtype_met(v->def, depth - 1);
     if (!known.dtype_same && !known.floats_same) return -1;

@@ -9,6 +9,7 @@
  * most two dimensions.
  * Tests: tests/ir/peephole/views.ir, tests/ir/peephole/views-kept.ir
  */
+#include "ir/op/autocast.h"
 #include "passes/peephole/peephole.h"
 
 /* The node before n, if it is of the same operator. */
@@ -119,6 +120,27 @@ ir_value *rule_to(peephole *p, node *n) {
         return NULL;
     /* -1 is what is not known */
     return want >= 0 && known_dtype(x) == want ? peephole_view_of(p, n, x) : NULL;
+}
+
+/* On the host's arguments alone: a program elsewhere converts when it runs. */
+ir_value *rule_autocast(peephole *p, node *n) {
+    op_symbol key = n->op->symbol;
+    int flag = autocast_flag(key, false), lower = autocast_lower(key, false);
+    ir_value *x = n->inputs.data[0];
+    int64_t to = DT_FLOAT32;
+    bool on = true, elsewhere = false;
+    if ((flag >= 0 && (!known_bool(n->inputs.data[flag], &on) ||
+                       !known_bool(n->inputs.data[flag - 1], &elsewhere))) ||
+        elsewhere || (lower >= 0 && !known_int(n->inputs.data[lower], &to)) || !dtype_valid(to))
+        return NULL;
+    int have = known_dtype(x);
+    if (have < 0 || !dtype_valid(have)) return NULL;
+    dtype dt = autocast_dtype(key, (dtype)have, on, (dtype)to);
+    if ((int)dt == have) return peephole_view_of(p, n, x);
+    ir_value *no = peephole_constant(n, value_bool(false)),
+             *none = peephole_constant(n, value_none());
+    ir_value *in[] = {x, peephole_constant(n, value_int(dt)), no, no, none};
+    return peephole_new_op(p, n, op_of(SYM_TO_DTYPE), 5, in, n->outputs.data[0]->type);
 }
 
 static int view_device(const ir_value *v) {

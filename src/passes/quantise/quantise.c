@@ -203,7 +203,9 @@ static bool quantise_block(block *b) {
         next = n->next;
         for (size_t i = 0; i < n->blocks.len; i++) changed |= quantise_block(n->blocks.data[i]);
         if (n->kind != N_OP || !n->op) continue;
-        if (node_is_overload(n, SYM_CTSC_ONNX_MATMUL_INTEGER)) changed |= quantise_dynamic(n);
+        if (node_is_overload(n, SYM_CTSC_ONNX_MATMUL_INTEGER) ||
+            node_is_overload(n, SYM_CTSC_ONNX_CONV_INTEGER))
+            changed |= quantise_dynamic(n);
         else changed |= quantise_node(n) || move_node(n);
     }
     return changed;

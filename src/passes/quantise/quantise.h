@@ -111,12 +111,14 @@ typedef ir_value *(*quantise_rule)(node *n, const quantise_target *to);
 /* quantise_layers.c: a linear layer of dequantised integers whose result stays numbers;
  * false: it is none. */
 bool quantise_to_numbers(node *n);
-/* quantise_dynamic.c: a product of plain integers with a constant matrix, and what becomes of its
- * sums; false: it stays. */
+/* quantise_dynamic.c: a product of plain integers with a constant matrix, or a convolution of them,
+ * and what becomes of its sums; false: it stays. */
 bool quantise_dynamic(node *n);
 /* quantise_layers.c: packed parameters of a linear layer for integers w, [in, out], of which f says
  * dtype, scales and zero points (along dim 1). None: they cannot be made. */
 value quantise_pack_matrix(const quantise_form *f, tensor *w);
+/* The same of a convolution, n being ctsc::onnx_conv_integer: integers w as its weight. */
+value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w);
 
 /* quantise_table.c: v as a function of one tensor's elements, through a table; NULL: it is none. */
 ir_value *quantise_table(const ir_value *v, const quantise_target *to);

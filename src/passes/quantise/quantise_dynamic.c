@@ -10,6 +10,7 @@
  *     %y : Tensor = aten::mul(%f, %by)
  *     %o : Tensor = aten::add(%y, %b)
  *
+ * Likewise ctsc::onnx_conv_integer, whose scales and biases lie along the channels of images.
  * Without what follows the product alone: sums of 32 bits. The weight is packed while compiling;
  * its zero points, of the whole or of columns, become a part of it.
  */
@@ -23,12 +24,17 @@ static node *dynamic_reader(const node *n) {
                                                                                              : NULL;
 }
 
-/* A constant vector of n floats, or, one, a single float of any shape. */
-static bool dynamic_is_vector(const ir_value *v, int64_t n, bool one) {
+/* What sums have: so many columns, along the last dim but `behind`. */
+typedef struct dynamic_sums { int64_t columns; int behind; } dynamic_sums;
+
+/* A constant vector of floats along the columns, or, one, a single float of any shape. */
+static bool dynamic_is_vector(const ir_value *v, dynamic_sums s, bool one) {
     value c = quantise_constant(v);
     const tensor *t = c.tag == V_TENSOR ? c.u.tensor : NULL;
     bool is = t && t->dtype == DT_FLOAT32 && tensor_is_contiguous(t) &&
-              ((t->ndim == 1 && t->numel == n) || (one && t->numel == 1 && t->ndim <= 1));
+              ((t->ndim > s.behind && t->numel == s.columns &&
+                t->sizes[t->ndim - 1 - s.behind] == s.columns && (s.behind || t->ndim == 1)) ||
+               (one && t->numel == 1 && t->ndim <= 1));
     value_unref(c);
     return is;
 }
@@ -38,8 +44,8 @@ static bool dynamic_is_chosen(const ir_value *v) {
     return v->def && v->index == 1 && node_is_overload(v->def, SYM_CTSC_ONNX_DYNAMIC_QUANTIZE);
 }
 
-/* One float, or one for each of n columns: a scale that was chosen, times constants. */
-static bool dynamic_is_scale(const ir_value *v, int64_t n) {
+/* One float, or one for each column: a scale that was chosen, times constants. */
+static bool dynamic_is_scale(const ir_value *v, dynamic_sums n) {
     const node *d = v->def;
     value number;
     if (dynamic_is_chosen(v) || dynamic_is_vector(v, n, true)) return true;
@@ -64,7 +70,7 @@ typedef struct dynamic_end {
     ir_value *scale, *bias; /* NULL: none */
 } dynamic_end;
 
-static dynamic_end dynamic_find_end(node *n, int64_t columns) {
+static dynamic_end dynamic_find_end(node *n, dynamic_sums columns) {
     dynamic_end e = {.last = n};
     node *cast = dynamic_reader(n),
          *mul = cast && dynamic_is_cast(cast) ? dynamic_reader(cast) : NULL;
@@ -83,27 +89,33 @@ static dynamic_end dynamic_find_end(node *n, int64_t columns) {
     return e;
 }
 
-/* The weight's integers and their zero points as dequantised by 1. */
-static bool dynamic_weight(const node *n, quantise_form *f, value *ints, value *zeros) {
-    *f = (quantise_form){.x = n->inputs.data[1], .scale_number = 1, .axis = 1};
+/* The weight's integers, whose columns are along `axis`, and their zero points as dequantised by
+ * 1. */
+static bool dynamic_weight(const node *n, int axis, quantise_form *f, value *ints, value *zeros) {
+    *f = (quantise_form){.x = n->inputs.data[1], .scale_number = 1, .axis = axis};
     *ints = quantise_constant(n->inputs.data[1]);
     *zeros = quantise_constant(n->inputs.data[3]);
     const tensor *w = ints->tag == V_TENSOR ? ints->u.tensor : NULL;
-    if (!w || w->ndim != 2 || !w->numel || (w->dtype != DT_INT8 && w->dtype != DT_UINT8))
+    if (!w || w->ndim <= axis || !w->numel || (w->dtype != DT_INT8 && w->dtype != DT_UINT8))
         return false;
     f->dt = (dtype)w->dtype;
     if (known_is_none(n->inputs.data[3])) return true;
     f->zero = zeros->tag == V_TENSOR ? zeros->u.tensor : NULL;
     return f->zero && f->zero->dtype == w->dtype && tensor_is_contiguous(f->zero) &&
-           (f->zero->numel == 1 || (f->zero->ndim == 1 && f->zero->numel == w->sizes[1]));
+           (f->zero->numel == 1 || (f->zero->ndim == 1 && f->zero->numel == w->sizes[axis]));
 }
 
 bool quantise_dynamic(node *n) {
+    bool conv = node_is_overload(n, SYM_CTSC_ONNX_CONV_INTEGER);
+    int axis = conv ? 0 : 1;
     quantise_form f;
+    dynamic_sums columns = {0};
     value ints, zeros, packed = value_none();
-    if (dynamic_weight(n, &f, &ints, &zeros)) packed = quantise_pack_matrix(&f, ints.u.tensor);
-    int64_t columns = ints.tag == V_TENSOR && ints.u.tensor->ndim == 2 ? ints.u.tensor->sizes[1]
-                                                                       : 0;
+    if (dynamic_weight(n, axis, &f, &ints, &zeros)) {
+        tensor *w = ints.u.tensor;
+        columns = (dynamic_sums){w->sizes[axis], conv ? w->ndim - 2 : 0};
+        packed = conv ? quantise_pack_conv(n, &f, w) : quantise_pack_matrix(&f, w);
+    }
     value_unref(ints);
     value_unref(zeros);
     if (packed.tag != V_OBJECT) return value_unref(packed), false;
@@ -112,7 +124,8 @@ bool quantise_dynamic(node *n) {
                         n->inputs.data[2], e.scale ? e.scale : rewrite_none(e.last),
                         e.bias ? e.bias : rewrite_none(e.last)};
     if (!args[1]) return false;
-    ir_value *y = rewrite_op(e.last, op_of(SYM_CTSC_INTEGER_LINEAR), 5, args);
+    ir_value *y = rewrite_op(
+        e.last, conv ? op_find("ctsc::integer_conv") : op_of(SYM_CTSC_INTEGER_LINEAR), 5, args);
     if (y) rewrite_result(e.last, y);
     return y != NULL;
 }

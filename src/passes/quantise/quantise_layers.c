@@ -214,6 +214,29 @@ static void conv_release(value *geometry) {
     for (int i = 0; i < LAYER_EXTRA; i++) value_unref(geometry[i]);
 }
 
+value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w) {
+    int dims = w->ndim - 2, given = 0;
+    int64_t pads[KNOWN_MAX_INTS], groups;
+    if (dims < 1 || dims > 3 || !known_ints(n->inputs.data[5], pads, &given) || given != 2 * dims ||
+        !known_int(n->inputs.data[7], &groups))
+        return value_none();
+    for (int i = 0; i < dims; i++)
+        if (pads[i] != pads[dims + i] || pads[i] < 0) return value_none();
+    list *padding = list_new(LIST_INT, TYPE_INT, (size_t)dims);
+    for (int i = 0; padding && i < dims; i++) list_append_take(padding, value_int(pads[i]));
+    value args[] = {weight_fit(f, w, 0, false),
+                    value_none(),
+                    conv_numbers(n->inputs.data[4], dims),
+                    padding ? value_list_take(padding) : value_none(),
+                    conv_numbers(n->inputs.data[6], dims),
+                    value_int(groups)},
+          packed = value_none();
+    if (args[0].tag == V_TENSOR && args[2].tag == V_LIST && padding && args[4].tag == V_LIST)
+        packed = quantise_run(conv_kinds[dims - 1].prepack, 6, args);
+    for (int i = 0; i < 6; i++) value_unref(args[i]);
+    return packed;
+}
+
 ir_value *quantise_conv(node *n, const quantise_target *to) {
     layer l;
     value geometry[LAYER_EXTRA] = {{0}};
@@ -297,11 +320,6 @@ static value numbers_zero(const quantise_form *f) {
     return s == CTSC_OK ? value_tensor_take(t) : value_none();
 }
 
-/* Depthwise convolutions have kernels that make bytes alone. */
-static bool numbers_may(const layer *l, const tensor *w) {
-    return !l->extra || l->axis || w->sizes[1] > 1 || l->geometry[l->extra - 1].u.i == 1;
-}
-
 static bool numbers_make(node *n, layer *l) {
     enum { PACKED, ZERO, SCALE, BIAS_AT, MADE };
     quantise_form f;
@@ -309,8 +327,7 @@ static bool numbers_make(node *n, layer *l) {
     if (!l->x->def || !quantise_form_of(l->x->def, &f) || f.to_ints || !quantise_form_is_plain(&f))
         return false;
     value w = weight_of(l->weight, l->axis, l->transposed), made[MADE] = {{0}};
-    if (w.tag != V_TENSOR || (!l->extra && w.u.tensor->ndim != 2) || !numbers_may(l, w.u.tensor))
-        return value_unref(w), false;
+    if (w.tag != V_TENSOR || (!l->extra && w.u.tensor->ndim != 2)) return value_unref(w), false;
     made[BIAS_AT] = layer_bias(l->bias, w.u.tensor->sizes[l->axis] * l->groups, &fits);
     made[SCALE] = numbers_scale(w.u.tensor, quantise_form_scale(&f, 0));
     made[ZERO] = numbers_zero(&f);

@@ -43,8 +43,8 @@ static bool pack_is_ints(const tensor *t) {
 }
 
 static bool pack_is_scales(const tensor *t, int64_t count) {
-    return (t->dtype == DT_FLOAT32 || t->dtype == DT_FLOAT16 || t->dtype == DT_BFLOAT16) &&
-           t->numel == count && tensor_is_contiguous(t) && tensor_device(t) == DEVICE_HOST;
+    return (t->dtype == DT_FLOAT32 || dtype_is_half((dtype)t->dtype)) && t->numel == count &&
+           tensor_is_contiguous(t) && tensor_device(t) == DEVICE_HOST;
 }
 
 /* ---- constants ------------------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static bool pack_scaled_rule(node *n) {
         return false;
     w.group = w.k;
     w.scale = pack_behind_views(n->inputs.data[1], dt);
-    bool fits = dt == DT_FLOAT32 || dt == DT_FLOAT16 || dt == DT_BFLOAT16;
+    bool fits = dt == DT_FLOAT32 || dtype_is_half(dt);
     if (!fits || !w.scale || !pack_is_scales(w.scale, w.n)) return false;
     ir_value *data = pack_data(n, &w), *scale = data ? pack_scales(n, &w, (dtype)dt) : NULL;
     if (!scale) return false;

@@ -35,9 +35,7 @@ bool prepack_is_large(const tensor *w) {
            tensor_device(w) == DEVICE_HOST;
 }
 
-static bool prepack_has_16_bits(const tensor *w) {
-    return w->dtype == DT_FLOAT16 || w->dtype == DT_BFLOAT16;
-}
+static bool prepack_has_16_bits(const tensor *w) { return dtype_is_half((dtype)w->dtype); }
 
 bool prepack_is_half(const tensor *w) {
     return prepack_has_16_bits(w) && w->ndim == 2 && w->numel >= PREPACK_LEAST &&
@@ -46,7 +44,7 @@ bool prepack_is_half(const tensor *w) {
 
 bool prepack_is_weight(const tensor *w) { return prepack_is_large(w) || prepack_is_half(w); }
 
-static bool prepack_fits(const node *n, tensor **weight) {
+bool prepack_fits(const node *n, tensor **weight) {
     return node_is_overload(n, SYM_LINEAR) && known_tensor(n->inputs.data[1], weight) &&
            prepack_is_weight(*weight);
 }
@@ -68,7 +66,7 @@ static ir_value *prepack_before(const ir_value *v, const tensor *t) {
 }
 
 /* The weight with a storage of its own, before all others: layers of one matrix have the same. */
-static ir_value *prepack_weight(node *n, const tensor *t) {
+ir_value *prepack_weight(node *n, const tensor *t) {
     ir_value *v = n->inputs.data[1], *w = prepack_before(v, t);
     tensor *other;
     if (t->storage->constant || w) return w ? w : v;

@@ -3,7 +3,7 @@
 #ifndef CTSC_PASSES_WEIGHTS_PREPACK_H
 #define CTSC_PASSES_WEIGHTS_PREPACK_H
 
-#include "tensor/tensor.h"
+#include "ir/graph/graph.h"
 
 /* Is w a weight that prepack.c has packed for linear layers? */
 bool prepack_is_large(const tensor *w);
@@ -11,5 +11,9 @@ bool prepack_is_large(const tensor *w);
 bool prepack_is_half(const tensor *w);
 /* Either. */
 bool prepack_is_weight(const tensor *w);
+/* The weight of an aten::linear that is such a constant. */
+bool prepack_fits(const node *n, tensor **weight);
+/* The same as a constant with a storage of its own; NULL: there is no memory. */
+ir_value *prepack_weight(node *n, const tensor *t);
 
 #endif

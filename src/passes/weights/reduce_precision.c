@@ -7,16 +7,28 @@
  *                     ctsc::conv_channels_last  ->  ctsc::conv_channels_last_bf16
  *     reduce-int8w    ctsc::linear_prepacked    ->  ctsc::linear_int8w
  *                     aten::embedding           ->  ctsc::embedding_int8w
- *     reduce-int4w    the same of 4 bits, with pass_ctx.reduce_group and .reduce_zeros
+ *     reduce-int4w    the same of 4 bits, with reduction.group and .zeros
  *
- * All run last: by then "layout" and "prepack" have found the layers, and given their weights
- * storages of their own. A table that is a layer's weight as well shares the layer's storage, so
- * that it is packed once.
+ *     choose-precision  aten::linear            ->  one of the above, or as it is
+ *     reduce-auto     ctsc::conv_channels_last  ->  ctsc::conv_channels_last_bf16
+ *
+ * All but choose-precision run last: by then "layout" and "prepack" have found the layers, and
+ * given their weights storages of their own. A table that is a layer's weight as well shares the
+ * layer's storage, so that it is packed once.
+ *
+ * How choose-precision chooses. Whether a layer meets one row or many is not known here: one costs
+ * what reading its weights costs, many what multiplying does (narrow.def). So the way is taken that
+ * has the smallest product of both, bits / rate, among those that are faster in both, and whose
+ * error the caller allows.
  * Tests: tests/cli/precision.test, tests/unit/test_precision.c
  */
+#include "passes/weights/reduce_precision.h"
+
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"
 #include "passes/weights/prepack.h"
+
+#include <math.h>
 
 static bool reduce_node(node *n, op_symbol from, op_symbol to) {
     if (!node_is_overload(n, from)) return false;
@@ -41,6 +53,7 @@ enum { REDUCE_GROUP = 32 };
 /* What a walk over the graph knows. */
 typedef struct reduce_walk {
     graph *g;
+    const reduction *how; /* of choose-precision */
     bool four;
     int64_t group; /* of four bits */
     bool zeros;
@@ -124,6 +137,95 @@ bool pass_reduce_int4w(pass_ctx *cx, graph *g) {
     return reduce_walk_run(
         &(reduce_walk){.g = g,
                        .four = true,
-                       .group = cx->reduce_group ? cx->reduce_group : REDUCE_GROUP,
-                       .zeros = cx->reduce_zeros});
+                       .group = cx->reduce.group ? cx->reduce.group : REDUCE_GROUP,
+                       .zeros = cx->reduce.zeros});
+}
+
+/* ---- whatever is fastest --------------------------------------------------------------------- */
+
+/* How far off a factor that is rounded to bfloat16, times another one, may be. */
+#define REDUCE_BF16_ERROR (0x1p-7 + 0x1p-14)
+
+/* The bound of docs/precision.md for `bits` of a group of n weights and activations of size 1;
+ * *size gets their magnitudes. */
+static double reduce_group_error(const float *w, int64_t n, int bits, double *size) {
+    double low = 0, high = 0, sum = 0, half = bits == 4 ? 8 : 128, levels = bits == 4 ? 254 : 64768;
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)w[i];
+        low = x < low ? x : low, high = x > high ? x : high;
+        sum += fabs(x);
+    }
+    double most = high > -low ? high : -low, least = high > -low ? -low : high,
+           step = most / half > least / (half - 1) ? most / half : least / (half - 1);
+    *size += sum;
+    return step / 2 * (double)n + (sum + step * (double)n) / levels;
+}
+
+/* The error of a layer over the sum of its products, where all activations are of one size. */
+static double reduce_error(tensor *w, narrow_kind kind) {
+    tensor *wide = NULL, *rows = NULL;
+    double error = 0, size = 0;
+    if (kind == NARROW_BF16) return REDUCE_BF16_ERROR;
+    if (tensor_to_dtype(NULL, w, DT_FLOAT32, &wide) != CTSC_OK ||
+        tensor_contiguous(NULL, wide, &rows) != CTSC_OK) {
+        tensor_unref(wide);
+        return INFINITY;
+    }
+    int64_t n = rows->sizes[0], k = rows->sizes[1], group = kind == NARROW_INT4W ? REDUCE_GROUP : k;
+    const float *row = tensor_data(rows);
+    for (int64_t j = 0; j < n; j++, row += k)
+        for (int64_t at = 0; at < k; at += group)
+            error += reduce_group_error(row + at, at + group < k ? group : k - at,
+                                        kind == NARROW_INT4W ? 4 : 8, &size);
+    tensor_unref(wide);
+    tensor_unref(rows);
+    return size > 0 && isfinite(error) ? error / size : INFINITY;
+}
+
+/* The best way for weight w; NARROW_KINDS: as it is. */
+static narrow_kind reduce_choose(const reduction *r, tensor *w) {
+    const narrow_row *bf16 = r->ways[NARROW_BF16];
+    double bits = w->dtype == DT_FLOAT32 ? 32 : 16,
+           rate = w->dtype == DT_BFLOAT16 && bf16 ? bf16->rate : 1, best = bits / rate;
+    narrow_kind chosen = NARROW_KINDS;
+    for (narrow_kind kind = 0; kind < NARROW_KINDS; kind++) {
+        const narrow_row *way = r->ways[kind];
+        if (way && way->bits < bits && way->rate > rate && w->sizes[0] >= way->columns &&
+            way->bits / way->rate < best && reduce_error(w, kind) <= r->error)
+            chosen = kind, best = way->bits / way->rate;
+    }
+    return chosen;
+}
+
+static bool choose_linear(reduce_walk *w, node *n) {
+    static const op_symbol to[NARROW_KINDS] = {SYM_CTSC_LINEAR_BF16, SYM_CTSC_LINEAR_INT8W,
+                                               SYM_CTSC_LINEAR_INT4W};
+    tensor *weight;
+    narrow_kind kind = prepack_fits(n, &weight) ? reduce_choose(w->how, weight) : NARROW_KINDS;
+    ir_value *own = kind == NARROW_KINDS ? NULL : prepack_weight(n, weight);
+    if (!own) return false;
+    node_set_input(n, 1, own);
+    w->four = kind == NARROW_INT4W;
+    return reduce_weights(w, n, to[kind], 3);
+}
+
+bool pass_choose_precision(pass_ctx *cx, graph *g) {
+    reduce_walk w = {.g = g, .how = &cx->reduce, .group = REDUCE_GROUP};
+    return reduce_block(&w, g->root, choose_linear);
+}
+
+static bool reduce_auto_rule(const alias_db *db, node *n) {
+    tensor *w;
+    (void)db;
+    return n->kind == N_OP && n->inputs.len > 1 && known_tensor(n->inputs.data[1], &w) &&
+           w->dtype == DT_FLOAT32 &&
+           reduce_node(n, SYM_CTSC_CONV_CHANNELS_LAST, SYM_CTSC_CONV_CHANNELS_LAST_BF16);
+}
+
+bool reduce_auto_convs(const pass_ctx *cx) {
+    return cx->reduce.ways[NARROW_BF16] && cx->reduce.error >= REDUCE_BF16_ERROR;
+}
+
+bool pass_reduce_auto(pass_ctx *cx, graph *g) {
+    return reduce_auto_convs(cx) && rewrite_each(cx, g, reduce_auto_rule);
 }

@@ -172,6 +172,52 @@ bool ctsc_ukernel_at(size_t i, ctsc_ukernel *out) {
     return true;
 }
 
+bool ctsc_precision_way_at(size_t i, ctsc_precision_way *out) {
+    for (narrow_kind kind = 0; kind < NARROW_KINDS; kind++) {
+        const narrow_row *n = narrow_best(kind);
+        if (!n || i-- > 0) continue;
+        ctsc_precision_way row = {out->size, narrow_names[kind], n->bits, n->rate, n->columns};
+        memcpy(out, &row, out->size < sizeof row ? out->size : sizeof row);
+        return true;
+    }
+    return false;
+}
+
+static const struct { op_symbol op; size_t count; } compiler_layers[] = {
+    {SYM_CTSC_LINEAR_PREPACKED, offsetof(ctsc_precision_counts, written)},
+    {SYM_CTSC_LINEAR_EPILOGUE, offsetof(ctsc_precision_counts, written)},
+    {SYM_CTSC_CONV_CHANNELS_LAST, offsetof(ctsc_precision_counts, written)},
+    {SYM_CTSC_CONV_CHANNELS_LAST_PLACED, offsetof(ctsc_precision_counts, written)},
+    {SYM_CTSC_CONV_CHANNELS_LAST_SCALED, offsetof(ctsc_precision_counts, written)},
+    {SYM_CTSC_LINEAR_BF16, offsetof(ctsc_precision_counts, bf16)},
+    {SYM_CTSC_CONV_CHANNELS_LAST_BF16, offsetof(ctsc_precision_counts, bf16)},
+    {SYM_CTSC_LINEAR_INT8W, offsetof(ctsc_precision_counts, int8w)},
+    {SYM_CTSC_LINEAR_INT4W, offsetof(ctsc_precision_counts, int4w)},
+};
+
+static void compiler_count_layers(const block *b, ctsc_precision_counts *c) {
+    for (const node *n = b->first; n; n = n->next) {
+        for (size_t i = 0; i < sizeof compiler_layers / sizeof *compiler_layers; i++)
+            if (node_is_overload(n, compiler_layers[i].op))
+                ++*(int64_t *)(void *)((char *)c + compiler_layers[i].count);
+        for (size_t i = 0; i < n->blocks.len; i++) compiler_count_layers(n->blocks.data[i], c);
+    }
+}
+
+ctsc_status ctsc_module_count_precisions(const ctsc_module *m, const char *method,
+                                         ctsc_precision_counts *out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_precision_counts counts = {.size = out->size};
+    function *f = NULL;
+    graph *g = NULL;
+    ctsc_status s = api_method(m, d, method, &f);
+    if (s == CTSC_OK) s = api_graph_for_level(m, f, d, &g);
+    if (s == CTSC_OK) compiler_count_layers(g->root, &counts);
+    if (s == CTSC_OK) memcpy(out, &counts, out->size < sizeof counts ? out->size : sizeof counts);
+    graph_free(g);
+    return api_leave(e, &own, s);
+}
+
 ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     return api_leave(e, &own, group_cuda_set_arch(name, d));

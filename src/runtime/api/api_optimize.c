@@ -12,6 +12,7 @@
  * that is shown (grad_graph.c).
  * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
  */
+#include "base/text/text.h"
 #include "codegen/cache/cache.h"
 #include "cpu/ukernel.h"
 #include "ctsc_compiler.h"
@@ -65,8 +66,32 @@ static bool optimize_read_groups(const char *text, int *group, bool *zeros) {
     return *text == '\0';
 }
 
+/* The error that "auto" allows if none is named: bfloat16's is below. */
+#define OPTIMIZE_AUTO_ERROR 0.01
+
+/* "auto", "auto:ERROR". */
+static bool optimize_read_auto(const char *text, reduction *r) {
+    if (strncmp(text, "auto", 4) || (text[4] && text[4] != ':')) return false;
+    char *end = (char *)text + 4;
+    r->error = text[4] ? text_double(text + 5, &end) : OPTIMIZE_AUTO_ERROR;
+    if (*end || end == text + 5 || !(r->error > 0 && r->error <= 1)) return false;
+    for (narrow_kind i = 0; i < NARROW_KINDS; i++)
+        if ((r->ways[i] = narrow_best(i))) r->pass = "reduce-auto";
+    return true;
+}
+
+static void optimize_reduce(ctsc_module *m, const reduction *r) {
+    m->m->unit->reduce = *r;
+    unit_drop_codes(m->m->unit);
+}
+
 ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
+    reduction automatic = {0};
+    if (name && optimize_read_auto(name, &automatic)) {
+        optimize_reduce(m, &automatic);
+        return api_leave(e, &own, CTSC_OK);
+    }
     for (size_t i = 0; name && i < sizeof optimize_precisions / sizeof *optimize_precisions; i++) {
         size_t n = strlen(optimize_precisions[i].name);
         int group = 0;
@@ -86,16 +111,15 @@ ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_err
                                        "precision %s needs a processor with avx512bf16 that is "
                                        "faster than float32, or amxbf16",
                                        name));
-        m->m->unit->reduce = optimize_precisions[i].pass;
-        m->m->unit->reduce_group = group;
-        m->m->unit->reduce_zeros = zeros;
-        unit_drop_codes(m->m->unit);
+        optimize_reduce(
+            m, &(reduction){.pass = optimize_precisions[i].pass, .group = group, .zeros = zeros});
         return api_leave(e, &own, CTSC_OK);
     }
     return api_leave(e, &own,
                      diag_fail(d, CTSC_USAGE,
-                               "'%s' is no precision: float32, bf16, int8w and int4w are possible, "
-                               "the last also as int4w:GROUP (32, 64 or 128) and int4w:GROUP,asym",
+                               "'%s' is no precision: float32, bf16, int8w, int4w and auto are "
+                               "possible, also as int4w:GROUP (32, 64 or 128), int4w:GROUP,asym "
+                               "and auto:ERROR (up to 1)",
                                name ? name : "(null)"));
 }
 

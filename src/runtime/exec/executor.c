@@ -81,9 +81,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
         .diag = d,
         .device = executor_device(f),
         .unpacked = atomic_load(&kernel_no_packing),
-        .reduce = f->unit ? f->unit->reduce : NULL,
-        .reduce_group = f->unit ? f->unit->reduce_group : 0,
-        .reduce_zeros = f->unit && f->unit->reduce_zeros,
+        .reduce = f->unit ? f->unit->reduce : (reduction){0},
     };
     ctsc_status s = pipeline_inline(g, false, d);
     if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
@@ -120,11 +118,13 @@ static ctsc_status executor_code_optimised(function *f, int level, const object 
 
 /* Level 0: f as it is written, but for what every level does. */
 static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
-    if (!pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST)
+    bool cast = pass_autocast_wanted(f->graph);
+    if (!cast && !pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST)
         return code_new(d, executor_name(f), f->graph, out);
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    ctsc_status s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
+    ctsc_status s = cast ? pipeline_inline(g, false, d) : CTSC_OK;
+    if (s == CTSC_OK) s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
     if (s == CTSC_OK) s = code_new(d, executor_name(f), g, out);
     if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);
@@ -137,7 +137,8 @@ static ctsc_status executor_code_taped(function *f, int level, diag *d, code **o
     diag own = {0};
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    bool inlined = !level || pipeline_inline(g, false, &own) == CTSC_OK;
+    bool inlined = (!level && !pass_autocast_wanted(g)) ||
+                   pipeline_inline(g, false, &own) == CTSC_OK;
     diag_clear(&own);
     if (!inlined) { /* what it calls does not compile, and may never be reached */
         graph_free(g);

@@ -68,8 +68,7 @@ static ctsc_status norm_sum(diag *d, dtype dt, const void *x, int64_t n, double 
  * numbers are pairs. */
 static ctsc_status clip_array(diag *d, tensor *g, tensor **out, dtype *dt, int64_t *n) {
     TRY(train_check(d, g));
-    bool narrow = g->dtype == DT_FLOAT16 || g->dtype == DT_BFLOAT16,
-         direct = !narrow && train_is_dense(g);
+    bool narrow = dtype_is_half((dtype)g->dtype), direct = !narrow && train_is_dense(g);
     *dt = narrow ? DT_FLOAT32 : dtype_part((dtype)g->dtype);
     *n = g->numel * (dtype_is_complex((dtype)g->dtype) ? 2 : 1);
     if (direct) {

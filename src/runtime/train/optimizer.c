@@ -250,8 +250,7 @@ static ctsc_status detour_copy(diag *d, const tensor *from, dtype dt, tensor **o
 }
 
 static ctsc_status detour_in(diag *d, optimizer_param *p, tensor *g, detour *v) {
-    dtype dt = p->t->dtype == DT_FLOAT16 || p->t->dtype == DT_BFLOAT16 ? DT_FLOAT32
-                                                                       : (dtype)p->t->dtype;
+    dtype dt = dtype_is_half((dtype)p->t->dtype) ? DT_FLOAT32 : (dtype)p->t->dtype;
     TRY(detour_copy(d, p->t, dt, &v->t));
     TRY(detour_copy(d, g, dt, &v->g));
     for (int i = 0; i < OPTIMIZER_STATES; i++)
@@ -276,8 +275,8 @@ static void detours_free(detours *v) {
 }
 
 static bool param_is_direct(const optimizer_param *p, const tensor *g) {
-    bool direct = p->t->dtype != DT_FLOAT16 && p->t->dtype != DT_BFLOAT16 &&
-                  g->dtype == p->t->dtype && train_is_dense(p->t) && train_same_layout(p->t, g);
+    bool direct = !dtype_is_half((dtype)p->t->dtype) && g->dtype == p->t->dtype &&
+                  train_is_dense(p->t) && train_same_layout(p->t, g);
     for (int i = 0; i < OPTIMIZER_STATES; i++)
         direct = direct && (!p->state[i] || train_same_layout(p->t, p->state[i]));
     return direct;

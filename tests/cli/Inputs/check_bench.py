@@ -6,7 +6,7 @@ import sys
 levels = sys.argv[1].split(",")
 got = json.load(sys.stdin)
 fields = ["model", "method", "threads", "device"] + levels + \
-         ["first_call_us", "compile_us", "kernels", "bytes", "flops", "copy_gbps", "fma_gflops"]
+         ["precision", "first_call_us", "compile_us", "kernels", "bytes", "flops", "copy_gbps", "fma_gflops"]
 assert sorted(got) == sorted(fields), sorted(got)
 assert got["method"] == "forward" and got["device"] == "cpu" and got["threads"] >= 1, got
 for level in levels:

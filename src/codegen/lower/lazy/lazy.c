@@ -117,7 +117,7 @@ lazy_tensor *lazy_number(lazy *l, nest_expr *value) {
 /* ---- conversion ------------------------------------------------------------------------------ */
 
 nest_expr *lazy_round(lazy *l, nest_expr *x, dtype dt) {
-    if (dt != DT_FLOAT16 && dt != DT_BFLOAT16) return x;
+    if (!dtype_is_half(dt)) return x;
     if (x->op == NEST_LOAD && x->u.buffer->dt == dt) return x;
     return nest_call1(l->n, dt == DT_FLOAT16 ? "round_f16" : "round_bf16", x);
 }

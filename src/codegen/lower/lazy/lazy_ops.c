@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy/lazy_internal.h"
+#include "ir/op/autocast.h"
 
 #include "tensor/promote.h"
 
@@ -132,7 +133,7 @@ static bool ops_is_bool(const lazy_tensor *t) { return t->dt == DT_BOOL; }
 static nest_expr *ops_number(lazy *l, const lazy_arg *a, dtype dt) {
     const lazy_tensor *t = lazy_arg_tensor(l, a);
     if (!t || !t->is_number) return NULL;
-    dtype wide = dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
+    dtype wide = dtype_is_half(dt) ? DT_FLOAT32 : dt;
     nest_expr *x = lazy_convert(l, lazy_at(l, t, NULL), t->dt, wide);
     return t->dt == DT_FLOAT64 && dtype_is_integral(dt) && x->op != NEST_CONST ? NULL : x;
 }
@@ -625,6 +626,18 @@ static lazy_tensor *ops_to(lazy *l, const ops_rule *r, const op *o, const lazy_a
     if (want && !lazy_arg_dtype(l, want, dt, &dt)) return NULL;
     return lazy_cast(l, x, dt);
 }
+static lazy_tensor *ops_autocast(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
+    (void)r;
+    const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
+    int flag = autocast_flag(o->symbol, l->elsewhere),
+        lower = autocast_lower(o->symbol, l->elsewhere);
+    bool on = true;
+    dtype dt = DT_FLOAT32;
+    if (!x || x->is_number || (flag >= 0 && !lazy_arg_bool(l, &args[flag], &on)) ||
+        (lower >= 0 && !lazy_arg_dtype(l, &args[lower], dt, &dt)))
+        return NULL;
+    return lazy_cast(l, x, autocast_dtype(o->symbol, x->dt, on, dt));
+}
 static lazy_tensor *ops_clone(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)r;
     (void)o;
@@ -740,6 +753,7 @@ static const ops_rule ops_rules[LOWERED_VIEWS] = {
     RULE(batch_norm, ops_batch_norm, OPS_SAME, "f", 5, 1, lazy_emit_batch_norm, NEST_DIV),
     RULE(scale_channels_last, ops_scale_last, OPS_SAME, "f", 3, 1, lazy_emit_scale_shift, NEST_MUL),
     MADE(to, ops_to),
+    MADE(autocast, ops_autocast),
     MADE(to_uint8, ops_to),
     MADE(to_int8, ops_to),
     MADE(to_int16, ops_to),

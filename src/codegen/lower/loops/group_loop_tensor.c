@@ -69,7 +69,7 @@ nest_expr *loop_read_one(loop_state *s, const loop_tensor *t) {
 }
 
 nest_expr *loop_round(loop_state *s, dtype dt, nest_expr *e) {
-    if (dt != DT_FLOAT16 && dt != DT_BFLOAT16) return e;
+    if (!dtype_is_half(dt)) return e;
     nest_buffer *b = nest_add_local(s->n, "half", dt, 1);
     nest_store(s->n, b, nest_int(s->n, 0), e);
     return nest_let(s->n, "v", nest_load(s->n, b, nest_int(s->n, 0)));

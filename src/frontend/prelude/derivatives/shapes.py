@@ -322,6 +322,18 @@ def to__device__d_self(grad: Tensor) -> Tensor:
     return grad
 
 
+def autocast__d_self(grad: Tensor) -> Tensor:
+    return grad
+
+
+def _autocast_to_reduced_precision__d_self(grad: Tensor) -> Tensor:
+    return grad
+
+
+def _autocast_to_full_precision__d_self(grad: Tensor) -> Tensor:
+    return grad
+
+
 def to__dtype__d_self(grad: Tensor) -> Tensor:
     return grad
 

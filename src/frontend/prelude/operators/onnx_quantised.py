@@ -141,6 +141,20 @@ def onnx_centred_weight(w: Tensor, zero: Optional[Tensor]) -> Tensor:
     return y - torch.reshape(z, shape)
 
 
+# pads: those in front of all dims, then those behind.
+def onnx_conv_integer(x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor], stride: List[int], pads: List[int], dilation: List[int], groups: int) -> Tensor:
+    n = len(stride)
+    sides = annotate(List[int], [])
+    none = annotate(List[int], [])
+    for i in range(n):
+        sides.append(pads[n - 1 - i])
+        sides.append(pads[2 * n - 1 - i])
+        none.append(0)
+    y = torch.constant_pad_nd(__torch__.operators.onnx_quantised.onnx_centred(x, x_zero, False), sides, 0)
+    k = __torch__.operators.onnx_quantised.onnx_centred_weight(w, w_zero)
+    return torch.to(torch.convolution(y, k, None, stride, none, dilation, False, none, groups), 3)
+
+
 def onnx_dynamic_quantize(x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
     high = torch.clamp(torch.max(x), 0.0, None)
     low = torch.clamp(torch.min(x), None, 0.0)

@@ -123,6 +123,9 @@ typedef enum py_script_mode {
     PY_UNUSED
 } py_script_mode;
 
+/* What torch.autocast for the CPU says of operators at module level. */
+typedef struct py_autocast { bool on; dtype lower; } py_autocast;
+
 typedef struct py_function {
     const func_def *def;  /* of a lambda: a def with one return statement */
     const char *qualname; /* "Net.forward" */
@@ -134,6 +137,7 @@ typedef struct py_function {
     /* @torch.no_grad() and its kin: of its calls at module level */
     enum { PY_GRADIENTS_KEPT, PY_GRADIENTS_OFF, PY_GRADIENTS_ON } gradients;
     bool is_script_if_tracing;
+    py_object *autocast; /* @torch.autocast(...): the object; NULL: none */
     /* @torch.jit._overload signatures seen before this definition. A function that ends its own
      * list is itself such a signature (py_is_overload): `def` copies the list of the one that has
      * its name in the same scope. */
@@ -359,7 +363,8 @@ struct py {
     uint64_t steps;
     size_t held_bytes; /* of the values in `held` */
     int no_grad;       /* inside torch.no_grad() */
-    bool records;      /* what is called is recorded, for gradients */
+    py_autocast autocast;
+    bool records; /* what is called is recorded, for gradients */
     /* what graphs that may outlive the evaluator know of it
      * (torch/py_gradients.c); NULL: none do */
     struct py_alive *alive;

@@ -179,6 +179,12 @@ static py_object *call_body(py *p, const py_function *f, py_env *env) {
     return env->result ? env->result : p->none;
 }
 
+/* A decorator that is a context: entered for the call. Its caller undoes that. */
+static bool call_enter(py *p, source_range r, py_object *context) {
+    py_object *enter = py_getattr(p, r, context, "__enter__");
+    return enter && py_call0(p, r, enter);
+}
+
 static py_object *call_function(py *p, source_range r, py_object *fn, int nargs, py_object **args,
                                 int nkw, const char *const *names, py_object **kwargs) {
     const py_function *f = fn->u.fn;
@@ -202,7 +208,9 @@ static py_object *call_function(py *p, source_range r, py_object *fn, int nargs,
     p->where = f->qualname;
     bool before = !p->no_grad, changes = f->gradients != PY_GRADIENTS_KEPT;
     if (changes) p->library->set_gradients(p, f->gradients == PY_GRADIENTS_ON);
-    py_object *result = call_body(p, f, env);
+    py_autocast cast = p->autocast;
+    py_object *result = f->autocast && !call_enter(p, r, f->autocast) ? NULL : call_body(p, f, env);
+    if (f->autocast) p->autocast = cast;
     if (changes) p->library->set_gradients(p, before);
     p->where = caller;
     if (!result) diag_frame(p->diag, r, caller ? caller : "<module>");

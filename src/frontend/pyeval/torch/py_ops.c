@@ -714,6 +714,7 @@ static py_object *ops_run(ops_call *c, const op *o) {
     op_ctx cx;
     if (!ops_context(c->p, &cx)) return py_unsupported(c->p, c->range, "operators cannot run here");
     for (int i = 0; i < s->nreturns; i++) results[i] = value_none();
+    if (!py_autocast_arguments(c->p, c->range, o, c->of, c->full)) return NULL;
     ir_value *in[OPS_MAX_ARGS];
     bool records = py_tracing(c->p);
     if (records && !py_trace_arguments(c->p, c->range, o, c->of, c->full, &records, in))

@@ -118,12 +118,13 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch", "inference_mode", "torch.autograd.grad_mode"},
     {"torch", "autocast", "torch.amp.autocast_mode"},
     {"torch.amp", "autocast", "torch.amp.autocast_mode"},
+    {"torch.amp", "is_autocast_available", "torch.amp.autocast_mode"},
     {"torch.cuda.amp", "autocast", "torch.cuda.amp.autocast_mode"},
     {"torch.cpu.amp", "autocast", "torch.cpu.amp.autocast_mode"},
     {"torch.cuda.amp", "GradScaler", "torch.cuda.amp.grad_scaler"},
     {"torch.amp", "GradScaler", "torch.cuda.amp.grad_scaler"},
-    {"torch.amp", "custom_fwd", "torch.cuda.amp.autocast_mode"},
-    {"torch.amp", "custom_bwd", "torch.cuda.amp.autocast_mode"},
+    {"torch.amp", "custom_fwd", "torch.amp.autocast_mode"},
+    {"torch.amp", "custom_bwd", "torch.amp.autocast_mode"},
     {"torch.cuda.amp", "custom_fwd", "torch.cuda.amp.autocast_mode"},
     {"torch.cuda.amp", "custom_bwd", "torch.cuda.amp.autocast_mode"},
     {"torch.profiler", "record_function", "torch.autograd.profiler"},
@@ -577,7 +578,6 @@ static const py_row torch_rows[] = {
     {"torch._assert", torch_assert},
     {"torch.is_storage", torch_false},
     {"torch.is_inference_mode_enabled", torch_false},
-    {"torch.is_autocast_enabled", torch_false},
     {"torch.are_deterministic_algorithms_enabled", torch_false},
     {"torch.is_deterministic_algorithms_warn_only_enabled", torch_false},
     {"torch.use_deterministic_algorithms", torch_none},
@@ -823,7 +823,7 @@ bool py_torch_module(py *p, const char *dotted, py_object *mod) {
     if (!strcmp(dotted, "torch") && !torch_fill(p, mod)) return false;
     return torch_fill_other(p, mod, dotted) && torch_add_classes(p, mod) &&
            py_add_rows(p, mod, torch_rows) && py_add_rows(p, mod, py_script_rows) &&
-           py_add_rows(p, mod, py_gradients_rows);
+           py_add_rows(p, mod, py_gradients_rows) && py_add_rows(p, mod, py_autocast_rows);
 }
 
 /* ---- members on demand ----------------------------------------------------------------------- */

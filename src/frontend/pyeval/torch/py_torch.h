@@ -24,6 +24,12 @@ py_object *py_cast(py *p, source_range r, py_object *t, int64_t dt); /* t.to(dt)
 value py_tensor_item(const tensor *t, diag *d);
 py_object *py_symbol_object(py *p, source_range r, py_symbol kind, int64_t v); /* torch.float32 */
 
+/* py_autocast.c */
+/* Of a call of o: what it is given, full[i] and the object that came from, of[i], is converted as
+ * an autocast that holds asks for. */
+bool py_autocast_arguments(py *p, source_range r, const op *o, const py_object **of, value *full);
+extern const py_row py_autocast_rows[];
+
 /* py_gradients.c */
 /* What operator `key` answers about t. */
 py_object *py_tensor_asked(py *p, source_range r, const py_object *t, const char *key);

@@ -40,6 +40,12 @@ ctsc_status attention_sizes(diag *d, const tensor *q, const tensor *k, const ten
 dtype attention_work(const tensor *q, bool weights);
 /* Replaces *t by its conversion. */
 ctsc_status attention_convert(diag *d, tensor **t, dtype dt);
+/* t [b, h, g, s, d], the same for all of g, if reshaping it to these sizes is [b, h * g, s, d]: as
+ * [b, h, s, d] in *out; else NULL. */
+ctsc_status attention_repeated(diag *d, const tensor *t, const value *sizes, tensor **out);
+/* t [..., n, rows, columns] with n heads as [..., n / group, group, rows, columns]; NULL
+ * and matrices stay. */
+ctsc_status attention_split(diag *d, tensor *t, int64_t group, tensor **out);
 /* A mask to be added: a bool mask becomes 0 and -inf, -inf where it equals `hidden`. */
 ctsc_status attention_additive(op_ctx *cx, tensor *mask, bool hidden, dtype work, tensor **out);
 

@@ -5,6 +5,9 @@
  *
  * The pass fuse-attention makes it of these operators. It is one kernel, or the few that attention
  * takes on a device (cuda/cuda_attention.c), if dtypes and shapes are what attention usually has.
+ * Of 16 bits the softmax may be one of float32 whose weights are converted back: the kernels keep
+ * scores as floats anyway. Heads of keys and values that are repeated (key_sizes, value_sizes) are
+ * one more dim of the query then, over which keys and values broadcast.
  * With a softmax that is safe it was scaled_dot_product_attention, and is it again. In all other
  * cases the operators are called one after the other, as the program did, with all their
  * conversions, broadcasting and messages.
@@ -20,9 +23,12 @@ typedef struct written_attention {
     /* scores are divided by scale, not multiplied; products are of three dims (bmm); weights of
      * rows whose scores are all -inf are 0 */
     bool divide, batches, safe;
+    value softmax_dtype, weights_dtype; /* may be None */
 } written_attention;
 
-/* (query, transposed_key, value, bias, hidden, fill, scale, divide, batches, safe) */
+/* (query, transposed_key, value, bias, hidden, fill, scale, divide, batches, safe, softmax_dtype,
+ * weights_dtype, key_sizes, value_sizes): with the sizes keys are still to be reshaped, and
+ * transposed then, and values to be reshaped */
 static written_attention written_arguments(const value *args) {
     return (written_attention){.q = arg_tensor(&args[0]),
                                .transposed = arg_tensor(&args[1]),
@@ -33,7 +39,9 @@ static written_attention written_arguments(const value *args) {
                                .scale = args[6],
                                .divide = arg_bool(&args[7]),
                                .batches = arg_bool(&args[8]),
-                               .safe = arg_bool(&args[9])};
+                               .safe = arg_bool(&args[9]),
+                               .softmax_dtype = args[10],
+                               .weights_dtype = args[11]};
 }
 
 /* The scale as a number, if it is one, or a tensor of no dims, which promotes no floats. */
@@ -80,7 +88,12 @@ static ctsc_status written_in_steps(op_ctx *cx, const written_attention *w, valu
         TRY(written_step(cx, "aten::masked_fill.Scalar", 3,
                          (value[]){value_none(), written_tensor(w->hidden), w->fill}, x));
     TRY(written_step(cx, w->safe ? "aten::_safe_softmax" : "aten::softmax.int", 3,
-                     (value[]){value_none(), value_int(-1), value_none()}, x));
+                     (value[]){value_none(), value_int(-1), w->softmax_dtype}, x));
+    if (w->weights_dtype.tag != V_NONE)
+        TRY(written_step(cx, "aten::to.dtype", 5,
+                         (value[]){value_none(), w->weights_dtype, value_bool(false),
+                                   value_bool(false), value_none()},
+                         x));
     return written_step(cx, product, 2, (value[]){value_none(), written_tensor(w->v)}, x);
 }
 
@@ -144,10 +157,18 @@ static bool written_shapes_fit(const written_attention *w, const tensor *k) {
            attention_sizes(NULL, q, k, v, w->hidden, &nb, sizes) == CTSC_OK;
 }
 
+/* Is the softmax one of the operands' dtype, or of 16 bits one of float32? */
+static bool written_dtypes_fit(const written_attention *w) {
+    int64_t dt = w->q->dtype, softmax = arg_int_or(&w->softmax_dtype, dt),
+            weights = arg_int_or(&w->weights_dtype, softmax);
+    return weights == dt && (softmax == dt || (softmax == DT_FLOAT32 && dtype_is_half((dtype)dt)));
+}
+
 static bool written_fits(const written_attention *w) {
     dtype dt = (dtype)w->q->dtype;
     double scale;
-    if (w->safe || !dtype_is_float(dt) || !written_matrices(w)) return false;
+    if (w->safe || !dtype_is_float(dt) || !written_matrices(w) || !written_dtypes_fit(w))
+        return false;
     if ((dtype)w->transposed->dtype != dt || (dtype)w->v->dtype != dt || !written_scale(w, &scale))
         return false;
     if (w->bias && ((dtype)w->bias->dtype != dt || w->bias->ndim < 2)) return false;
@@ -187,14 +208,90 @@ static ctsc_status written_as_kernel(op_ctx *cx, const written_attention *w, val
     return st;
 }
 
+static ctsc_status written_compute(op_ctx *cx, const written_attention *w, value *x) {
+    bool done = written_was_operator(w);
+    ctsc_status st = done              ? written_as_operator(cx, w, x)
+                     : written_fits(w) ? written_as_kernel(cx, w, x, &done)
+                                       : CTSC_OK;
+    return st == CTSC_OK && !done ? written_in_steps(cx, w, x) : st;
+}
+
+/* ---- repeated heads -------------------------------------------------------------------------- */
+
+/* A mask's dims of heads and rows behind the groups' one. *fits: false if it has other heads. */
+static ctsc_status written_split_mask(diag *d, tensor *mask, int64_t heads, int64_t group,
+                                      tensor **out, bool *fits) {
+    int64_t of = mask && mask->ndim > 2 ? mask->sizes[mask->ndim - 3] : 1;
+    if (mask && mask->ndim > 4) *fits = false;
+    if (of != 1 && of != heads) *fits = false;
+    return *fits ? attention_split(d, mask, of == 1 ? 1 : group, out) : CTSC_OK;
+}
+
+/* k, v: [b, h, s, d] that serve `group` heads of the query each. */
+static ctsc_status written_in_groups(op_ctx *cx, const written_attention *w, tensor *k, tensor *v,
+                                     int64_t group, value *x, bool *done) {
+    diag *d = cx->diag;
+    written_attention g = *w;
+    tensor *wide = NULL, *result = NULL;
+    const tensor *q = w->q;
+    int64_t heads = q->sizes[1];
+    bool fits = true;
+    g.q = g.transposed = g.v = g.bias = g.hidden = NULL;
+    ctsc_status st = written_split_mask(d, w->bias, heads, group, &g.bias, &fits);
+    if (st == CTSC_OK) st = written_split_mask(d, w->hidden, heads, group, &g.hidden, &fits);
+    if (st == CTSC_OK) st = attention_split(d, w->q, group, &g.q);
+    if (st == CTSC_OK) st = tensor_unsqueeze(d, v, 2, &g.v);
+    if (st == CTSC_OK) st = tensor_unsqueeze(d, k, 2, &wide);
+    if (st == CTSC_OK) st = tensor_transpose(d, wide, -2, -1, &g.transposed);
+    if (st == CTSC_OK && fits && written_fits(&g)) st = written_as_kernel(cx, &g, x, done);
+    if (st == CTSC_OK && *done) {
+        int64_t sizes[4] = {q->sizes[0], heads, q->sizes[2], v->sizes[3]};
+        st = tensor_view(d, x->u.tensor, 4, sizes, &result);
+        if (st == CTSC_OK) value_set(x, value_tensor_take(result));
+    }
+    tensor *held[] = {g.q, g.transposed, g.v, g.bias, g.hidden, wide};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) tensor_unref(held[i]);
+    return st;
+}
+
+/* As the program does it. */
+static ctsc_status written_reshaped(op_ctx *cx, written_attention w, const value *args, value *x) {
+    value k = value_none(), v = value_none();
+    ctsc_status st = op_call(cx, "aten::reshape", 2, (value[]){args[1], args[12]}, &k);
+    if (st == CTSC_OK)
+        st = written_step(cx, "aten::transpose.int", 3,
+                          (value[]){value_none(), value_int(2), value_int(3)}, &k);
+    if (st == CTSC_OK) st = op_call(cx, "aten::reshape", 2, (value[]){args[2], args[13]}, &v);
+    if (st == CTSC_OK) {
+        w.transposed = arg_tensor(&k), w.v = arg_tensor(&v);
+        st = written_compute(cx, &w, x);
+    }
+    value_unref(k);
+    value_unref(v);
+    return st;
+}
+
+static ctsc_status written_repeated(op_ctx *cx, const written_attention *w, const value *args,
+                                    value *x) {
+    const tensor *q = w->q;
+    tensor *k = NULL, *v = NULL;
+    bool done = false;
+    ctsc_status st = attention_repeated(cx->diag, w->transposed, &args[12], &k);
+    if (st == CTSC_OK) st = attention_repeated(cx->diag, w->v, &args[13], &v);
+    if (st == CTSC_OK && k && v && q->ndim == 4 && k->sizes[1] == v->sizes[1] &&
+        q->sizes[1] == k->sizes[1] * w->transposed->sizes[2] &&
+        q->sizes[1] == v->sizes[1] * w->v->sizes[2] && q->sizes[0] == k->sizes[0])
+        st = written_in_groups(cx, w, k, v, w->v->sizes[2], x, &done);
+    tensor_unref(k);
+    tensor_unref(v);
+    return st == CTSC_OK && !done ? written_reshaped(cx, *w, args, x) : st;
+}
+
 ctsc_status op_unfused_attention(op_ctx *cx, const value *args, value *results) {
     written_attention w = written_arguments(args);
     value x = value_none();
-    bool done = written_was_operator(&w);
-    ctsc_status st = done               ? written_as_operator(cx, &w, &x)
-                     : written_fits(&w) ? written_as_kernel(cx, &w, &x, &done)
-                                        : CTSC_OK;
-    if (st == CTSC_OK && !done) st = written_in_steps(cx, &w, &x);
+    ctsc_status st = arg_is_none(&args[12]) ? written_compute(cx, &w, &x)
+                                            : written_repeated(cx, &w, args, &x);
     if (st == CTSC_OK) return op_return(results, x);
     value_unref(x);
     return st;

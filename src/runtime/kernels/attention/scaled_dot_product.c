@@ -122,9 +122,7 @@ static ctsc_status sdpa_result(diag *d, int device, dtype work, int ndim, int64_
     return st;
 }
 
-/* t [..., n, rows, columns] with n heads as [..., n / group, group, rows, columns]; NULL
- * and matrices stay. */
-static ctsc_status sdpa_split(diag *d, tensor *t, int64_t group, tensor **out) {
+ctsc_status attention_split(diag *d, tensor *t, int64_t group, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
     if (!t || t->ndim < 3) return *out = t ? tensor_ref(t) : NULL, CTSC_OK;
     int at = t->ndim - 3;
@@ -175,7 +173,7 @@ static ctsc_status sdpa_group(diag *d, sdpa_call *c) {
         if (!all && of_t != heads)
             return diag_fail(d, CTSC_FAILED,
                              "output with shape of the scores doesn't match the broadcast shape");
-        TRY(sdpa_split(d, t, all ? 1 : c->group, &split));
+        TRY(attention_split(d, t, all ? 1 : c->group, &split));
         tensor_unref(t);
         *parts[i] = split;
     }
@@ -209,7 +207,7 @@ static ctsc_status sdpa_compute(op_ctx *cx, sdpa_call *c, tensor *mask, bool att
     TRY(sdpa_group(d, c));
     TRY(sdpa_results(d, c, attention || c->drop > 0));
     c->of.weights = c->weights;
-    if (c->group > 1) TRY(sdpa_split(d, c->out, c->group, &c->of.out));
+    if (c->group > 1) TRY(attention_split(d, c->out, c->group, &c->of.out));
     else c->of.out = tensor_ref(c->out);
     TRY(attention_compute(d, &c->of));
     if (c->drop > 0) TRY(sdpa_drop(cx, c->drop, c->of.v, &c->out, &c->weights));
@@ -335,9 +333,7 @@ ctsc_status op_attention_of_heads(op_ctx *cx, const value *args, value *results)
 
 /* ---- repeated heads (fuse_attention.c) ------------------------------------------------------- */
 
-/* t [b, h, g, s, d], the same for all of g, if reshaping it to these sizes is [b, h * g, s, d]: as
- * [b, h, s, d] in *out; else NULL. */
-static ctsc_status grouped_view(diag *d, const tensor *t, const value *sizes, tensor **out) {
+ctsc_status attention_repeated(diag *d, const tensor *t, const value *sizes, tensor **out) {
     const int64_t *to, *n = t->sizes, *st = t->strides;
     *out = NULL;
     if (t->ndim != 5 || arg_ints(sizes, &to) != 4 || n[1] == 0 || (st[2] != 0 && n[2] != 1))
@@ -371,8 +367,8 @@ static ctsc_status grouped_reshaped(op_ctx *cx, const value *args, value *result
 ctsc_status op_grouped_attention(op_ctx *cx, const value *args, value *results) {
     const tensor *q = arg_tensor(&args[0]);
     tensor *k = NULL, *v = NULL;
-    ctsc_status st = grouped_view(cx->diag, arg_tensor(&args[1]), &args[3], &k);
-    if (st == CTSC_OK) st = grouped_view(cx->diag, arg_tensor(&args[2]), &args[4], &v);
+    ctsc_status st = attention_repeated(cx->diag, arg_tensor(&args[1]), &args[3], &k);
+    if (st == CTSC_OK) st = attention_repeated(cx->diag, arg_tensor(&args[2]), &args[4], &v);
     if (st == CTSC_OK) {
         bool fits = k && v && q->ndim == 4 && k->sizes[1] == v->sizes[1] &&
                     q->sizes[1] == k->sizes[1] * arg_tensor(&args[1])->sizes[2] &&

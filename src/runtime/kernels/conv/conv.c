@@ -419,7 +419,7 @@ static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_
     if (c->scale) return conv_compute_scaled(d, c, s, ndim, sizes, out);
     if (c->factors) return conv_compute_factors(d, c, s, ndim, sizes, out);
     bool there = tensor_cuda(c->input) != NULL; /* kernels of devices widen what they load */
-    dtype work = !there && (dt == DT_FLOAT16 || dt == DT_BFLOAT16) ? DT_FLOAT32 : dt;
+    dtype work = !there && dtype_is_half(dt) ? DT_FLOAT32 : dt;
     tensor *in = NULL, *weight = NULL, *bias = NULL, *t = NULL;
     ctsc_status st = conv_prepare(d, c->input, work, &in);
     if (st == CTSC_OK) st = conv_prepare(d, c->weight, work, &weight);

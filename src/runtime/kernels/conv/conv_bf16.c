@@ -300,6 +300,7 @@ static void bf16_cut(bf16_job *j) {
             room = u->block / 2; /* of the buffer of a chunk, roughly */
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
+    if (j->flat) j->pixel = quad_pitch(s->batch * s->out_size, 2 * j->pixel) / 2;
     j->direct = j->flat && j->halves && j->pixel == s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;

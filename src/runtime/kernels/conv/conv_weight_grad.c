@@ -232,7 +232,7 @@ static ctsc_status wgrad_prepare(diag *d, tensor *t, dtype work, tensor **out) {
 
 static ctsc_status wgrad_compute(diag *d, const conv_shape *s, tensor *moved, tensor *fixed,
                                  tensor **out) {
-    dtype dt = (dtype)moved->dtype, work = dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
+    dtype dt = (dtype)moved->dtype, work = dtype_is_half(dt) ? DT_FLOAT32 : dt;
     int n = moved->ndim;
     int64_t sizes[CONV_DIMS + 2] = {s->out_channels, s->in_channels / s->groups};
     for (int i = 2; i < n; i++) sizes[i] = s->kernel[CONV_DIMS - n + i];

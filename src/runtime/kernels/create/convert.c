@@ -6,6 +6,8 @@
  */
 #include "runtime/kernels/create/create.h"
 
+#include "ir/op/autocast.h"
+
 #include <string.h>
 
 #define OPERATOR(name)                                                                             \
@@ -79,6 +81,22 @@ OPERATOR(type_as) {
     const tensor *other = args[1].u.tensor;
     return convert_to(cx, args[0].u.tensor, tensor_device(other), (dtype)other->dtype,
                       FORMAT_PRESERVE, false, results);
+}
+/* What autocast puts in front of operators. */
+OPERATOR(autocast) {
+    tensor *t = args[0].u.tensor;
+    op_symbol key = cx->op->symbol;
+    int device = tensor_device(t), flag = autocast_flag(key, device != DEVICE_HOST),
+        lower = autocast_lower(key, device != DEVICE_HOST);
+    dtype dt = DT_FLOAT32;
+    if (lower >= 0) TRY(arg_dtype(cx, &args[lower], dt, &dt));
+    dt = autocast_dtype(key, (dtype)t->dtype, flag < 0 || arg_bool(&args[flag]), dt);
+    return convert_to(cx, t, device, dt, false, results);
+}
+OPERATOR(get_autocast_dtype) {
+    bool cpu = !strcmp(args[0].u.str->bytes, "cpu");
+    (void)cx;
+    return op_return(results, value_int(cpu ? DT_BFLOAT16 : DT_FLOAT16));
 }
 #define CONVERT_CAST(name, dt)                                                                     \
     OPERATOR(cast_##name) {                                                                        \

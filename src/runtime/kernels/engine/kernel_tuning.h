@@ -78,6 +78,15 @@ enum {
     GEMM_LYING_COPY = 8 << 20, /* or packed, where the copy had more bytes */
 };
 
+/* Rows that panels of quads pass (quad_matrix.h). */
+enum {
+    /* [quads] so many rows that lie multiples of so many bytes apart are copied, with a gap
+     * between them: they would share a few sets of the first cache */
+    QUAD_FAR_ROWS = 12,
+    QUAD_FAR = 2048,
+    QUAD_GAP = 64,
+};
+
 /* Linear layers of constant float16 and bfloat16 weights (linear_half.c). */
 enum {
     HALF_FEW = 48,      /* [linear] rows up to which weights become floats in registers, */

@@ -31,9 +31,7 @@ static inline int64_t kernel_grain(int64_t work) {
 }
 
 /* The dtype to compute in: float for half and bfloat16, else dt itself. */
-static inline dtype wide_dtype(dtype dt) {
-    return dt == DT_FLOAT16 || dt == DT_BFLOAT16 ? DT_FLOAT32 : dt;
-}
+static inline dtype wide_dtype(dtype dt) { return dtype_is_half(dt) ? DT_FLOAT32 : dt; }
 /* t as a contiguous tensor of dtype dt: itself (a reference) where it is that already. */
 ctsc_status wide_as(op_ctx *cx, tensor *t, dtype dt, tensor **out);
 /* t, contiguous in its compute dtype; on a device in its own, because the kernels there widen what

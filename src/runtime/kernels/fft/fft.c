@@ -140,7 +140,7 @@ static ctsc_status fft_input(op_ctx *cx, const value *arg, tensor **out) {
     dtype dt = (dtype)t->dtype;
     if (dt == DT_COMPLEX32)
         return fft_fail(cx, "expected scalar type ComplexDouble but found ComplexHalf");
-    if (dt == DT_FLOAT16 || dt == DT_BFLOAT16 || dtype_is_quantised(dt))
+    if (dtype_is_half(dt) || dtype_is_quantised(dt))
         return fft_fail(cx, "Unsupported dtype %s", dtype_table[dt].ir_name);
     return tensor_to_dtype(cx->diag, t, dtype_is_integral(dt) ? DT_FLOAT32 : dt, out);
 }

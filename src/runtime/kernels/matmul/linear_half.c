@@ -155,6 +155,7 @@ typedef struct half_job {
     uint16_t *out;
     /* of quads: rows lda elements apart, in blocks; shares: pairs of panels */
     const bfloat16 *a;
+    bfloat16 *copy;
     int64_t lda, block, shares;
     /* of panels: the rows as floats */
     float *wide;
@@ -186,21 +187,27 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
     quad_release(&hold);
 }
 
-/* Rows that are not whole steps are copied, with zeros after each. */
+static void half_copy_rows(void *ctx, int64_t begin, int64_t end) {
+    const half_job *j = ctx;
+    int64_t k = j->h->k;
+    for (int64_t r = begin; r < end; r++) {
+        bfloat16 *to = j->copy + r * j->lda;
+        memcpy(to, (const bfloat16 *)j->x + r * k, (size_t)k * sizeof *to);
+        memset(to + k, 0, (size_t)(j->lda - k) * sizeof *to);
+    }
+}
+
+/* Rows that are not whole steps are copied, with zeros after each; so are those too far apart. */
 static bool half_quad_rows(half_job *j, size_t *room) {
     const half_weight *h = j->h;
-    j->lda = h->quads.k;
+    j->lda = quad_pitch(j->rows, h->quads.k * (int64_t)sizeof *j->a) / (int64_t)sizeof *j->a;
     j->a = j->x;
     *room = 0;
     if (j->lda == h->k) return true;
     if (!size_mul((size_t)j->rows, (size_t)j->lda * sizeof *j->a, room)) return false;
-    bfloat16 *copy = recycle_alloc(*room);
-    if (!copy) return false;
-    for (int64_t r = 0; r < j->rows; r++) {
-        memcpy(copy + r * j->lda, (const bfloat16 *)j->x + r * h->k, (size_t)h->k * sizeof *copy);
-        memset(copy + r * j->lda + h->k, 0, (size_t)(j->lda - h->k) * sizeof *copy);
-    }
-    j->a = copy;
+    j->a = j->copy = recycle_alloc(*room);
+    if (!j->copy) return false;
+    pool_for(j->rows, 1 + 32768 / j->lda, half_copy_rows, j);
     return true;
 }
 
@@ -212,7 +219,7 @@ static bool half_by_quads(half_job *j) {
     int64_t work = int64_min(j->rows, j->block) * j->lda * QUAD_MAX_PANELS * QUAD_COLUMNS;
     pool_for((j->rows + j->block - 1) / j->block * j->shares, 1 + GEMM_CHUNK / (work * HALF_LOAD),
              half_quad_chunks, j);
-    if (room) recycle_free((void *)j->a, room);
+    if (room) recycle_free(j->copy, room);
     return true;
 }
 

@@ -22,7 +22,7 @@
 /* ---- linear layers --------------------------------------------------------------------------- */
 
 static bool linear_nbits_is_float(const tensor *t) {
-    return t->dtype == DT_FLOAT32 || t->dtype == DT_FLOAT16 || t->dtype == DT_BFLOAT16;
+    return t->dtype == DT_FLOAT32 || dtype_is_half((dtype)t->dtype);
 }
 
 /* y = x m + b, of x's dtype. */

@@ -447,9 +447,9 @@ static const gemm_prepacked *linear_panels(const tensor *input, const tensor *we
 
 /* Are all of one 16-bit dtype, on the host? */
 static bool linear_is_half(const tensor *input, const tensor *weight, const tensor *bias) {
-    return (input->dtype == DT_FLOAT16 || input->dtype == DT_BFLOAT16) &&
-           weight->dtype == input->dtype && (!bias || bias->dtype == input->dtype) &&
-           tensor_device(input) == DEVICE_HOST && tensor_device(weight) == DEVICE_HOST;
+    return dtype_is_half((dtype)input->dtype) && weight->dtype == input->dtype &&
+           (!bias || bias->dtype == input->dtype) && tensor_device(input) == DEVICE_HOST &&
+           tensor_device(weight) == DEVICE_HOST;
 }
 
 /* What the product does of e, which is done then, after adding the bias. */

@@ -48,7 +48,7 @@ static void nbits_take(const tensor *t, int64_t first, int64_t apart, int64_t n,
 }
 
 static bool nbits_is_float(const tensor *t) {
-    return t->dtype == DT_FLOAT32 || t->dtype == DT_FLOAT16 || t->dtype == DT_BFLOAT16;
+    return t->dtype == DT_FLOAT32 || dtype_is_half((dtype)t->dtype);
 }
 
 /* ---- float weights --------------------------------------------------------------------------- */

@@ -328,10 +328,11 @@ static int quad_tile_rows(const quad_kernels *u, int64_t left) {
 }
 
 /* How many lines of the panels that come next a tile prefetches in each step, so that all of them
- * are there after the strip. */
+ * are there after the strip. Vectors take one, until all are there. */
 static int64_t quad_strip_lines(const quad_kernels *u, int64_t rows, int64_t ahead) {
     int64_t tiles = (rows + u->rows - 1) / u->rows;
-    return u->depth == 1 ? 0 : (int64_max(ahead, 0) * u->depth + tiles - 1) / tiles;
+    int64_t lines = (int64_max(ahead, 0) * u->depth + tiles - 1) / tiles;
+    return u->depth == 1 ? int64_min(lines, 1) : lines;
 }
 
 static void quad_take(quad_hold *h, const quad_kernels *u, int64_t rows) {
@@ -388,6 +389,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
             u->tile((int)rows, panels, &t);
             if (!direct) quad_strip_kept(s, quad_vectors(u), sums, row, rows, column, cols);
             t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;
+            if (t.next >= t.b + (panels + ahead) * panel) t.lines = 0;
         }
     }
 }

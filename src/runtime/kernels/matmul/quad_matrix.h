@@ -11,6 +11,7 @@
 #define CTSC_RUNTIME_KERNELS_MATMUL_QUAD_MATRIX_H
 
 #include "cpu/ukernel.h"
+#include "runtime/kernels/engine/kernel_tuning.h"
 
 enum { QUAD_PAIR = 2 }; /* bfloat16 of a quad */
 
@@ -40,6 +41,10 @@ bool quad_matrix_bf16(quad_matrix *m, size_t *bytes);
 static inline int64_t quad_whole_k(const quad_kernels *u, int64_t k) {
     int64_t step = u->depth * QUAD_PAIR;
     return (k + step - 1) / step * step;
+}
+/* Bytes from one row of `bytes` to the next where so many rows are copied. */
+static inline int64_t quad_pitch(int64_t rows, int64_t bytes) {
+    return rows < QUAD_FAR_ROWS || bytes % QUAD_FAR ? bytes : bytes + QUAD_GAP;
 }
 /* Puts column j of a group, its segments one after the other, rounded. k is even. */
 void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float *column);

@@ -546,7 +546,7 @@ static void norm_layer_range(void *ctx, int64_t begin, int64_t end) {
 static ctsc_status norm_check_dtypes(op_ctx *cx, const tensor *input, const value *weight,
                                      const value *bias, dtype *statistics) {
     const tensor *t[] = {arg_tensor_or_null(weight), arg_tensor_or_null(bias)};
-    bool half = input->dtype == DT_BFLOAT16 || input->dtype == DT_FLOAT16;
+    bool half = dtype_is_half((dtype)input->dtype);
     *statistics = (dtype)input->dtype;
     for (int i = 0; i < 2; i++)
         if (t[i] && half && t[i]->dtype == DT_FLOAT32) *statistics = DT_FLOAT32;

@@ -31,6 +31,7 @@ enum {
     QCONV_CHUNKS = 8,         /* to aim for in all */
     QCONV_WORK = 1 << 20,     /* multiplications worth a thread of their own */
     QCONV_SLACK = 16,         /* bytes that may be read behind the last element */
+    QCONV_MOST_PRODUCTS = INT32_MAX / (255 * 256), /* whose sum fits 32 bits */
 };
 
 /* How rows of places come from the input. */
@@ -520,29 +521,29 @@ out:
     return st;
 }
 
-/* integer_conv(self, packed, zero_point, scale, bias): as integer_linear; not with one channel per
- * group, which has other kernels */
-OPERATOR(integer_conv) {
-    const packed *p;
-    tensor *x = args[0].u.tensor, *wide = NULL, *out = NULL, *thin = NULL;
-    const tensor *z = arg_tensor_or_null(&args[2]);
-    bool moved = x->dtype == DT_INT8, numbers = !arg_is_none(&args[3]);
-    TRY(packed_of(cx, &args[1], PACKED_CONV, &p));
+/* Plain integers x less the zero point z (NULL: 0) times p's weights: sums, or with a scale in
+ * numbers_args their numbers. */
+static ctsc_status qconv_integers(op_ctx *cx, const packed *p, tensor *x, const tensor *z,
+                                  const value *numbers_args, tensor **result) {
+    tensor *wide = NULL, *out = NULL, *thin = NULL;
+    bool moved = x->dtype == DT_INT8, numbers = !arg_is_none(&numbers_args[0]);
     bool line = p->dims == 2 && x->ndim == 3;
     if ((x->dtype != DT_UINT8 && !moved) || (z && (z->numel != 1 || z->dtype != x->dtype)))
         return kernel_fail(cx, "%s: expected integers of 8 bits and a zero point of theirs",
                            cx->op->key);
-    if (p->taps.data || (!line && x->ndim != p->dims + 2))
+    if (!line && x->ndim != p->dims + 2)
         return kernel_fail(cx, "%s: the packed parameters are of another layer", cx->op->key);
     int64_t zero = (z ? tensor_item_int(z) : 0) + (moved ? 128 : 0),
-            places = p->panels.groups * p->panels.panels * QUAD_COLUMNS;
+            places = p->taps.data ? p->taps.blocks * 4 * p->taps.kernels->lanes
+                                  : p->panels.groups * p->panels.panels * QUAD_COLUMNS;
+    const int32_t *sums = p->taps.data ? p->taps.sums : p->panels.sums;
     size_t room = (size_t)(places + 2 * p->out_features) * sizeof(int32_t);
     int32_t *start = recycle_alloc(room);
     if (!start) return diag_no_memory(cx->diag);
     quant_floats to;
     qconv c = {.zero = (uint8_t)zero, .start = start, .floats = numbers ? &to : NULL};
-    ctsc_status s = quant_numbers(cx, p->panels.sums, places, p->out_features, zero, args + 3,
-                                  start, (float *)(void *)(start + places), &to);
+    ctsc_status s = quant_numbers(cx, sums, places, p->out_features, zero, numbers_args, start,
+                                  (float *)(void *)(start + places), &to);
     if (s == CTSC_OK && line) s = tensor_unsqueeze(cx->diag, x, 2, &wide);
     if (s == CTSC_OK)
         s = qconv_run_numbers(cx, p, wide ? wide : x, &c, numbers ? DT_FLOAT32 : DT_INT32, &out);
@@ -553,7 +554,118 @@ OPERATOR(integer_conv) {
     }
     tensor_unref(wide);
     recycle_free(start, room);
-    return s == CTSC_OK ? op_return_tensor(results, out) : s;
+    if (s == CTSC_OK) *result = out;
+    return s;
+}
+
+/* integer_conv(self, packed, zero_point, scale, bias): as integer_linear */
+OPERATOR(integer_conv) {
+    const packed *p;
+    tensor *out;
+    TRY(packed_of(cx, &args[1], PACKED_CONV, &p));
+    TRY(qconv_integers(cx, p, args[0].u.tensor, arg_tensor_or_null(&args[2]), args + 3, &out));
+    return op_return_tensor(results, out);
+}
+
+/* ---- ONNX's ConvInteger ---------------------------------------------------------------------- */
+
+/* Is z the zero point of bytes t, or, n > 1, one for each of n channels? */
+static bool onnx_is_zero(const tensor *z, const tensor *t, int64_t n) {
+    return !z || (z->dtype == t->dtype && tensor_is_contiguous(z) &&
+                  (z->numel == 1 || (z->ndim == 1 && z->numel == n)));
+}
+
+/* The weight w less its zero points, as quantised by 1; signed. */
+static ctsc_status onnx_weight(op_ctx *cx, tensor *w, const tensor *zero, tensor **out) {
+    int moved = w->dtype == DT_UINT8 ? 128 : 0;
+    int64_t n = zero && zero->numel > 1 ? zero->numel : 1;
+    tensor *from = NULL, *made = NULL, *scales = NULL, *zeros = NULL;
+    ctsc_status st = CTSC_OK;
+    TRY_OUT(tensor_contiguous(cx->diag, w, &from));
+    TRY_OUT(tensor_new(cx->diag, DT_QINT8, w->ndim, w->sizes, &made));
+    TRY_OUT(tensor_new(cx->diag, DT_FLOAT64, 1, &n, &scales));
+    TRY_OUT(tensor_new(cx->diag, DT_INT64, 1, &n, &zeros));
+    for (int64_t i = 0; i < w->numel; i++)
+        TENSOR_AT(made, uint8_t)[i] = (uint8_t)(TENSOR_AT(from, uint8_t)[i] - moved);
+    for (int64_t i = 0; i < n; i++) {
+        TENSOR_AT(scales, double)[i] = 1;
+        TENSOR_AT(zeros, int64_t)
+        [i] = (zero ? dtype_load_int((dtype)zero->dtype, (const char *)tensor_data(zero) + i) : 0) -
+              moved;
+    }
+    made->quantiser = n > 1 ? quantiser_new_channels(QSCHEME_CHANNEL_AFFINE, scales, zeros, 0)
+                            : quantiser_new(1, TENSOR_AT(zeros, int64_t)[0]);
+    if (!made->quantiser) st = diag_no_memory(cx->diag);
+out:
+    tensor_unref(from);
+    tensor_unref(scales);
+    tensor_unref(zeros);
+    if (st == CTSC_OK) *out = made;
+    else tensor_unref(made);
+    return st;
+}
+
+/* A list of n ints. */
+static value onnx_ints(int n, const int64_t *ints) {
+    list *l = list_new(LIST_INT, TYPE_INT, (size_t)n);
+    for (int i = 0; l && i < n; i++) list_append_take(l, value_int(ints[i]));
+    return l ? value_list_take(l) : value_none();
+}
+
+/* x with the zero point around it where pads (those in front, then those behind) differ from side
+ * to side; *own: the pads that are left to the convolution. */
+static ctsc_status onnx_padded(op_ctx *cx, const value *x, const tensor *z, const int64_t *pads,
+                               int dims, value *own, value *out) {
+    int64_t none[3] = {0}, sides[6];
+    bool even = true;
+    for (int i = 0; i < dims; i++) {
+        even &= pads[i] >= 0 && pads[i] == pads[dims + i];
+        sides[2 * (dims - 1 - i)] = pads[i];
+        sides[2 * (dims - 1 - i) + 1] = pads[dims + i];
+    }
+    *own = onnx_ints(dims, even ? pads : none);
+    if (even) return *out = value_ref(*x), own->tag == V_LIST ? CTSC_OK : diag_no_memory(cx->diag);
+    value given[] = {*x, onnx_ints(2 * dims, sides), value_int(z ? tensor_item_int(z) : 0)};
+    ctsc_status s = own->tag == V_LIST && given[1].tag == V_LIST
+                        ? op_call(cx, "aten::constant_pad_nd", 3, given, out)
+                        : diag_no_memory(cx->diag);
+    value_unref(given[1]);
+    return s;
+}
+
+/* onnx_conv_integer(x, w, x_zero, w_zero, stride, pads, dilation, groups): pads as ONNX has them.
+ * Weights are packed at each call; the pass `quantise` packs constant ones once. */
+OPERATOR(onnx_conv_integer) {
+    static const char *const prepack[] = {"quantized::conv1d_prepack", "quantized::conv2d_prepack",
+                                          "quantized::conv3d_prepack"};
+    tensor *x = args[0].u.tensor, *w = args[1].u.tensor, *xz = arg_tensor_or_null(&args[2]),
+           *wz = arg_tensor_or_null(&args[3]), *bytes = NULL, *out = NULL;
+    const int64_t *stride, *pads, *dilation;
+    int dims = x->ndim - 2;
+    bool fits = (x->dtype == DT_UINT8 || x->dtype == DT_INT8) &&
+                (w->dtype == DT_UINT8 || w->dtype == DT_INT8) && dims >= 1 && dims <= 3 &&
+                w->ndim == x->ndim && w->numel && x->numel && onnx_is_zero(xz, x, 1) &&
+                onnx_is_zero(wz, w, w->sizes[0]) && arg_ints(&args[4], &stride) == dims &&
+                arg_ints(&args[5], &pads) == 2 * dims && arg_ints(&args[6], &dilation) == dims &&
+                w->numel / w->sizes[0] <= QCONV_MOST_PRODUCTS &&
+                x->storage->device == DEVICE_HOST && w->storage->device == DEVICE_HOST;
+    if (!fits) return op_host_installed->composite(cx, args, results);
+    value pack[] = {value_none(), value_none(), args[4], value_none(), args[6], args[7]},
+          padded = value_none(), object = value_none(), none[2] = {value_none(), value_none()};
+    const packed *p;
+    ctsc_status st = CTSC_OK;
+    TRY_OUT(onnx_padded(cx, &args[0], xz, pads, dims, &pack[3], &padded));
+    TRY_OUT(onnx_weight(cx, w, wz, &bytes));
+    pack[0] = (value){.tag = V_TENSOR, .u.tensor = bytes};
+    TRY_OUT(op_call(cx, prepack[dims - 1], 6, pack, &object));
+    TRY_OUT(packed_of(cx, &object, PACKED_CONV, &p));
+    TRY_OUT(qconv_integers(cx, p, padded.u.tensor, xz, none, &out));
+out:
+    value_unref(object);
+    value_unref(padded);
+    value_unref(pack[3]);
+    tensor_unref(bytes);
+    return st == CTSC_OK ? op_return_tensor(results, out) : st;
 }
 
 #define QCONV(name, dims, transposed, relu)                                                        \

@@ -28,6 +28,7 @@ typedef struct depthwise_job {
     int64_t results;    /* of a row that are made together */
     int64_t columns;    /* of the input that these see */
     int64_t shares;     /* of a row */
+    int64_t room;       /* bytes of what is spread */
     int64_t *tap;
     slots slots;
 } depthwise_job;
@@ -61,6 +62,20 @@ static void depthwise_spread(const depthwise_job *j, const uint8_t *const row[4]
     if (inside > left) u->spread(at, step, inside - left, channels, to + left * next, next);
 }
 
+/* n results of sums by place, as numbers of their own or floats. */
+static void depthwise_numbers(const depthwise_job *j, const int32_t *sums, int64_t n,
+                              int64_t channel, int64_t channels, int32_t *out) {
+    const quant_floats *to = j->c.floats;
+    int lanes = j->t->kernels->lanes;
+    for (int64_t i = 0; i < n; i++, sums += j->size, out += j->t->channels)
+        for (int64_t p = 0; p < j->size; p++) {
+            int64_t c = quant_place_channel(lanes, p);
+            if (c >= channels) continue;
+            if (to) quant_store_floats(to, sums + p, channel + c, 1, (float *)(void *)out + c);
+            else out[c] = sums[p];
+        }
+}
+
 /* Results [first, first + n) of a row, for a block of channels. */
 static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t first, int64_t n,
                            int64_t block, uint8_t *scratch) {
@@ -78,6 +93,7 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
                          channels, spread + q * j->quad);
     }
     const quant_ready *r = j->c.ready;
+    int64_t out = line * t->channels + channel;
     quant_depthwise d = {.spread = spread,
                          .size = columns * t->quads * j->quad,
                          .small = j->c.small,
@@ -85,15 +101,20 @@ static void depthwise_part(const depthwise_job *j, const int64_t at[3], int64_t 
                          .tap = j->tap,
                          .taps = t->sets * t->quads * t->width,
                          .count = n,
-                         .start = r->start + channel,
-                         .to = r->to,
-                         .out = j->c.out + line * t->channels + channel,
+                         .start = (r ? r->start : j->c.start) + channel,
                          .out_step = t->channels,
                          .channels = channels};
     d.b = t->data + block * d.taps * j->quad;
-    d.to.scale += channel;
-    d.to.steps += channel;
+    if (r) {
+        d.to = r->to;
+        d.to.scale += channel;
+        d.to.steps += channel;
+        d.out = j->c.out + out;
+    } else {
+        d.sums = (int32_t *)(void *)(scratch + j->room);
+    }
     t->kernels->depthwise(&d);
+    if (!r) depthwise_numbers(j, d.sums, n, channel, channels, (int32_t *)(void *)j->c.out + out);
 }
 
 static void depthwise_chunks(void *ctx, int64_t begin, int64_t end) {
@@ -138,7 +159,9 @@ ctsc_status quant_depthwise_run(op_ctx *cx, const qconv *c) {
     j.tap = recycle_alloc(taps);
     if (!j.tap) return diag_no_memory(cx->diag);
     depthwise_taps(&j);
-    if (!slots_begin(&j.slots, (size_t)(j.size + j.columns * j.t->quads * j.quad), chunks)) {
+    j.room = j.size + j.columns * j.t->quads * j.quad;
+    int64_t sums = c->ready ? 0 : j.results * j.size * (int64_t)sizeof(int32_t);
+    if (!slots_begin(&j.slots, (size_t)(j.room + sums), chunks)) {
         recycle_free(j.tap, taps);
         return diag_no_memory(cx->diag);
     }

@@ -119,6 +119,11 @@ static void linear_fill_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
+/* Bytes from one of x's rows to the next as they are multiplied. */
+static int64_t linear_pitch(const quad_matrix *m, const tensor *x) {
+    return quad_pitch(x->numel / int64_max(m->k, 1), m->quads * QUAD_BYTES);
+}
+
 /* x (contiguous; float, or unsigned bytes) as rows of whole quads; recycle_free(*out, *size)
  * gives them back. */
 static ctsc_status linear_rows(op_ctx *cx, const tensor *x, int64_t k, int64_t lda, float inverse,
@@ -178,7 +183,7 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
                            dtype_table[x->dtype].ir_name);
     TRY(linear_check(cx, p, x, "quantized_linear_dynamic"));
     const quad_matrix *m = &p->panels;
-    int64_t lda = m->quads * QUAD_BYTES;
+    int64_t lda = linear_pitch(m, x);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, DT_FLOAT32, &made);
     if (st != CTSC_OK || !flat->numel) goto out;
@@ -247,7 +252,7 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, const q
     size_t size = 0;
     const quant_ready *ready = NULL;
     const quad_matrix *m = &p->panels;
-    int64_t lda = m->quads * QUAD_BYTES, zero = quant_unsigned_zero(x);
+    int64_t lda = linear_pitch(m, x), zero = quant_unsigned_zero(x);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, to->dt, &made);
     if (st != CTSC_OK) goto out;
@@ -308,8 +313,7 @@ OPERATOR(quantized_linear_relu) { return linear_op(cx, args, results, true); }
 
 /* One number for each of n columns: those of t, or its one. */
 static ctsc_status numbers_spread(op_ctx *cx, const tensor *t, int64_t n, float *out) {
-    if (t->dtype != DT_FLOAT32 || (t->numel != 1 && (t->numel != n || t->ndim != 1)) ||
-        !tensor_is_contiguous(t))
+    if (t->dtype != DT_FLOAT32 || (t->numel != 1 && t->numel != n) || !tensor_is_contiguous(t))
         return kernel_fail(cx, "%s: scales and biases are one float, or one for each column",
                            cx->op->key);
     for (int64_t i = 0; i < n; i++) out[i] = TENSOR_AT(t, float)[t->numel == 1 ? 0 : i];
@@ -344,7 +348,7 @@ OPERATOR(integer_linear) {
         return kernel_fail(cx, "%s: expected integers of 8 bits and a zero point of theirs",
                            cx->op->key);
     const quad_matrix *m = &p->panels;
-    int64_t lda = m->quads * QUAD_BYTES, zero = (z ? tensor_item_int(z) : 0) + (moved ? 128 : 0);
+    int64_t lda = linear_pitch(m, x), zero = (z ? tensor_item_int(z) : 0) + (moved ? 128 : 0);
     size_t places = (size_t)(m->panels * QUAD_COLUMNS), room = places * 3 * sizeof(int32_t);
     int32_t *start = recycle_alloc(room);
     if (!start) return diag_no_memory(cx->diag);

@@ -124,7 +124,7 @@ static const reduce_kind sum_kind_nansum = {
 static ctsc_status sum_input(op_ctx *cx, tensor *in, dtype dt, tensor **out) {
     dtype from = (dtype)in->dtype;
     bool widens = (dtype_is_integral(from) && dt == DT_INT64) ||
-                  ((from == DT_FLOAT16 || from == DT_BFLOAT16) && dt == DT_FLOAT32);
+                  (dtype_is_half(from) && dt == DT_FLOAT32);
     if (widens) return *out = tensor_ref(in), CTSC_OK;
     return tensor_to_dtype(cx->diag, in, dt, out);
 }

@@ -1,34 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-# autocast_mode.py - torch.cuda.amp.autocast.
+# autocast_mode.py - torch.cuda.amp.autocast: the same as torch.autocast('cuda').
 from typing import Any
 
 import torch
+from torch.amp import autocast_mode
 
 
 class autocast:
     def __init__(self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True):
+        self.fast_dtype = dtype
         self._enabled = enabled
         self.device = 'cuda'
-        self.fast_dtype = dtype
 
     def __enter__(self):
+        if not torch.jit.is_scripting():
+            autocast_mode.autocast.__enter__(self)
         return self
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any):
-        pass
+        if not torch.jit.is_scripting():
+            autocast_mode.autocast.__exit__(self, exc_type, exc_val, exc_tb)
 
     def __call__(self, func):
+        if not torch.jit.is_scripting():
+            torch._C._decorate_autocast(func, self)
         return func
 
 
-def custom_fwd(fwd=None, **kwargs):
-    if fwd is not None:
-        return fwd
-
-    def decorator(fn):
-        return fn
-    return decorator
-
-
-def custom_bwd(bwd):
-    return bwd
+from torch.amp.autocast_mode import custom_bwd, custom_fwd
