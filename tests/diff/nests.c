@@ -5,6 +5,7 @@
 #include "nest_eval.h"
 #include "passes/passes.h"
 #include "runtime/exec/executor.h"
+#include "tensor/strides.h"
 
 #include <string.h>
 
@@ -82,13 +83,13 @@ static nest_memory call_output(nests_call *c, const group_output *o, int i) {
 static ctsc_status call_bind(nests_call *c, const group_plan *p) {
     for (size_t i = 0; i < p->outputs.len; i++) {
         const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS];
+        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t = NULL;
         c->results[i] = o->alias >= 0 ? value_ref(c->args[o->alias]) : value_none();
         if (o->alias >= 0 || o->tag != V_TENSOR) continue;
-        for (int k = 0; k < o->ndim; k++) sizes[k] = c->slots[o->sizes[k]];
+        plan_output_layout(o, c->slots, sizes, strides);
         diag d = {.max_tensor = 1 << 28};
-        ctsc_status st = tensor_new(&d, o->dt, o->ndim, sizes, &t);
+        ctsc_status st = tensor_new_strided(&d, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t);
         diag_clear(&d);
         if (st != CTSC_OK) return st;
         c->results[i] = value_tensor_take(t);

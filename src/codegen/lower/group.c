@@ -534,6 +534,8 @@ static bool group_unrolls_one(group_state *s, const group_reduction *r) {
                    results * count > 2 * group_given(s));
 }
 static bool group_unrolls(group_state *s) {
+    for (int i = 0; i < s->noutputs; i++)
+        if (group_is_scattered(s, i)) return false;
     for (int i = 0; i < s->nreductions; i++)
         if (!group_unrolls_one(s, s->reductions[i])) return false;
     return s->nreductions > 0;

@@ -34,6 +34,7 @@
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"
 
+#include "tensor/strides.h"
 #include <math.h>
 #include <string.h>
 
@@ -440,7 +441,8 @@ static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
 /* Who wants the elements of a weight that waits for them? `layout` takes the convolution's original
  * and what it is multiplied by, and no other pass reads elements of a convolution's weight. */
 static bool weights_put_off(const weights_pass *p, const weights_layer *l, const tensor *w) {
-    return p->cx->put_off && l->spatial > 0 && weights_head_of(w->storage)->factors;
+    return p->cx->put_off && l->spatial > 0 && weights_head_of(w->storage)->factors &&
+           tensor_suggested_format(l->weight) == FORMAT_CONTIGUOUS;
 }
 
 /* float32, the common case, in one sweep: each product is rounded once, as below. */
@@ -538,10 +540,21 @@ static void weights_set(node *n, int i, tensor *t) {
     node_set_input(n, i, c);
 }
 
+/* In the memory format of the weight it is made of, which convolutions' results follow. Takes t;
+ * NULL stays NULL. */
+static tensor *weights_order(diag *d, const weights_layer *l, tensor *t) {
+    int64_t strides[TENSOR_MAX_DIMS];
+    tensor *ordered;
+    memory_format format = tensor_suggested_format(l->weight);
+    if (!t || format == FORMAT_CONTIGUOUS) return t;
+    (void)format_strides(NULL, format, t->ndim, t->sizes, strides);
+    return tensor_restrided_take(d, t, strides, &ordered) == CTSC_OK ? ordered : NULL;
+}
+
 static bool weights_fold(const weights_pass *p, const weights_layer *l, node *n,
                          const weights_affine *a) {
     diag *d = p->cx->diag;
-    tensor *w = weights_place(d, l, weights_scaled(p, l, a));
+    tensor *w = weights_place(d, l, weights_order(d, l, weights_scaled(p, l, a)));
     tensor *b = w ? weights_place(d, l, weights_shifted(d, l, a)) : NULL;
     if (!b) {
         tensor_unref(w);

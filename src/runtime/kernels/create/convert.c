@@ -91,7 +91,7 @@ OPERATOR(autocast) {
     dtype dt = DT_FLOAT32;
     if (lower >= 0) TRY(arg_dtype(cx, &args[lower], dt, &dt));
     dt = autocast_dtype(key, (dtype)t->dtype, flag < 0 || arg_bool(&args[flag]), dt);
-    return convert_to(cx, t, device, dt, false, results);
+    return convert_to(cx, t, device, dt, FORMAT_PRESERVE, false, results);
 }
 OPERATOR(get_autocast_dtype) {
     bool cpu = !strcmp(args[0].u.str->bytes, "cpu");

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In which order results lie in memory: strides of operators on images with channels last and on reversed ones, against what torch 2.15 gives; traced, at all levels of optimisation;
+and what follows from it: which calls share memory, which are refused."""
+import pytest
+
+import ctsc as torch
+from ctsc.nn import functional as F
+
+r = torch.randn(2, 8, 5, 6)
+
+
+def images():
+    last = torch.randn(2, 8, 5, 6).contiguous(memory_format=torch.channels_last)
+    reversed_ = torch.randn(6, 5, 8, 2).permute(3, 2, 1, 0)
+    return last, reversed_
+
+
+# an operator, the strides of its result where channels are last, and where all dims are reversed
+CASES = [
+    (lambda x: x.softmax(1), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.log_softmax(-1), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.cumsum(1), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.cumprod(2), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.roll(1, 1), (240, 1, 48, 8), (240, 30, 6, 1)),
+    (lambda x: x.tril(), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.gather(0, torch.zeros(x.shape, dtype=torch.long)), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.index_select(1, torch.tensor([0, 1])), (60, 30, 6, 1), (60, 30, 6, 1)),
+    (lambda x: x.masked_fill(x>0, 1.), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.masked_fill(torch.ones(x.shape, dtype=torch.bool), 1.), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.masked_scatter(x>0, r), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.group_norm(x, 2), (240, 1, 48, 8), (240, 30, 6, 1)),
+    (lambda x: F.layer_norm(x, x.shape[2:]), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.instance_norm(x), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.local_response_norm(x, 3), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.cosine_similarity(x, x, 2), (48, 6, 1), (48, 6, 1)),
+    (lambda x: x.tile(2, 1), (480, 60, 6, 1), (480, 60, 6, 1)),
+    (lambda x: x.renorm(2, 0, 1.), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.scatter(0, torch.zeros(x.shape, dtype=torch.long), 1.), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.scatter_add(0, torch.zeros(x.shape, dtype=torch.long), r), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.index_add(0, torch.tensor([0]), r[:1]), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.index_copy(0, torch.tensor([0]), r[:1]), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.index_fill(0, torch.tensor([0]), 1.), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.index_put((torch.tensor([0]), ), torch.tensor(1.)), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.topk(2, 1)[0], (60, 30, 6, 1), (60, 30, 6, 1)),
+    (lambda x: x.sort(1)[0], (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x@x.transpose(-1, -2), (200, 25, 5, 1), (200, 25, 5, 1)),
+    (lambda x: F.pad(x, (1, 2)), (360, 1, 72, 8), (360, 45, 9, 1)),
+    (lambda x: F.pad(x, (-1, 2)), (280, 1, 56, 8), (280, 35, 7, 1)),
+    (lambda x: F.pad(x, (0, 0, 0, 0, 1, 1)), (300, 1, 60, 10), (300, 30, 6, 1)),
+    (lambda x: F.pad(x, (1, 1, 1, 1), mode="reflect"), (448, 1, 64, 8), (448, 56, 8, 1)),
+    (lambda x: F.pad(x, (1, 1, 1, 1), mode="replicate"), (448, 1, 64, 8), (448, 56, 8, 1)),
+    (lambda x: F.pad(x, (1, 1, 1, 1), mode="circular"), (448, 56, 8, 1), (448, 56, 8, 1)),
+    (lambda x: x.flip(1), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.sum(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.sum(0), (30, 6, 1), (30, 6, 1)),
+    (lambda x: x.mean((2, 3), keepdim=True), (8, 1, 1, 1), (8, 1, 1, 1)),
+    (lambda x: x.amax(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.var(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.max(1, keepdim=True)[0], (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.argmax(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.norm(dim=1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.logsumexp(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.prod(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: (x>0).all(1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: F.prelu(x, torch.ones(x.shape[1])), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.glu(x, 1), (120, 1, 24, 4), (1, 2, 8, 40)),
+    (lambda x: F.batch_norm(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1])), (240, 1, 48, 8), (240, 30, 6, 1)),
+    (lambda x: F.avg_pool2d(x, 2), (48, 1, 24, 8), (48, 6, 3, 1)),
+    (lambda x: F.max_pool2d(x, 2), (48, 1, 24, 8), (48, 6, 3, 1)),
+    (lambda x: F.adaptive_avg_pool2d(x, 2), (32, 1, 16, 8), (32, 4, 2, 1)),
+    (lambda x: F.adaptive_avg_pool2d(x, 1), (8, 1, 8, 8), (8, 1, 1, 1)),
+    (lambda x: F.adaptive_max_pool2d(x, 2), (32, 1, 16, 8), (32, 4, 2, 1)),
+    (lambda x: F.lp_pool2d(x, 2, 2), (48, 1, 24, 8), (48, 6, 3, 1)),
+    (lambda x: F.interpolate(x, scale_factor=2), (960, 1, 96, 8), (960, 120, 12, 1)),
+    (lambda x: F.interpolate(x, scale_factor=2, mode="nearest-exact"), (960, 1, 96, 8), (960, 120, 12, 1)),
+    (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (960, 1, 96, 8), (960, 120, 12, 1)),
+    (lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), (960, 1, 96, 8), (960, 120, 12, 1)),
+    (lambda x: F.interpolate(x, size=(2, 2), mode="area"), (32, 1, 16, 8), (32, 4, 2, 1)),
+    (lambda x: F.pixel_shuffle(x, 2), (240, 1, 24, 2), (240, 120, 12, 1)),
+    (lambda x: F.channel_shuffle(x, 2), (240, 1, 48, 8), (240, 30, 6, 1)),
+    (lambda x: F.unfold(x, 2), (640, 20, 1), (640, 20, 1)),
+    (lambda x: torch.cat([x, x], 1), (480, 1, 96, 16), (480, 30, 6, 1)),
+    (lambda x: torch.cat([x, x.contiguous()], 1), (480, 30, 6, 1), (480, 30, 6, 1)),
+    (lambda x: torch.cat([x.contiguous(), x], 1), (480, 30, 6, 1), (480, 30, 6, 1)),
+    (lambda x: torch.cat([x[:, :2], x[:, 2:]], 1), (240, 1, 48, 8), (240, 30, 6, 1)),
+    (lambda x: torch.cat([x]), (240, 1, 48, 8), (240, 30, 6, 1)),
+    (lambda x: x.clone(), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.double(), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.to(torch.float32, copy=True), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x[:, ::2].double(), (120, 1, 24, 4), (1, 2, 8, 40)),
+    (lambda x: x[:, ::2].clone(), (120, 1, 24, 4), (1, 2, 8, 40)),
+    (lambda x: torch.zeros_like(x[:, ::2]), (120, 1, 24, 4), (1, 2, 8, 40)),
+    (lambda x: x.new_zeros(x.shape), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: torch.bernoulli(x.sigmoid()), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.dropout(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.dropout(x, training=False), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.dropout2d(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.alpha_dropout(x, training=True), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x+x.contiguous(), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.contiguous()+x, (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x+torch.randn(x.shape[1], 1, 1), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.randn(x.shape[1], 1, 1)+x, (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.where(x>0, x, 0.), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.where((x>0).contiguous(), x, 0.), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: torch.lerp(x, x, 0.5), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: 1-x, (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.clamp(0, 1), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.silu(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.gelu(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.softplus(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.elu(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.celu(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.mish(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.hardsigmoid(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.logsigmoid(x), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.rrelu(x), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.threshold(x, 0, 0), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.relu6(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.selu(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.softsign(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.tanhshrink(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.linear(x, torch.randn(3, x.shape[-1])), (120, 15, 3, 1), (120, 15, 3, 1)),
+    (lambda x: F.linear(x.movedim(1, -1), torch.randn(3, x.shape[1])), (90, 18, 3, 1), (90, 18, 3, 1)),
+    (lambda x: torch.einsum("bchw, bdhw->bcd", x, x), (64, 8, 1), (64, 8, 1)),
+    (lambda x: x[:, [0, 1]], (60, 30, 6, 1), (1, 10, 2, 20)),
+    (lambda x: x[[0, 1]], (240, 1, 48, 8), (240, 1, 8, 40)),
+    (lambda x: x[:, :, [0, 1]], (96, 1, 8, 16), (1, 4, 2, 32)),
+    (lambda x: x.diff(dim=1), (210, 1, 42, 7), (1, 2, 14, 70)),
+    (lambda x: torch.cross(x[:, :3], x[:, :3], 1), (90, 30, 6, 1), (90, 30, 6, 1)),
+    (lambda x: x.cummax(1)[0], (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.kthvalue(1, 1, keepdim=True)[0], (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.median(1, keepdim=True)[0], (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.mode(1, keepdim=True)[0], (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: x.unfold(2, 2, 1).contiguous(), (384, 48, 12, 2, 1), (384, 48, 12, 2, 1)),
+    (lambda x: x.rot90(1, (2, 3)), (240, 1, 8, 48), (1, 2, 80, 16)),
+    (lambda x: torch.addcmul(x, x, x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.flatten(1), (240, 1), (240, 1)),
+    (lambda x: x.reshape(2, -1), (240, 1), (240, 1)),
+    (lambda x: x.repeat_interleave(2, 1), (480, 30, 6, 1), (480, 30, 6, 1)),
+    (lambda x: x[:, :1].expand_as(x).clone(), (240, 30, 6, 1), (1, 10, 2, 80)),
+    (lambda x: x[:, :1].expand_as(x)+1, (240, 30, 6, 1), (1, 10, 2, 80)),
+    (lambda x: x[:, :1].expand_as(x).double(), (240, 30, 6, 1), (1, 10, 2, 80)),
+    (lambda x: x.contiguous(), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: x.clone().mul_(2), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.nan_to_num(), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.isclose(x, x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.bucketize(x, torch.tensor([0., 1.])), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: F.binary_cross_entropy_with_logits(x, x.sigmoid(), reduction="none"), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.mse_loss(x, x, reduction="none"), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.l1_loss(x, x, reduction="none"), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: F.smooth_l1_loss(x, x, reduction="none"), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.complex(x, x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.polar(x, x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.view_as_real(torch.complex(x, x)), (480, 2, 96, 16, 1), (2, 4, 32, 160, 1)),
+    (lambda x: torch.complex(x, x).real*2, (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: x.angle(), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: (x>0)&(x<1), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.rand_like(x), (240, 1, 48, 8), (1, 2, 16, 80)),
+    (lambda x: torch.trapezoid(x, dim=1), (30, 6, 1), (30, 6, 1)),
+    (lambda x: x.quantile(0.5, 1, keepdim=True), (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: torch.std_mean(x, 1, keepdim=True)[0], (30, 30, 6, 1), (30, 30, 6, 1)),
+    (lambda x: F.fold(F.unfold(x, 2), x.shape[2:], 2), (240, 30, 6, 1), (240, 30, 6, 1)),
+    (lambda x: torch.cdist(x, x), (200, 25, 5, 1), (200, 25, 5, 1)),
+    (lambda x: torch.tensordot(x, x, ([1], [1])), (1800, 360, 60, 30, 6, 1), (1800, 360, 60, 30, 6, 1)),
+]
+
+
+def seen(t):
+    """Strides, but of dims of one element, which may have any."""
+    return tuple(0 if size == 1 else stride for size, stride in zip(t.shape, t.stride()))
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_operator(case):
+    f, *want = CASES[case]
+    for x, strides in zip(images(), want):
+        y = f(x)
+        assert seen(y) == tuple(0 if size == 1 else stride for size, stride in zip(y.shape, strides))
+
+
+POINTWISE = [
+    lambda x: torch.tanh(x) * 2 - x.abs(),
+    lambda x: torch.where(x > 0, x, x * 0.5).transpose(1, 2) + 1,
+    lambda x: (x[:, ::2] + 1).double(),
+    lambda x: x - x.mean((2, 3), keepdim=True),
+    lambda x: torch.softmax(x * 2, 1) + x,
+    lambda x: (x.permute(0, 2, 3, 1) * 3).flatten(2).sin(),
+    lambda x: F.layer_norm(x * 2, [6]) * x,
+    lambda x: torch.relu(x.unsqueeze(1)).squeeze(1).expand(2, 8, 5, 6) + x[:, :1],
+]
+
+
+@pytest.mark.parametrize("case", range(len(POINTWISE)))
+@pytest.mark.parametrize("level", range(4))
+def test_traced(case, level):
+    f = POINTWISE[case]
+    for x in images():
+        m = torch.jit.trace(f, (x,))
+        m.set_opt(level)
+        want = f(x)
+        for _ in range(4):
+            got = m(x)
+            assert got.stride() == want.stride() and torch.allclose(got, want, atol=1e-5)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Conv2d(8, 16, 3, padding=1)
+        self.n = torch.nn.BatchNorm2d(16)
+        self.b = torch.nn.Conv2d(16, 16, 1)
+
+    def forward(self, x):
+        y = torch.relu(self.n(self.a(x)))
+        return F.max_pool2d(y + self.b(y), 2), y.flatten(2)
+
+
+@pytest.mark.parametrize("level", range(4))
+@pytest.mark.parametrize("weights", [False, True])
+def test_network(level, weights):
+    net = Net().eval()
+    if weights:
+        net = net.to(memory_format=torch.channels_last)
+    for kind, x in enumerate((*images(), r)):
+        m = torch.jit.trace(net, (x,))
+        m.set_opt(level)
+        last = weights or kind == 0
+        for _ in range(3):
+            y, flat = m(x)
+            assert y.is_contiguous(memory_format=torch.channels_last) == last
+            assert y.is_contiguous() == (not last)
+            assert flat.is_contiguous() == (not last)
+
+
+def test_copies_are_copies():
+    image = torch.arange(48, dtype=torch.uint8).reshape(1, 4, 4, 3)
+    x = image.permute(0, 3, 1, 2).float() / 255
+    before = x.clone()
+    y = x.contiguous()
+    y -= 0.5
+    assert torch.equal(x, before) and not torch.equal(x, y)
+    flat = x.flatten()
+    flat += 1
+    assert torch.equal(x, before)
+    rows = torch.randn(3, 4) + 1
+    same = rows.contiguous()
+    same += 1
+    assert torch.equal(rows, same)
+
+
+def test_view_is_refused():
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        (torch.randn(3, 4).t() + 1).view(-1)
+    assert (torch.randn(3, 4).t() + 1).reshape(-1).shape == (12,)
+
+
+def test_formats():
+    x = torch.randn(2, 3, 4, 5)
+    last = x.to(memory_format=torch.channels_last)
+    assert last.stride() == (60, 1, 15, 3) and torch.equal(last, x)
+    assert last.to(memory_format=torch.channels_last) is last or last.data_ptr() == last.to(
+        memory_format=torch.channels_last).data_ptr()
+    assert last.clone().stride() == last.stride()
+    assert last.clone(memory_format=torch.contiguous_format).is_contiguous()
+    assert last.contiguous().is_contiguous() and last.contiguous().data_ptr() != last.data_ptr()
+    assert torch.empty_like(last, memory_format=torch.contiguous_format).is_contiguous()
+    assert torch.zeros_like(last).stride() == last.stride()
+    assert torch.empty(2, 3, 4, 5, memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+    assert last.double().stride() == last.half().stride() == last.stride()
+    with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
+        torch.randn(3, 4).contiguous(memory_format=torch.channels_last)
