@@ -120,6 +120,25 @@ value quantise_pack_matrix(const quantise_form *f, tensor *w);
 /* The same of a convolution, n being ctsc::onnx_conv_integer: integers w as its weight. */
 value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w);
 
+/* How a convolution's node says what prepack takes: the places of lists among its arguments, in the
+ * order that prepack has, and that of the number of groups. */
+typedef struct quantise_conv_kind {
+    op_symbol op;
+    int dims, lists, places[4], groups;
+    bool transposed;
+    const char *prepack;
+} quantise_conv_kind;
+enum { QUANTISE_GEOMETRY = 5 };
+const quantise_conv_kind *quantise_conv_kind_of(const node *n); /* NULL: it is none */
+/* The lists, and then the number of groups; all None before. To be released, also on failure. */
+bool quantise_conv_geometry(const node *n, const quantise_conv_kind *k, value *geometry);
+void quantise_conv_release(value *geometry);
+
+/* The bounds of a clamp; an open one is infinite. False: n is none. */
+bool quantise_bounds_of(const node *n, double *lo, double *hi);
+/* What only moves elements of its first argument, in a way that integers can be moved. */
+bool quantise_moves(const node *n);
+
 /* quantise_table.c: v as a function of one tensor's elements, through a table; NULL: it is none. */
 ir_value *quantise_table(const ir_value *v, const quantise_target *to);
 
