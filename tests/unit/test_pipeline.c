@@ -10,8 +10,8 @@
 #define FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
 #define TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
 #define HEAD                                                                                       \
-    "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
-    ",batch-mm,fuse-attention,"
+    "decompose-rest,lower-tuples,pool-constants," TIDY                                             \
+    ",join-sums,fuse-loops,remove-mutation,unroll," TIDY ",batch-mm,fuse-attention,"
 #define GROUPS "pool-constants,recompute,fuse-loops,fuse,"
 #define LAST "dce,reorder"
 
@@ -51,7 +51,8 @@ static void test_level_1(void **state) {
         {.device = DEVICE_HOST}, {.device = 1}, {.unpacked = true}, {.reduce.pass = "reduce-bf16"}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         order_is(&places[i], PIPELINE_OPTIMISE, 1,
-                 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants");
+                 "decompose-rest,lower-tuples,pool-constants,remove-mutation,unroll," TIDY
+                 ",pool-constants");
 }
 
 static void test_level_2(void **state) {

@@ -225,6 +225,7 @@ static bool quantise_rest(block *b) {
 bool pass_quantise(pass_ctx *cx, graph *g) {
     (void)cx;
     if (known_graph_writes_tensors(g)) return false;
-    bool changed = quantise_block(g->root);
+    bool changed = quantise_fakes(g);
+    changed |= quantise_block(g->root);
     return quantise_rest(g->root) || changed;
 }

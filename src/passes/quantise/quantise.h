@@ -18,8 +18,8 @@
  * point, neither is made. Weights are packed while compiling, as constants.
  *
  * Who writes a model does not matter: quantise_forms.c reads the ways to write both conversions
- * (ONNX's operators, quantized_decomposed's of torch.export; fake_quantize is taken apart before,
- * and stays floats). An importer of an operator on integers (QLinearAdd) writes it as dequantise,
+ * (ONNX's operators, quantized_decomposed's of torch.export; quantise_fake.c makes the latter of
+ * fake_quantize). An importer of an operator on integers (QLinearAdd) writes it as dequantise,
  * the operator on floats, quantise; that is also its meaning.
  *
  * What may be between the two is in quantise_rules.def: an operator, and the function that makes
@@ -114,6 +114,8 @@ bool quantise_to_numbers(node *n);
 /* quantise_dynamic.c: a product of plain integers with a constant matrix, or a convolution of them,
  * and what becomes of its sums; false: it stays. */
 bool quantise_dynamic(node *n);
+/* quantise_fake.c: fake_quantize becomes both conversions. */
+bool quantise_fakes(graph *g);
 /* quantise_layers.c: packed parameters of a linear layer for integers w, [in, out], of which f says
  * dtype, scales and zero points (along dim 1). None: they cannot be made. */
 value quantise_pack_matrix(const quantise_form *f, tensor *w);

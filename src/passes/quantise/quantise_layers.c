@@ -169,10 +169,27 @@ static const quantise_conv_kind conv_kinds[] = {
      "quantized::conv_transpose3d_prepack"},
 };
 
+/* The ones that traces have, which say in argument 6 whether they are transposed. */
+static const quantise_conv_kind conv_general[2][3] = {
+    {{SYM__CONVOLUTION, 1, 3, {3, 4, 5}, 8, false, "quantized::conv1d_prepack"},
+     {SYM__CONVOLUTION, 2, 3, {3, 4, 5}, 8, false, "quantized::conv2d_prepack"},
+     {SYM__CONVOLUTION, 3, 3, {3, 4, 5}, 8, false, "quantized::conv3d_prepack"}},
+    {{SYM__CONVOLUTION, 1, 4, {3, 4, 7, 5}, 8, true, "quantized::conv_transpose1d_prepack"},
+     {SYM__CONVOLUTION, 2, 4, {3, 4, 7, 5}, 8, true, "quantized::conv_transpose2d_prepack"},
+     {SYM__CONVOLUTION, 3, 4, {3, 4, 7, 5}, 8, true, "quantized::conv_transpose3d_prepack"}},
+};
+
 const quantise_conv_kind *quantise_conv_kind_of(const node *n) {
+    op_symbol op = n->op->symbol;
+    bool transposed;
     for (size_t i = 0; i < sizeof conv_kinds / sizeof *conv_kinds; i++)
-        if (n->op->symbol == conv_kinds[i].op) return &conv_kinds[i];
-    return NULL;
+        if (op == conv_kinds[i].op) return &conv_kinds[i];
+    if (op != SYM__CONVOLUTION && op != SYM__CONVOLUTION_DEPRECATED && op != SYM_CONVOLUTION)
+        return NULL;
+    int dims = known_rank(n->inputs.data[1]) - 2;
+    return dims >= 1 && dims <= 3 && known_bool(n->inputs.data[6], &transposed)
+               ? &conv_general[transposed][dims - 1]
+               : NULL;
 }
 
 bool quantise_conv_geometry(const node *n, const quantise_conv_kind *k, value *geometry) {
