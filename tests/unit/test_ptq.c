@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_ptq.c - quantisation after training: observers against PyTorch's numbers, sorted data and a
- * plain Kullback-Leibler divergence; weights against a search of the best; patterns; a whole module.
+ * test_ptq.c - quantisation after training: observers against PyTorch's numbers, sorted
+ * data and a plain Kullback-Leibler divergence; weights against a search of the best;
+ * patterns; a whole module.
  */
 #include "support.h"
 
@@ -40,7 +41,8 @@ static range_observer observed(const observer_options *how, tensor *t) {
     return o;
 }
 
-/* torch.ao.quantization.MinMaxObserver(dtype=torch.quint8, ...).calculate_qparams of PyTorch 2.15 */
+/* torch.ao.quantization.MinMaxObserver(dtype=torch.quint8, ...).calculate_qparams
+ * of PyTorch 2.15 */
 static void test_minmax(void **state) {
     (void)state;
     static const struct {
@@ -74,8 +76,8 @@ static void test_nothing_to_observe(void **state) {
     observer_options how = {0};
     double scale;
     int64_t zero;
-    tensor *empty = floats(0, NULL), *nan = floats(1, &(float){NAN}), *zeros = floats(1, &(float){0}),
-           *whole;
+    tensor *empty = floats(0, NULL), *nan = floats(1, &(float){NAN}),
+           *zeros = floats(1, &(float){0}), *whole;
     assert_int_equal(tensor_zeros(NULL, DT_INT64, 0, NULL, &whole), CTSC_OK);
     range_observer o = observed(&how, empty);
     assert_false(observer_affine(&o, &how, &scale, &zero));
@@ -130,7 +132,8 @@ static double divergence(const double *bins, int count, int n, int levels) {
         int level = 0, used = 0;
         double sum = 0;
         while ((int64_t)(level + 1) * n / levels <= i) level++;
-        int from = (int)((int64_t)level * n / levels), to = (int)((int64_t)(level + 1) * n / levels);
+        int from = (int)((int64_t)level * n / levels),
+            to = (int)((int64_t)(level + 1) * n / levels);
         for (int k = from; k < to; k++) sum += bins[k], used += bins[k] > 0;
         q[i] = bins[i] > 0 ? sum / used : 0;
     }
@@ -227,8 +230,9 @@ static void weights_are_near(const quantise_weights *how, bool turned) {
                           : how->zeros   ? (hi - lo) / 15
                                          : fmax(fmax(hi, -lo) / 8, fmin(hi, -lo) / 7),
                    was = (double)TENSOR_AT(w, float)[turned ? i * N + j : j * K + i],
-                   is = (double)TENSOR_AT(r, float)[r->strides[0] * (turned ? i : j) +
-                                                    r->strides[1] * (turned ? j : i)];
+                   is = (double)TENSOR_AT(
+                       r,
+                       float)[r->strides[0] * (turned ? i : j) + r->strides[1] * (turned ? j : i)];
             assert_true(fabs(was - is) <= step * (how->zeros ? 1.0001 : 0.5001));
         }
     assert_true(quantise_weight_size(&l, how) < N * K * 4 / (how->bits == 8 ? 3 : 5));
@@ -239,8 +243,9 @@ static void weights_are_near(const quantise_weights *how, bool turned) {
 static void test_weights(void **state) {
     (void)state;
     static const quantise_weights ways[] = {
-        {8, 0, false, false}, {8, 0, false, true},   {4, 32, false, false},
-        {4, 64, true, false}, {4, 128, false, false}};
+        {8, 0, false, false}, {8, 0, false, true},    {4, 32, false, false},
+        {4, 64, true, false}, {4, 128, false, false},
+    };
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         weights_are_near(&ways[i], false);
         weights_are_near(&ways[i], true);
@@ -270,13 +275,19 @@ static void test_patterns(void **state) {
 
 static void test_options(void **state) {
     (void)state;
-    static const char *const good[] = {NULL, "static", "dynamic", "int8w", "int4w", "int4w:64",
-                                       "int4w:128,asym", "bf16"},
-                             *const bad[] = {"", "int8", "int8w:32", "int4w:33", "int4w:32,sym",
-                                             "int4w:32,asym,", "static:", "bf16 "};
+    static const char *const good[] = {NULL,    "static",   "dynamic",        "int8w",
+                                       "int4w", "int4w:64", "int4w:128,asym", "bf16"},
+                             *const bad[] = {"",         "int8",         "int8w:32",
+                                             "int4w:33", "int4w:32,sym", "int4w:32,asym,",
+                                             "static:",  "bf16 "};
     static const char *const seen[] = {NULL, "minmax", "percentile", "percentile:99.5", "entropy"},
-                             *const odd[] = {"", "max", "percentile:", "percentile:0",
-                                             "percentile:101", "percentile:nan", "entropy:2"};
+                             *const odd[] = {"",
+                                             "max",
+                                             "percentile:",
+                                             "percentile:0",
+                                             "percentile:101",
+                                             "percentile:nan",
+                                             "entropy:2"};
     diag d = {0};
     ptq_options o = {0};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)

@@ -61,7 +61,8 @@ static const struct argp_option quantize_options[] = {
     {"calls", OPT_CALLS, "N", 0, "calls to time (10); 0: none", 0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {"dry-run", OPT_DRY, 0, 0, "write nothing", 0},
-    {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 21 (17)", 0},
+    {"opset", OPT_OPSET, "N", 0,
+     "to ONNX: the version of its operators, 13 to 21 (17; 21 for int4w)", 0},
     {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
      "to ONNX: this dim of this argument may have any size; once for each", 0},
     {0},
@@ -84,9 +85,7 @@ static void quantize_put(struct argp_state *state, const char *option, const cha
 static error_t quantize_parse(int key, char *arg, struct argp_state *state) {
     quantize_args *a = state->input;
     switch (key) {
-    case OPT_DATA:
-        quantize_put(state, "data", a->data, &a->ndata, QUANTIZE_MAX_FILES, arg);
-        break;
+    case OPT_DATA: quantize_put(state, "data", a->data, &a->ndata, QUANTIZE_MAX_FILES, arg); break;
     case OPT_KEEP:
         quantize_put(state, "keep-float", a->keep, &a->nkeep, QUANTIZE_MAX_PATTERNS, arg);
         break;
@@ -159,6 +158,9 @@ static int quantize_write_onnx(quantize_args *a, ctsc_module *m, const quantize_
     for (size_t i = 0; !code && i < n; i++)
         if (!(args[i] = ctsc_value_item(x->items[0], i)))
             code = cli_complain(CTSC_LIMIT, "out of memory");
+    /* weights in groups, or of 4 bits, came with it */
+    if (!a->onnx.opset && a->options.method && !strncmp(a->options.method, "int4w", 5))
+        a->onnx.opset = 21;
     if (!code) code = convert_onnx_write(&a->onnx, "forward", m, n, args, a->output, e);
     for (size_t i = 0; args && i < n; i++) ctsc_value_free(args[i]);
     free(args);
@@ -190,14 +192,13 @@ static int quantize_write(quantize_args *a, ctsc_module *m, const quantize_examp
 static int quantize_check(const quantize_args *a) {
     const char *method = a->options.method;
     if (a->output && quantize_kind(a->output) == FILE_NONE)
-        return cli_complain(CTSC_USAGE,
-                            "quantize: %s: what is written is .onnx, .pt or .safetensors",
-                            a->output);
+        return cli_complain(
+            CTSC_USAGE, "quantize: %s: what is written is .onnx, .pt or .safetensors", a->output);
     bool given = a->ndata || a->call.inputs.nspecs || a->call.inputs.file;
     if (!given && (!method || !strcmp(method, "static") || a->options.max_error > 0))
-        return cli_complain(CTSC_USAGE,
-                            "quantize: --data FILE is missing: examples say which ranges "
-                            "activations have (--method dynamic, int8w, int4w and bf16 do without)");
+        return cli_complain(
+            CTSC_USAGE, "quantize: --data FILE is missing: examples say which ranges "
+                        "activations have (--method dynamic, int8w, int4w and bf16 do without)");
     return 0;
 }
 
@@ -222,9 +223,8 @@ static int quantize_all(quantize_args *a, ctsc_error *e) {
 }
 
 int cmd_quantize(int argc, char **argv) {
-    quantize_args a = {.options = {.size = sizeof a.options, .timed_calls = 10},
-                       .samples = 100,
-                       .batch = 1};
+    quantize_args a = {
+        .options = {.size = sizeof a.options, .timed_calls = 10}, .samples = 100, .batch = 1};
     if (!cli_call_init(&a.call, argc)) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_quantize_argp, argc, argv, &a);
     int code = quantize_check(&a);

@@ -68,7 +68,8 @@ static int data_slice(quantize_examples *x, size_t n, ctsc_value *const *args, i
     return code;
 }
 
-static int data_rows_pushed(quantize_examples *x, int64_t batch, size_t n, ctsc_value *const *args) {
+static int data_rows_pushed(quantize_examples *x, int64_t batch, size_t n,
+                            ctsc_value *const *args) {
     int64_t rows = batch ? data_rows(n, args) : -1;
     if (rows == 0) return 0;
     if (rows <= batch) return data_push(x, n, args);
@@ -121,7 +122,8 @@ static int data_of_dict(const char *file, const ctsc_signature *sig, const ctsc_
         else ctsc_value_free(rest[i]);
     }
     if (!code && left > count)
-        code = cli_complain(CTSC_USAGE, "%s: %zu tensors, but forward takes %zu", file, left, count);
+        code = cli_complain(CTSC_USAGE, "%s: %zu tensors, but forward takes %zu", file, left,
+                            count);
     for (*n = count; *n && !args[*n - 1];) --*n;
     for (size_t i = 0; !code && i < *n; i++) {
         const ctsc_argument *a = ctsc_signature_argument(sig, i);
@@ -211,7 +213,8 @@ static int data_spec(quantize_examples *x, const char *spec, const ctsc_signatur
         path[colon - spec] = '\0';
         options = colon + 1;
     }
-    int code = stat(path, &st) != 0 ? cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno))
+    int code = stat(path, &st) != 0
+                   ? cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno))
                : S_ISDIR(st.st_mode) ? data_folder(x, path, options, sig, batch, e)
                                      : data_file(x, path, options, sig, batch, e);
     free(path);
@@ -223,7 +226,8 @@ int quantize_read(quantize_args *a, const ctsc_module *m, quantize_examples *out
     *out = (quantize_examples){.most = a->samples};
     if (ctsc_module_signature(m, "forward", &sig, e) != CTSC_OK) return cli_report(e);
     int code = 0;
-    for (size_t i = 0; !code && i < a->ndata; i++) code = data_spec(out, a->data[i], sig, a->batch, e);
+    for (size_t i = 0; !code && i < a->ndata; i++)
+        code = data_spec(out, a->data[i], sig, a->batch, e);
     if (!code && (a->call.inputs.nspecs || a->call.inputs.file)) {
         code = (int)cli_read_inputs(&a->call.inputs, m, "forward", e);
         if (!code) code = data_push(out, a->call.inputs.nvalues, a->call.inputs.values);

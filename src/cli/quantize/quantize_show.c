@@ -34,7 +34,11 @@ static const char *show_decibels(double error, char *text) {
 
 static const char *show_time(double us, char *text) {
     if (us < 0) return "-";
-    snprintf(text, SHOW_TEXT, us >= 1e5 ? "%.0f" : us >= 1e4 ? "%.1f" : us >= 1e3 ? "%.2f" : "%.3f",
+    snprintf(text, SHOW_TEXT,
+             us >= 1e5   ? "%.0f"
+             : us >= 1e4 ? "%.1f"
+             : us >= 1e3 ? "%.2f"
+                         : "%.3f",
              us / 1e3);
     return text;
 }
@@ -60,9 +64,9 @@ void quantize_show(const ctsc_quantize_report *r) {
         printf(l.quantized ? "\n" : "  stays float: %s\n", l.reason);
     }
     printf("%-*s  %-10s  %-16s %10s %10s %9s %7s %9s %9s\n", width, "all", "", "",
-           cli_bytes((double)s.bytes, a, sizeof a), cli_bytes((double)s.bytes_quantized, b, sizeof b),
-           show_error(s.error, c), show_decibels(s.error, d), show_time(s.us, t),
-           show_time(s.us_quantized, u));
+           cli_bytes((double)s.bytes, a, sizeof a),
+           cli_bytes((double)s.bytes_quantized, b, sizeof b), show_error(s.error, c),
+           show_decibels(s.error, d), show_time(s.us, t), show_time(s.us_quantized, u));
     printf("%zu of %zu layers quantised", s.quantized, s.layers);
     if (s.examples)
         printf("; errors of layers alone and, last, of the results, over %zu example%s", s.examples,

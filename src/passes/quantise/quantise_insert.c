@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantise_insert.c - operators on floats become operators on quantised tensors (quantise_insert.h).
+ * quantise_insert.c - operators on floats become operators on quantised tensors
+ * (quantise_insert.h).
  *
- * Method. One walk in execution order. `ints` has, for a float tensor, the quantised one that it was
- * made of or that was made of it: an operator that finds its arguments there takes these. What an
- * operator's result was is then a dequantisation of the new result, which dce removes where nobody
- * reads it; so no use has to be looked at.
+ * Method. One walk in execution order. `ints` has, for a float tensor, the quantised one that it
+ * was made of or that was made of it: an operator that finds its arguments there takes these. What
+ * an operator's result was is then a dequantisation of the new result, which dce removes where
+ * nobody reads it; so no use has to be looked at.
  */
 #include "passes/quantise/quantise_insert.h"
 
@@ -35,7 +36,8 @@ static bool layer_bias(ir_value *v, quantise_layer *l) {
 static bool layer_conv(node *n, quantise_layer *l) {
     static const char *const kinds[2][3] = {
         {"conv1d", "conv2d", "conv3d"},
-        {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
+        {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"},
+    };
     const quantise_conv_kind *k = quantise_conv_kind_of(n);
     value geometry[QUANTISE_GEOMETRY] = {{0}};
     if (!k || !layer_weight(n->inputs.data[1], l) || !layer_bias(n->inputs.data[2], l) ||
@@ -421,6 +423,12 @@ static bool insert_dynamic(const inserter *s, const quantise_layer *l) {
 
 static bool insert_weights(const inserter *s, const quantise_layer *l) {
     ir_value *w = quantise_weight_value(l, &s->p->weights, s->p->decomposed);
+    if (w && l->turned) { /* x @ w, b + x @ w */
+        ir_value *args[] = {l->x, w, l->bias ? l->bias : rewrite_none(l->n)},
+                 *y = insert_op(l->n, "aten::linear", 3, args);
+        if (y) rewrite_result(l->n, y);
+        return y != NULL;
+    }
     for (size_t i = 0; w && i < l->n->inputs.len; i++)
         if (l->n->inputs.data[i] == l->weight) node_set_input(l->n, (int)i, w);
     return w != NULL;
@@ -434,7 +442,8 @@ static ir_value *insert_cast(node *at, ir_value *x, dtype dt) {
 
 static ir_value *insert_half_constant(node *at, const ir_value *v) {
     tensor *t, *half;
-    if (!known_tensor(v, &t) || tensor_to_dtype(NULL, t, DT_BFLOAT16, &half) != CTSC_OK) return NULL;
+    if (!known_tensor(v, &t) || tensor_to_dtype(NULL, t, DT_BFLOAT16, &half) != CTSC_OK)
+        return NULL;
     return graph_constant_before_take(at, value_tensor_take(half), TYPE_TENSOR);
 }
 
@@ -488,8 +497,7 @@ static void insert_collect(void *ctx, node *n) {
 }
 
 ctsc_status quantise_insert(diag *d, graph *g, const quantise_plan *p, bool *made) {
-    inserter s = {
-        .d = d, .g = g, .p = p, .made = made, .chains = !known_graph_writes_tensors(g)};
+    inserter s = {.d = d, .g = g, .p = p, .made = made, .chains = !known_graph_writes_tensors(g)};
     node_list nodes = {0};
     quantise_number_values(g);
     visit_block(g->root, insert_collect, &nodes);

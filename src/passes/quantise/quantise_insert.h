@@ -10,9 +10,10 @@
  *         %r : Tensor = quantized::conv2d_relu(%q, %packed, %s2, %z2)
  *         %z : Tensor = aten::dequantize(%r)
  *
- * The form is that of PyTorch's own quantised archives, frozen: packed parameters are constants, the
- * writer of archives saves them, and the writer of ONNX makes QuantizeLinear and DequantizeLinear
- * around operators on floats of them (frontend/onnx/onnx_out_quant.c). So one insertion serves both.
+ * The form is that of PyTorch's own quantised archives, frozen: packed parameters are constants,
+ * the writer of archives saves them, and the writer of ONNX makes QuantizeLinear and
+ * DequantizeLinear around operators on floats of them (frontend/onnx/onnx_out_quant.c). So one
+ * insertion serves both.
  *
  * Styles. static: activations have scales that were found beforehand; whole chains are integers.
  * dynamic: linear layers find the scale of their input at each call. weights: layers keep integers,
@@ -21,8 +22,8 @@
  * Static chains. quantise_insert.def says what becomes of an operator: a layer (constant weight) is
  * quantised if the scales of its input and result are known; sums and products of two if one of
  * them is integers already; what moves elements if its argument is. A bound behind a layer or sum
- * (relu, clip) is a part of it: where the result's integers cannot lie outside of it nothing is left
- * to do. All else keeps floats, and is given them.
+ * (relu, clip) is a part of it: where the result's integers cannot lie outside of it nothing is
+ * left to do. All else keeps floats, and is given them.
  * What is written to in place may be seen under other names: a graph in which something is written
  * (after remove-mutation) has its layers quantised one by one, each between conversions of its own.
  *
@@ -45,7 +46,7 @@ typedef enum quantise_style {
 /* An operator with a constant float32 weight. */
 typedef struct quantise_layer {
     node *n;
-    const char *kind; /* "conv2d", "linear", "matmul", "embedding" */
+    const char *kind;            /* "conv2d", "linear", "matmul", "embedding" */
     ir_value *x, *weight, *bias; /* bias: NULL where there is none */
     tensor *w;                   /* the weight's constant, borrowed */
     int axis;                    /* of w's output features */
@@ -96,12 +97,12 @@ tensor *quantise_weight_bytes(const quantise_layer *l, bool per_tensor);
 value quantise_layer_pack(const quantise_layer *l, bool per_tensor);
 /* What w is as integers and back again; same form as l->w. NULL: it cannot be. */
 tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights *w);
-/* A value in front of l->n that stands for the rounded weight, in the form of l->w. NULL: none. */
+/* A value in front of l->n that stands for the rounded weight, features first. NULL: none. */
 ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights *w,
                                 bool decomposed);
-/* Integers [n, k] (int8) and scales (float32 [n, groups]; of a weight of more dims or without groups
- * with as many dims as it, of size 1 but for the features) of w, in l->w's form or its transpose;
- * false: it cannot be, or has zero points. */
+/* Integers [n, k] (int8) and scales (float32 [n, groups]; of a weight of more dims or without
+ * groups with as many dims as it, of size 1 but for the features) of w, in l->w's form or its
+ * transpose; false: it cannot be, or has zero points. */
 bool quantise_weight_parts(const quantise_layer *l, const quantise_weights *w, tensor **q,
                            tensor **scale);
 /* Bytes of integers, scales and zero points. */

@@ -69,9 +69,8 @@ static tensor *bytes_of(const tensor *w, int axis, bool whole) {
         q = whole ? quantiser_new(s[0], 0)
                   : quantiser_new_channels(QSCHEME_CHANNEL_AFFINE, scales, zeros, axis);
         ok = q && tensor_new_quantised(NULL, DT_QINT8, w->ndim, w->sizes, q, &out) == CTSC_OK;
-        for (int64_t i = 0; ok && i < w->numel; i++)
-            TENSOR_AT(out, int8_t)[i] = byte_of((double)TENSOR_AT(w, float)[i],
-                                                s[whole ? 0 : i / inner % n]);
+        for (int64_t i = 0; ok && i < w->numel; i++) TENSOR_AT(out, int8_t)
+        [i] = byte_of((double)TENSOR_AT(w, float)[i], s[whole ? 0 : i / inner % n]);
     }
     quantiser_unref(q);
     tensor_unref(scales);
@@ -222,9 +221,8 @@ static tensor *groups_floats(const groups *g, bool zeros) {
     int64_t sizes[] = {g->n, g->count, 1};
     tensor *t;
     if (tensor_new(NULL, DT_FLOAT32, 3, sizes, &t) != CTSC_OK) return NULL;
-    for (int64_t i = 0; i < t->numel; i++)
-        TENSOR_AT(t, float)[i] = zeros ? (float)(TENSOR_AT(g->zero, int8_t)[i] + 8)
-                                       : TENSOR_AT(g->scale, float)[i];
+    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, float)
+    [i] = zeros ? (float)(TENSOR_AT(g->zero, int8_t)[i] + 8) : TENSOR_AT(g->scale, float)[i];
     return t;
 }
 
@@ -233,8 +231,8 @@ static tensor *groups_floats(const groups *g, bool zeros) {
  */
 static ir_value *groups_plain(node *at, groups *g) {
     int64_t in_groups[] = {g->n, g->count, g->group}, whole[] = {g->n, g->k};
-    ir_value *p = weight_constant(at, groups_nibbles(g)),
-             *low[] = {p, rewrite_int(at, 15)}, *high[] = {p, rewrite_int(at, 4)};
+    ir_value *p = weight_constant(at, groups_nibbles(g)), *low[] = {p, rewrite_int(at, 15)},
+             *high[] = {p, rewrite_int(at, 4)};
     ir_value *both[] = {weight_op(at, "aten::bitwise_and.Scalar", 2, low),
                         weight_op(at, "aten::bitwise_right_shift.Tensor_Scalar", 2, high)};
     if (!both[0] || !both[1]) return NULL;
@@ -261,7 +259,7 @@ ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights 
     node *at = l->n;
     ir_value *v = NULL;
     groups g;
-    if (weights_are_bytes(w) && !(decomposed && l->w->ndim == 2)) {
+    if (weights_are_bytes(w)) {
         tensor *q = quantise_weight_bytes(l, w->per_tensor);
         v = q ? weight_op(at, "aten::dequantize.self", 1, (ir_value *[]){weight_constant(at, q)})
               : NULL;
@@ -269,7 +267,7 @@ ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights 
         v = decomposed || w->bits == 8 ? groups_affine(at, w, &g) : groups_plain(at, &g);
         groups_free(&g);
     }
-    return v && l->turned ? weight_op(at, "aten::t", 1, &v) : v;
+    return v;
 }
 
 tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights *w) {
@@ -285,8 +283,9 @@ tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights 
         if (tensor_new(NULL, DT_FLOAT32, 2, g.q->sizes, &out) == CTSC_OK)
             for (int64_t i = 0; i < out->numel; i++) {
                 int z = g.zero ? TENSOR_AT(g.zero, int8_t)[i / g.group] : 0;
-                TENSOR_AT(out, float)[i] = (float)(TENSOR_AT(g.q, int8_t)[i] - z) *
-                                           TENSOR_AT(g.scale, float)[i / g.group];
+                TENSOR_AT(out, float)
+                [i] = (float)(TENSOR_AT(g.q, int8_t)[i] - z) *
+                      TENSOR_AT(g.scale, float)[i / g.group];
             }
         groups_free(&g);
     }

@@ -158,8 +158,7 @@ static ctsc_status ptq_convert(ptq *p, graph **out) {
     graph *g = graph_clone(p->g);
     if (!g) return diag_no_memory(p->d);
     ctsc_status s = quantise_insert(p->d, g, &plan, p->made);
-    if (s == CTSC_OK)
-        s = pass_run_list(&(pass_ctx){.diag = p->d}, g, "dce,pool-constants", NULL);
+    if (s == CTSC_OK) s = pass_run_list(&(pass_ctx){.diag = p->d}, g, "dce,pool-constants", NULL);
     if (s == CTSC_OK) *out = g;
     else graph_free(g);
     return s;
@@ -182,8 +181,9 @@ typedef struct candidate { double error; size_t layer; } candidate;
 
 static int candidate_order(const void *a, const void *b) {
     const candidate *x = a, *y = b;
-    return x->error > y->error ? -1 : x->error < y->error ? 1 : (x->layer > y->layer) -
-                                                                    (x->layer < y->layer);
+    return x->error > y->error   ? -1
+           : x->error < y->error ? 1
+                                 : (x->layer > y->layer) - (x->layer < y->layer);
 }
 
 static void choose_keep(ptq *p, const candidate *c, size_t n, size_t kept) {
@@ -211,8 +211,8 @@ static ctsc_status ptq_choose(ptq *p, double *error) {
     choose_keep(p, c, n, high);
     if (s == CTSC_OK) s = ptq_try(p, error);
     if (s == CTSC_OK && (*error > p->o->max_error || high == n))
-        s = diag_fail(p->d, CTSC_FAILED,
-                      "an error of %.3g is not reached with any layer quantised", p->o->max_error);
+        s = diag_fail(p->d, CTSC_FAILED, "an error of %.3g is not reached with any layer quantised",
+                      p->o->max_error);
     mem_free(c);
     return s;
 }
@@ -267,10 +267,11 @@ static ctsc_status ptq_float(ptq *p, size_t nexamples, const value *examples) {
     p->g = p->f->graph;
     TRY(calls_make(p, nexamples, examples));
     pass_ctx cx = {.diag = p->d, .self = p->m->root.u.object};
-    TRY(pass_run_list(&cx, p->g, "remove-mutation,[peephole,fold-constants,fuse-linear,dce]", NULL));
+    TRY(pass_run_list(&cx, p->g, "remove-mutation,[peephole,fold-constants,fuse-linear,dce]",
+                      NULL));
     TRY(ptq_specialise(p));
-    return pass_run_list(&cx, p->g, "[peephole,fold-constants,fuse-linear,fold-weights,dce],pool-constants",
-                         NULL);
+    return pass_run_list(
+        &cx, p->g, "[peephole,fold-constants,fuse-linear,fold-weights,dce],pool-constants", NULL);
 }
 
 static ctsc_status ptq_prepare(ptq *p) {

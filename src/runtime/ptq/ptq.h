@@ -13,10 +13,10 @@
  *     ptq_state.c        weights by their names, with scales beside them
  *     ptq.c              all of it
  *
- * Errors. Of a layer: it alone is quantised, its argument being that of the float program;
- * |y' - y| / |y| (Euclidean norms over all examples that are looked at). It is what orders layers by
- * how much they suffer. Of the program: the same of all floating-point tensors in its results, with
- * all layers quantised that are to be.
+ * Errors. Of a layer: it alone is quantised, its argument being that of the float program; |y' -
+ * y| / |y| (Euclidean norms over all examples that are looked at). It is what orders layers by how
+ * much they suffer. Of the program: the same of all floating-point tensors in its results, with all
+ * layers quantised that are to be.
  *
  * Staying float. Layers whose name fits a pattern do. With max_error, so do as many others as are
  * needed, those with the largest error of their own first; how many is found by bisection, which
@@ -50,8 +50,9 @@ typedef struct ptq_layer {
     double error;                   /* of its own; -1: not measured */
     int64_t ns, ns_after;           /* -1: not measured */
     bool quantised;
-    const char *reason; /* why it is not: "its name", "its error", "its numbers",
-                           * "not reached" (by any example); static */
+    /* why it is not: "its name", "its error", "its numbers", "not reached" (by any
+     * example); static */
+    const char *reason;
 } ptq_layer;
 
 typedef struct ptq_report {
@@ -99,8 +100,8 @@ typedef struct ptq {
 } ptq;
 
 /* ptq_observe.c */
-/* What the first example's dtypes and ranks say of g: writes in place that can be made plain, checks
- * of ranks that hold. Sizes stay open. */
+/* What the first example's dtypes and ranks say of g: writes in place that can be made plain,
+ * checks of ranks that hold. Sizes stay open. */
 ctsc_status ptq_specialise(ptq *p);
 ctsc_status ptq_observe(ptq *p);      /* fills ranges */
 ctsc_status ptq_layer_errors(ptq *p); /* fills errors */

@@ -26,8 +26,8 @@ static ctsc_status program_open(const ptq *p, const graph *g, ptq_program *out) 
     memset(f.code, 0, sizeof f.code);
     *out = (ptq_program){.f = f};
     if (!(f.graph = graph_clone(g))) return diag_no_memory(p->d);
-    ctsc_status s =
-        executor_optimise(&f, MODULE_OPT_DEFAULT, p->m->root.u.object, p->d, &out->optimised);
+    ctsc_status s = executor_optimise(&f, MODULE_OPT_DEFAULT, p->m->root.u.object, p->d,
+                                      &out->optimised);
     graph_free(f.graph);
     out->f.graph = out->optimised;
     return s;
@@ -45,8 +45,7 @@ static ctsc_status program_call(const ptq *p, ptq_program *q, const ptq_call *c,
     runtime_init(&w->rt);
     w->rt.ws = w;
     ctsc_status s = CTSC_OK;
-    if (prof && !(w->rt.watch = profiler_begin(prof, &q->f, &w->blocks)))
-        s = diag_no_memory(p->d);
+    if (prof && !(w->rt.watch = profiler_begin(prof, &q->f, &w->blocks))) s = diag_no_memory(p->d);
     if (s == CTSC_OK) {
         s = interp_call(&w->rt, &q->f, c->n, c->args, p->d, out);
         if (prof) profiler_end(prof, w->rt.watch, &w->blocks);
@@ -72,8 +71,7 @@ typedef struct compared { double lost, whole; bool any; } compared;
 static void compare_tensors(compared *c, tensor *a, tensor *b) {
     tensor *x = NULL, *y = NULL;
     bool floats = dtype_is_float((dtype)a->dtype) && dtype_is_float((dtype)b->dtype) &&
-                  a->numel == b->numel &&
-                  tensor_to_dtype(NULL, a, DT_FLOAT64, &x) == CTSC_OK &&
+                  a->numel == b->numel && tensor_to_dtype(NULL, a, DT_FLOAT64, &x) == CTSC_OK &&
                   tensor_to_dtype(NULL, b, DT_FLOAT64, &y) == CTSC_OK;
     tensor *u = NULL, *v = NULL;
     if (floats && tensor_contiguous(NULL, x, &u) == CTSC_OK &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptq_observe.c - runs the float graph on the examples: which ranges its tensors have, and what each
- * layer loses when it alone is quantised (ptq.h).
+ * ptq_observe.c - runs the float graph on the examples: which ranges its tensors have, and what
+ * each layer loses when it alone is quantised (ptq.h).
  */
 #include "passes/passes.h"
 #include "runtime/observe/instrument.h"

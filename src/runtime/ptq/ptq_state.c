@@ -3,8 +3,8 @@
  * ptq_state.c - the module's state_dict with quantised weights: NAME.weight as integers, and
  * NAME.weight_scale beside it, as files of weights have them (docs/convert.md).
  *
- * The module's own weights are quantised, without the batch norms that were folded into those of the
- * program: the file fits the module as it was written.
+ * The module's own weights are quantised, without the batch norms that were folded into those of
+ * the program: the file fits the module as it was written.
  */
 #include "runtime/ptq/ptq.h"
 
@@ -46,14 +46,15 @@ static ctsc_status state_tensor(ptq *p, dict *to, const char *name, tensor *t) {
     }
     if (!l || t->dtype != DT_FLOAT32)
         return state_put(to, name, "", tensor_ref(t)) ? CTSC_OK : diag_no_memory(p->d);
-    /* the weight as the module has it: features are its first dim, but of transposed convolutions */
+    /* the weight as the module has it: features are its first dim, but of
+     * transposed convolutions */
     quantise_layer own = *l;
     own.w = t;
     own.turned = false;
     if (l->turned) own.axis = 0;
     if (!quantise_weight_parts(&own, &p->o->weights, &q, &scale))
-        return diag_fail(p->d, CTSC_UNSUPPORTED, "the weight '%s' has no form with scales beside it",
-                         name);
+        return diag_fail(p->d, CTSC_UNSUPPORTED,
+                         "the weight '%s' has no form with scales beside it", name);
     bool ok = state_put(to, name, "", q);
     return state_put(to, name, "_scale", scale) && ok ? CTSC_OK : diag_no_memory(p->d);
 }

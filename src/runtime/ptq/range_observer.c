@@ -59,8 +59,7 @@ ctsc_status observer_count(range_observer *o, const observer_options *how, diag 
         double x = (double)TENSOR_AT(c, float)[i];
         if (how->kind == OBSERVER_ENTROPY && !((x = fabs(x)) > 0)) continue;
         double at = width > 0 ? (x - begin) / width : 0;
-        if (isfinite(at))
-            o->bins[at < 0 ? 0 : at >= OBSERVER_BINS ? OBSERVER_BINS - 1 : (int)at]++;
+        if (isfinite(at)) o->bins[at < 0 ? 0 : at >= OBSERVER_BINS ? OBSERVER_BINS - 1 : (int)at]++;
     }
     tensor_unref(c);
     return CTSC_OK;
@@ -84,8 +83,8 @@ static void percentile_range(const range_observer *o, const observer_options *ho
 
 /* ---- entropy --------------------------------------------------------------------------------- */
 
-/* The divergence of the first n bins as they are in so many levels, each spread evenly over those of
- * its bins that are not empty, from the first n bins with all others' numbers in the last. A bin
+/* The divergence of the first n bins as they are in so many levels, each spread evenly over those
+ * of its bins that are not empty, from the first n bins with all others' numbers in the last. A bin
  * that only the second has counts as `least` of the first. */
 static double entropy_of(const uint64_t *bins, int n, int levels, double all) {
     const double least = 1e-4;
@@ -140,7 +139,7 @@ bool observer_affine(const range_observer *o, const observer_options *how, doubl
     double s = how->symmetric ? fmax(-lo, hi) / (levels / 2) : (hi - lo) / levels;
     s = s < 0x1p-80 ? 1 : (double)(float)s; /* nothing but zeros, or next to it */
     int64_t z = how->symmetric ? (int64_t)(levels + 1) / 2 : -(int64_t)nearbyint(lo / s);
-    *zero = z < 0 ? 0 : z > (int64_t)levels ? (int64_t)levels : z;
+    *zero = z<0 ? 0 : z>(int64_t) levels ? (int64_t)levels : z;
     *scale = s;
     return isfinite(s) != 0;
 }

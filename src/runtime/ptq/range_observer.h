@@ -40,8 +40,9 @@ typedef struct range_observer {
     double lo, hi;  /* of all numbers seen */
     uint64_t count; /* of the first pass */
     bool other;     /* something else than finite float32 was seen: there is no range */
-    uint64_t *bins; /* OBSERVER_BINS of them, between lo and hi or, of entropy, 0 and their largest
-                       magnitude; NULL before the second pass */
+    /* OBSERVER_BINS of them, between lo and hi or, of entropy, 0 and their largest magnitude; NULL
+     * before the second pass */
+    uint64_t *bins;
 } range_observer;
 
 void observer_free(range_observer *o);
