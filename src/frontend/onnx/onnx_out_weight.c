@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_out_weight.c - constants that a program keeps as integers and makes floats of: weights of 8 or 4
- * bits, which a model keeps so, too.
+ * onnx_out_weight.c - constants that a program keeps as integers and makes floats of: weights of 8
+ * or 4 bits, which a model keeps so, too.
  *
  *     %w = aten::dequantize(%q)                         %q: a constant of qint8
  *     %w = torchao::dequantize_affine(%q, [1, group], %scale, %zero, ...)
