@@ -570,6 +570,78 @@ CTSC_API ctsc_status ctsc_module_save_onnx(const ctsc_module *m, const char *pat
  * factors go into the weights of the layers before them, which changes results by rounding. Nobody
  * else may use m meanwhile. On failure m is as it was. */
 CTSC_API ctsc_status ctsc_module_freeze(ctsc_module *m, bool fold_weights, ctsc_error *e);
+/* ---- quantisation (docs/quantize.md) --------------------------------------------------------- */
+
+typedef struct ctsc_quantize_options {
+    size_t size; /* sizeof(ctsc_quantize_options), for later growth */
+    /* NULL, "static": convolutions, linear layers and what is between them on eight bits, with
+     * scales of activations that the examples give; "dynamic": linear layers, whose input's scale
+     * each call finds; "int8w", "int4w", "int4w:64,asym": weights of linear layers and embeddings;
+     * "bf16": layers in bfloat16 */
+    const char *method;
+    /* how ranges of activations follow from the examples: NULL, "minmax", "percentile:99.99",
+     * "entropy" */
+    const char *observer;
+    bool per_tensor;   /* one scale for a weight, not one for each output channel */
+    bool symmetric;    /* activations have zero point 128 */
+    bool reduce_range; /* activations have 7 bits */
+    /* weights of groups in a form that models of ONNX can have; else in one that PyTorch can */
+    bool for_onnx;
+    size_t nkeep_float; /* layers whose names fit one of these patterns (* and ?) stay float */
+    const char *const *keep_float;
+    /* so do those of the largest errors, as many as the results' error needs to be at most this; 0:
+     * none */
+    double max_error;
+    int timed_calls; /* of the float and the quantised program, of the first example; 0: none */
+} ctsc_quantize_options;
+
+/* What became of a layer. Names are the report's. */
+typedef struct ctsc_quantize_layer {
+    size_t size;
+    const char *name, *kind; /* "layer1.0.conv1", "conv2d" */
+    bool quantized;
+    /* why not: "its name", "its error", "its numbers", "not reached" (by an example); else NULL */
+    const char *reason;
+    int ndim;
+    const int64_t *sizes;           /* of the weight */
+    int64_t bytes, bytes_quantized; /* of weight, bias and scales */
+    /* |y' - y| / |y| (Euclidean) of this layer's result where it alone is quantised; below 0: not
+     * known */
+    double error;
+    double us, us_quantized; /* of a call; below 0: not known */
+} ctsc_quantize_layer;
+
+typedef struct ctsc_quantize_summary {
+    size_t size;
+    size_t layers, quantized, examples;
+    int64_t bytes, bytes_quantized; /* of all weights and constants */
+    double error;                   /* of the results, over all examples; below 0: not known */
+    double us, us_quantized;        /* of a call; below 0: not known */
+} ctsc_quantize_summary;
+
+typedef struct ctsc_quantize_report ctsc_quantize_report;
+
+/* Quantises forward of a module in eval mode, which is frozen as by ctsc_module_freeze. examples:
+ * tuples of arguments; methods other than static do without, and then nothing is measured. The
+ * module runs, and saves as an archive that PyTorch runs (but for for_onnx) and as a model of ONNX.
+ * o and report may be NULL. On failure m may be frozen, and computes what it did. Nobody else may
+ * use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_quantize(ctsc_module *m, size_t nexamples,
+                                          ctsc_value *const *examples,
+                                          const ctsc_quantize_options *o,
+                                          ctsc_quantize_report **report, ctsc_error *e);
+/* size is the caller's; what the library does not know is left. false: there is no layer i. */
+CTSC_API bool ctsc_quantize_report_layer(const ctsc_quantize_report *r, size_t i,
+                                         ctsc_quantize_layer *out);
+CTSC_API void ctsc_quantize_report_summary(const ctsc_quantize_report *r,
+                                           ctsc_quantize_summary *out);
+/* The state_dict that the module had, with integers in the place of quantised weights and
+ * NAME_scale beside them; bfloat16 where that is the method. CTSC_UNSUPPORTED: zero points of
+ * groups have no place there. */
+CTSC_API ctsc_status ctsc_quantize_report_state(const ctsc_quantize_report *r, ctsc_value **out,
+                                                ctsc_error *e);
+CTSC_API void ctsc_quantize_report_free(ctsc_quantize_report *r); /* r may be NULL */
+
 /* Methods of the top-level module, in the order of the archive. */
 CTSC_API size_t ctsc_module_method_count(const ctsc_module *m);
 /* NULL out of range */

@@ -272,6 +272,17 @@ def freeze(self, fold_weights=False):
 
 
 @_method
+def quantize(self, examples=(), method="static", *, observer="minmax", per_tensor=False, symmetric=False, reduce_range=False, for_onnx=False, keep_float=(), max_error=0.0,
+             timed_calls=0):
+    """Puts forward on eight bits or fewer, as `ctsc quantize` does (docs/quantize.md): the module is frozen and changed. examples: tuples of arguments. Returns a dict of what
+    that costs and saves; its "layers" have a dict each."""
+    if isinstance(keep_float, str):
+        raise TypeError("quantize: keep_float is a list of patterns")
+    given = tuple(e if isinstance(e, tuple) else (e,) for e in examples)
+    return self._quantize(given, method, observer, per_tensor, symmetric, reduce_range, for_onnx, tuple(keep_float), float(max_error), timed_calls)
+
+
+@_method
 def set_opt(self, level):
     """0: as written; 1: graphs are optimised; 2, the default: and fused into native kernels; 3: by the first call."""
     self._set_opt(level)

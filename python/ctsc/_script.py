@@ -349,6 +349,8 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
         return ScriptFunction(obj, _compile(program, obj.__name__))
     if isinstance(obj, type):
         return ScriptClass(obj) if hasattr(obj, "forward") else obj
+    if "_quantized_program" in getattr(obj, "__dict__", ()):
+        return obj.__dict__["_quantized_program"]
     _warn_of_hooks(obj)
     if not hasattr(obj, "state_dict") or not hasattr(type(obj), "forward"):
         raise TypeError("ctsc.script takes functions, classes, and instances of ctsc.nn.Module, not %s" % type(obj).__name__)

@@ -553,6 +553,92 @@ static PyObject *module_freeze(PyObject *self, PyObject *args) {
     return failed_or_none(ctsc_module_freeze(((Module *)self)->m, fold, e), e, "freeze");
 }
 
+/* ---- quantisation ---------------------------------------------------------------------------- */
+
+/* The examples, each a tuple of arguments. handles: room for all. */
+static bool quantize_examples(PyObject *examples, size_t n, bind_arg *args, ctsc_value **handles,
+                              size_t *made) {
+    for (*made = 0; *made < n; ++*made) {
+        PyObject *t = PyTuple_GetItem(examples, (Py_ssize_t)*made);
+        if (!PyTuple_Check(t))
+            return PyErr_SetString(PyExc_TypeError, "an example is a tuple of arguments"), false;
+        if (!bind_to_value(t, true, &args[*made])) return false;
+        handles[*made] = args[*made].v;
+    }
+    return true;
+}
+
+static PyObject *quantize_known(double x) {
+    if (x < 0) Py_RETURN_NONE;
+    return PyFloat_FromDouble(x);
+}
+
+/* {"error": ..., "layers": [{"name": ...}]}, takes r */
+static PyObject *quantize_report(ctsc_quantize_report *r) {
+    ctsc_quantize_summary s = {.size = sizeof s};
+    ctsc_quantize_layer l = {.size = sizeof l};
+    ctsc_quantize_report_summary(r, &s);
+    PyObject *layers = PyList_New(0);
+    for (size_t i = 0; layers && ctsc_quantize_report_layer(r, i, &l); i++) {
+        PyObject *row = Py_BuildValue(
+            "{s:s,s:s,s:O,s:z,s:L,s:L,s:N,s:N,s:N}", "name", l.name, "kind", l.kind, "quantized",
+            l.quantized ? Py_True : Py_False, "reason", l.reason, "bytes", (long long)l.bytes,
+            "bytes_quantized", (long long)l.bytes_quantized, "error", quantize_known(l.error), "us",
+            quantize_known(l.us), "us_quantized", quantize_known(l.us_quantized));
+        if (!row || PyList_Append(layers, row) < 0) Py_CLEAR(layers);
+        Py_XDECREF(row);
+    }
+    PyObject *all = !layers ? NULL
+                            : Py_BuildValue("{s:n,s:n,s:L,s:L,s:N,s:N,s:N,s:N}", "quantized",
+                                            (Py_ssize_t)s.quantized, "examples",
+                                            (Py_ssize_t)s.examples, "bytes", (long long)s.bytes,
+                                            "bytes_quantized", (long long)s.bytes_quantized,
+                                            "error", quantize_known(s.error), "us",
+                                            quantize_known(s.us), "us_quantized",
+                                            quantize_known(s.us_quantized), "layers", layers);
+    ctsc_quantize_report_free(r);
+    return all;
+}
+
+/* _quantize(examples, method, observer, per_tensor, symmetric, reduce_range, for_onnx, keep,
+ * max_error, calls) */
+static PyObject *module_quantize(PyObject *self, PyObject *args) {
+    ctsc_quantize_options o = {.size = sizeof o};
+    PyObject *examples, *keep;
+    int per_tensor, symmetric, reduce, onnx;
+    ctsc_quantize_report *r = NULL;
+    ctsc_error *e = bind_error();
+    if (!e || !PyArg_ParseTuple(args, "O!zzppppO!di", &PyTuple_Type, &examples, &o.method,
+                                &o.observer, &per_tensor, &symmetric, &reduce, &onnx, &PyTuple_Type,
+                                &keep, &o.max_error, &o.timed_calls))
+        return NULL;
+    o.per_tensor = per_tensor, o.symmetric = symmetric;
+    o.reduce_range = reduce, o.for_onnx = onnx;
+    size_t n = (size_t)PyTuple_Size(examples), made = 0, patterns = (size_t)PyTuple_Size(keep);
+    bind_arg *values = PyMem_Calloc(n + 1, sizeof *values);
+    ctsc_value **handles = PyMem_Calloc(n + 1, sizeof *handles);
+    const char **names = PyMem_Calloc(patterns + 1, sizeof *names);
+    bool ok = (values && handles && names) || (PyErr_NoMemory(), false);
+    for (size_t i = 0; ok && i < patterns; i++)
+        ok = (names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(keep, (Py_ssize_t)i), NULL)) !=
+             NULL;
+    ok = ok && quantize_examples(examples, n, values, handles, &made);
+    ctsc_status st = CTSC_OK;
+    if (ok) {
+        o.nkeep_float = patterns;
+        o.keep_float = names;
+        PyThreadState *saved = PyEval_SaveThread();
+        st = ctsc_module_quantize(((Module *)self)->m, n, handles, &o, &r, e);
+        PyEval_RestoreThread(saved);
+    }
+    if (values) bind_free_args(made, values);
+    PyMem_Free(values);
+    PyMem_Free(handles);
+    PyMem_Free(names);
+    if (!ok) return NULL;
+    return st == CTSC_OK ? quantize_report(r) : bind_raise(e, "quantize");
+}
+
 /* _text("graph" | "inlined_graph" | "code", method) */
 static PyObject *module_text(PyObject *self, PyObject *args) {
     const char *what, *method;
@@ -688,6 +774,7 @@ static PyMethodDef module_methods[] = {
     {"_set_opt", module_set_opt, METH_VARARGS, NULL},
     {"_set_precision", module_set_precision, METH_VARARGS, NULL},
     {"_freeze", module_freeze, METH_VARARGS, NULL},
+    {"_quantize", module_quantize, METH_VARARGS, NULL},
     {"_record", module_record, METH_O, NULL},
     {"_train", module_train, METH_O, NULL},
     {"_state", module_state, METH_NOARGS, NULL},

@@ -18,6 +18,7 @@ enum { CLI_MISMATCH = 1 };
     X(compile, "compile SRC.py",      "compile Python source to an archive")                       \
     X(convert, "convert IN OUT",      "write a model, or its weights, in another format")          \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")               \
+    X(quantize, "quantize MODEL --data F -o OUT", "quantise a model, and show what that costs and saves")             \
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
@@ -97,6 +98,8 @@ typedef struct cli_call {
 } cli_call;
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };
 extern const struct argp cli_call_argp;
+/* The same without --method, --device, --fallback and --precision. */
+extern const struct argp cli_compute_argp;
 /* --flush-denormals of all commands that compute: what help says of it, and what it does. */
 #define CLI_FLUSH_TEXT                                                                             \
     "take denormal numbers (below 1.2e-38 in float32) for zero: they slow many processors down"

@@ -209,16 +209,26 @@ enum {
 };
 
 static const struct argp_option call_options[] = {
+    {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
+    {"device", OPT_DEVICE, "NAME", 0,
+     "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
+    {"fallback", OPT_FALLBACK, 0, 0, "run operators that have no version for CUDA on the CPU", 0},
+    {"precision", OPT_PRECISION, "NAME", 0,
+     "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "
+     "int8w (weights of linear layers and embeddings in a byte each), int4w (in 4 bits; "
+     "int4w:GROUP with a scale for each 32, 64 or 128 of a row, int4w:GROUP,asym with zero "
+     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another)",
+     0},
+    {0},
+};
+
+static const struct argp_option compute_options[] = {
     {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
     {"input", OPT_INPUT, "SPEC", 0,
      "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
      "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument; "
      "behind a tensor ':grad': it requires a gradient",
      0},
-    {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
-    {"device", OPT_DEVICE, "NAME", 0,
-     "run on this device: cpu (the default), cuda, cuda:N; model and arguments are moved there", 0},
-    {"fallback", OPT_FALLBACK, 0, 0, "run operators that have no version for CUDA on the CPU", 0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
     {"opt", OPT_OPT, "N", 0,
      "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the "
@@ -229,12 +239,6 @@ static const struct argp_option call_options[] = {
      "compute as a processor with this instruction set and none better: host (no limit, the "
      "default), sse2, avx2, avx512, ... (ctsc doctor lists them); kernels this machine cannot run "
      "are only shown",
-     0},
-    {"precision", OPT_PRECISION, "NAME", 0,
-     "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "
-     "int8w (weights of linear layers and embeddings in a byte each), int4w (in 4 bits; "
-     "int4w:GROUP with a scale for each 32, 64 or 128 of a row, int4w:GROUP,asym with zero "
-     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another)",
      0},
     {"quantized-engine", OPT_ENGINE, "NAME", 0,
      "whose arithmetic quantised layers follow: x86 (the default), fbgemm, qnnpack", 0},
@@ -296,12 +300,17 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
         cli_flush_denormals(state);
         c->flush_denormals = true;
         break;
+    case ARGP_KEY_INIT: /* the one that has the other as its child */
+        if (state->root_argp && state->child_inputs) state->child_inputs[0] = c;
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
 }
 
-const struct argp cli_call_argp = {call_options, call_parse, NULL, NULL, NULL, NULL, NULL};
+const struct argp cli_compute_argp = {compute_options, call_parse, NULL, NULL, NULL, NULL, NULL};
+static const struct argp_child call_children[] = {{&cli_compute_argp, 0, NULL, 0}, {0}};
+const struct argp cli_call_argp = {call_options, call_parse, NULL, NULL, call_children, NULL, NULL};
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 

@@ -4,6 +4,8 @@
  *
  *     %l : Tensor = aten::margin_ranking_loss(%a, %b, %t, %m, %r)     ->     %d : Tensor = aten::sub(%a, %b, %one) ...
  *
+ * What the pass `quantise` looks for (quantise_fake.c) is left to `decompose-rest`, behind it.
+ *
  * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is inlined where the node
  * stood, over and over, since bodies may use such operators too. Its nodes take the operator's
  * place in the source, which is what an error is to name.
@@ -18,9 +20,16 @@ enum { DECOMPOSE_MAX = 100000 }; /* nodes replaced: only a body that holds itsel
 typedef struct decomposer {
     pass_ctx *cx;
     graph *g;
+    bool rest;
     int replaced;
     bool failed;
 } decomposer;
+
+static bool decompose_waits(const node *n) {
+    return node_is_overload(n, SYM_FAKE_QUANTIZE_PER_TENSOR_AFFINE) ||
+           node_is_overload(n, SYM_FAKE_QUANTIZE_PER_TENSOR_AFFINE_TENSOR_QPARAMS) ||
+           node_is_overload(n, SYM_FAKE_QUANTIZE_PER_CHANNEL_AFFINE);
+}
 
 static void decompose_place(node *n, const node *like) {
     n->range = like->range;
@@ -66,7 +75,8 @@ static node *decompose_node(decomposer *x, node *n) {
 static void decompose_block(decomposer *x, block *b) {
     for (node *n = b->first, *next; n && !x->failed; n = next) {
         next = n->next;
-        if (n->kind == N_OP && n->op && n->op->traits.composite) {
+        if (n->kind == N_OP && n->op && n->op->traits.composite &&
+            (x->rest || !decompose_waits(n))) {
             node *first = decompose_node(x, n);
             if (first) next = first;
             continue;
@@ -76,10 +86,14 @@ static void decompose_block(decomposer *x, block *b) {
     }
 }
 
-bool pass_decompose(pass_ctx *cx, graph *g) {
-    decomposer x = {.cx = cx, .g = g};
+static bool decompose(pass_ctx *cx, graph *g, bool rest) {
+    decomposer x = {.cx = cx, .g = g, .rest = rest};
     decompose_block(&x, g->root);
     if (x.replaced > DECOMPOSE_MAX)
         diag_fail(cx->diag, CTSC_INTERNAL, "an operator is made of itself");
     return x.replaced > 0;
 }
+
+bool pass_decompose(pass_ctx *cx, graph *g) { return decompose(cx, g, false); }
+
+bool pass_decompose_rest(pass_ctx *cx, graph *g) { return decompose(cx, g, true); }

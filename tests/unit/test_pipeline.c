@@ -10,8 +10,8 @@
 #define FREEZE "freeze,peephole,fold-constants,lower-tuples,dce"
 #define TIDY "[fold-constants,peephole,cse,licm,dce-writes]"
 #define HEAD                                                                                       \
-    "lower-tuples,pool-constants," TIDY ",join-sums,fuse-loops,remove-mutation,unroll," TIDY       \
-    ",batch-mm,fuse-attention,"
+    "decompose-rest,lower-tuples,pool-constants," TIDY                                             \
+    ",join-sums,fuse-loops,remove-mutation,unroll," TIDY ",batch-mm,fuse-attention,"
 #define GROUPS "pool-constants,recompute,fuse-loops,fuse,"
 #define LAST "dce,reorder"
 
@@ -51,7 +51,8 @@ static void test_level_1(void **state) {
         {.device = DEVICE_HOST}, {.device = 1}, {.unpacked = true}, {.reduce.pass = "reduce-bf16"}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         order_is(&places[i], PIPELINE_OPTIMISE, 1,
-                 "lower-tuples,pool-constants,remove-mutation,unroll," TIDY ",pool-constants");
+                 "decompose-rest,lower-tuples,pool-constants,remove-mutation,unroll," TIDY
+                 ",pool-constants");
 }
 
 static void test_level_2(void **state) {
@@ -59,25 +60,26 @@ static void test_level_2(void **state) {
     static const struct { pass_ctx cx; bool layout; const char *want; } places[] = {
         {{.device = DEVICE_HOST},
          true,
-         HEAD "layout,make-weights,fuse-epilogues-host,cat-in-place," GROUPS
+         HEAD "fuse-rotary,layout,make-weights,fuse-epilogues-host,cat-in-place," GROUPS
               "slice-images,prepack," LAST},
-        {{.unpacked = true}, false, HEAD GROUPS LAST},
+        {{.unpacked = true}, false, HEAD "fuse-rotary," GROUPS LAST},
         {{.reduce.pass = "reduce-bf16"},
          true,
-         HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
-              ",reduce-bf16"},
+         HEAD "fuse-rotary,layout,make-weights,fuse-epilogues-host," GROUPS
+              "slice-images,prepack," LAST ",reduce-bf16"},
         {{.reduce.pass = "reduce-int8w", .unpacked = true},
          true,
-         HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
-              ",reduce-int8w"},
+         HEAD "fuse-rotary,layout,make-weights,fuse-epilogues-host," GROUPS
+              "slice-images,prepack," LAST ",reduce-int8w"},
         {{.reduce.pass = "reduce-int4w"},
          true,
-         HEAD "layout,make-weights,fuse-epilogues-host," GROUPS "slice-images,prepack," LAST
-              ",reduce-int4w"},
+         HEAD "fuse-rotary,layout,make-weights,fuse-epilogues-host," GROUPS
+              "slice-images,prepack," LAST ",reduce-int4w"},
         {{.reduce = {.pass = "reduce-auto", .error = 0.01}},
          true,
-         HEAD "layout,make-weights,choose-precision,fuse-epilogues-host,cat-in-place," GROUPS
-              "slice-images,prepack," LAST ",reduce-auto"},
+         HEAD
+         "fuse-rotary,layout,make-weights,choose-precision,fuse-epilogues-host,cat-in-place," GROUPS
+         "slice-images,prepack," LAST ",reduce-auto"},
         {{.device = 1, .reduce.pass = "reduce-bf16"}, false, HEAD "fuse-epilogues," GROUPS LAST},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

@@ -74,15 +74,27 @@ static int onnx_split(const char *option, const char *given, onnx_names *out) {
 
 int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, const char *path,
                  ctsc_error *e) {
-    ctsc_onnx_axis axes[CONVERT_AXES];
     int code = (int)cli_read_inputs(&call->inputs, m, call->method, e);
-    for (size_t i = 0; !code && i < a->naxes; i++)
-        code = onnx_axis(a, call->method, m, i, &axes[i]);
+    if (!code)
+        code = convert_onnx_write(a, call->method, m, call->inputs.nvalues, call->inputs.values,
+                                  path, e);
+    if (code == CTSC_USAGE && !call->inputs.nspecs && !call->inputs.file)
+        fputs("note: the arguments' sizes are given as for a call: --input "
+              "'float32[1,3,224,224]:rand'\n",
+              stderr);
+    return code;
+}
+
+int convert_onnx_write(const convert_onnx_args *a, const char *method, ctsc_module *m, size_t nargs,
+                       ctsc_value *const *args, const char *path, ctsc_error *e) {
+    ctsc_onnx_axis axes[CONVERT_AXES];
+    int code = 0;
+    for (size_t i = 0; !code && i < a->naxes; i++) code = onnx_axis(a, method, m, i, &axes[i]);
     onnx_names in = {0}, out = {0};
     if (!code) code = onnx_split("--input-names", a->input_names, &in);
     if (!code) code = onnx_split("--output-names", a->output_names, &out);
     ctsc_onnx_options o = {.size = sizeof o,
-                           .method = call->method,
+                           .method = method,
                            .opset = a->opset,
                            .naxes = a->naxes,
                            .axes = axes,
@@ -91,14 +103,9 @@ int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, con
                            .noutput_names = out.n,
                            .input_names = in.names,
                            .output_names = out.names};
-    if (!code &&
-        ctsc_module_save_onnx(m, path, call->inputs.nvalues, call->inputs.values, &o, e) != CTSC_OK)
+    if (!code && ctsc_module_save_onnx(m, path, nargs, args, &o, e) != CTSC_OK)
         code = cli_report(e);
     free(in.text);
     free(out.text);
-    if (code == CTSC_USAGE && !call->inputs.nspecs && !call->inputs.file)
-        fputs("note: the arguments' sizes are given as for a call: --input "
-              "'float32[1,3,224,224]:rand'\n",
-              stderr);
     return code;
 }

@@ -19,4 +19,8 @@ typedef struct convert_onnx_args {
 int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, const char *path,
                  ctsc_error *e);
 
+/* The same of a call whose arguments are there. */
+int convert_onnx_write(const convert_onnx_args *a, const char *method, ctsc_module *m, size_t nargs,
+                       ctsc_value *const *args, const char *path, ctsc_error *e);
+
 #endif

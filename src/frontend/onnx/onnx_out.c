@@ -558,6 +558,7 @@ static bool walk_op(onnx_out *o, const node *n) {
         for (int w = 0; w < o->worlds; w++)
             if (!call_run(o, op, w, nargs, args, nres, res, types)) return false;
         for (int i = 0; i < nres; i++) res[i]->fixed = call_is_fixed(nargs, args);
+        if (!out_weight_note(&c, op->key)) return false;
     }
     for (int i = 0; i < nres; i++)
         if (!out_put(o, n->outputs.data[i], c.res[i])) return false;

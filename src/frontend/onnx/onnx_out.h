@@ -21,6 +21,7 @@
  *     onnx_out_sized.c   sizes that elements say
  *     onnx_out_float8.c  floats of eight bits
  *     onnx_out_quant.c   quantised tensors
+ *     onnx_out_weight.c    constants that are kept as integers
  *     onnx_out_model.c   nodes, attributes, initialisers; the model and its bytes
  *     onnx_out_*.c       what the rows name
  *

@@ -13,12 +13,23 @@
 
 enum { OUT_WORLDS = 2, OUT_MAX_STEPS = 2000000, OUT_MAX_DEPTH = 64 };
 
+/* Integers that a constant was made of, to be written in its place (onnx_out_weight.c). Tensors are
+ * the walk's (onnx_out.held). */
+typedef struct out_weight {
+    tensor *q;     /* int8 */
+    tensor *scale; /* float32: of no dims, along axis, or, in blocks, as many dims as q */
+    tensor *zero;  /* int8, as scale; NULL: zero */
+    int axis, bits;
+    int64_t block; /* along axis; 0: none */
+} out_weight;
+
 /* A value of the program. */
 typedef struct out_value {
-    value v[OUT_WORLDS]; /* references; the second only where there are two worlds */
-    const char *name;    /* in the model; NULL: a constant */
-    const char *init;    /* of a constant: its initialiser, once a node reads it */
-    bool tainted;        /* a number that follows from elements */
+    value v[OUT_WORLDS];    /* references; the second only where there are two worlds */
+    const char *name;       /* in the model; NULL: a constant */
+    const char *init;       /* of a constant: its initialiser, once a node reads it */
+    const out_weight *ints; /* of a constant: what it was made of; NULL: not known */
+    bool tainted;           /* a number that follows from elements */
     bool fixed;          /* one that follows from sizes that may change, but was the same in both */
     bool stale;          /* written through another view since: to be read again */
     struct out_seq *seq; /* of a list whose length the model computes */
@@ -156,6 +167,13 @@ void sized_read(const onnx_out *o, out_value *x); /* a number that was read from
 /* Writes the call as its row says. */
 bool out_by_row(out_call *c, const out_row *row);
 
+/* ---- onnx_out_weight.c ----------------------------------------------------------------------- */
+
+/* What the call of constants, which has been run, made floats of. */
+bool out_weight_note(out_call *c, const char *key);
+/* The floats: DequantizeLinear. turned: of the transposed matrix */
+const char *out_weight_floats(onnx_out *o, const out_weight *x, bool turned);
+
 /* ---- onnx_out_quant.c ------------------------------------------------------------------------ */
 
 bool out_is_quantised(const out_call *c);
@@ -185,6 +203,7 @@ void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **n
                const char *const *out);
 /* Constants. */
 const char *out_tensor(onnx_out *o, tensor *t);
+const char *out_tensor_int4(onnx_out *o, const tensor *t);           /* int8 as INT4 */
 const char *out_const_ints(onnx_out *o, int n, const int64_t *ints); /* of one dim */
 const char *out_const_int(onnx_out *o, int64_t i);                   /* of none */
 const char *out_const(onnx_out *o, dtype dt, double f);              /* of none */

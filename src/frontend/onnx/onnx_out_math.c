@@ -324,14 +324,17 @@ bool out_op_linear(out_call *c, const char *text) {
     bool bias = out_given(c, 2), constant = !c->args[1]->name;
     (void)text;
     if (!w) return false;
-    if (out_t(c, 0)->ndim == 2 && out_t(c, 1)->ndim == 2) {
+    const out_weight *ints = constant ? c->args[1]->ints : NULL;
+    if (out_t(c, 0)->ndim == 2 && out_t(c, 1)->ndim == 2 && !ints) {
         y = bias ? OUT(o, "Gemm", x, w, out_arg(c, 2)) : OUT(o, "Gemm", x, w);
         out_int(o, "transB", 1);
         return out_done(c, y);
     }
     if (out_t(c, 1)->ndim != 2) return out_refuse(o, "a weight of other than 2 dims");
     tensor *transposed = NULL;
-    if (constant && ptrmap_get(&o->attribute_names, out_t(c, 1))) {
+    if (ints) { /* in the order in which engines look for them */
+        w = out_weight_floats(o, ints, true);
+    } else if (constant && ptrmap_get(&o->attribute_names, out_t(c, 1))) {
         /* stored as it is read; once, for all uses */
         char *key = arena_printf(&o->scratch, "transposed %s", w);
         const char *known = key ? strmap_get(&o->constants, key) : NULL;

@@ -182,6 +182,26 @@ static const char *initializer_add(onnx_out *o, tensor *t_take, const char *hint
     return vec_push(&o->tensors, p) ? name : (out_no_memory(o), NULL);
 }
 
+const char *out_tensor_int4(onnx_out *o, const tensor *t) {
+    enum { INT4 = 22, INT4_SINCE = 21 };
+    int64_t bytes = (t->numel + 1) / 2;
+    tensor *packed;
+    if (o->opset < INT4_SINCE)
+        return out_refuse(o, "integers of 4 bits need operator set %d", INT4_SINCE), NULL;
+    if (tensor_zeros(o->d, DT_UINT8, 1, &bytes, &packed) != CTSC_OK) return NULL;
+    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(packed, uint8_t)
+    [i / 2] |= (uint8_t)((TENSOR_AT(t, int8_t)[i] & 15) << (i % 2 ? 4 : 0));
+    const char *name = initializer_add(o, packed, NULL);
+    Onnx__TensorProto *p = name ? o->tensors.data[o->tensors.len - 1] : NULL;
+    int64_t *dims = p ? arena_array(&o->scratch, int64_t, t->ndim + 1) : NULL;
+    if (!dims) return out_no_memory(o), NULL;
+    memcpy(dims, t->sizes, sizeof *dims * (size_t)t->ndim);
+    p->dims = dims;
+    p->n_dims = t->ndim;
+    p->data_type = INT4;
+    return name;
+}
+
 /* Small ones that are equal are one. */
 static const char *initializer_small(onnx_out *o, tensor *t_take) {
     char key[600];
@@ -257,7 +277,7 @@ const char *out_name(onnx_out *o, out_value *x) {
                       "written under another name"),
                NULL;
     if (out_failed(o) || x->name) return out_failed(o) ? NULL : x->name;
-    if (!x->init) x->init = initializer_of(o, x);
+    if (!x->init) x->init = x->ints ? out_weight_floats(o, x->ints, false) : initializer_of(o, x);
     return x->init;
 }
 

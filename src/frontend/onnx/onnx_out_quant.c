@@ -194,6 +194,12 @@ static bool quant_row(out_call *c, const char *key, int nargs, out_value **args,
     return true;
 }
 
+static bool quant_zeros(const tensor *zero_points) {
+    for (int64_t i = 0; i < zero_points->numel; i++)
+        if (TENSOR_AT(zero_points, int64_t)[i]) return false;
+    return true;
+}
+
 /* ---- layers with packed weights -------------------------------------------------------------- */
 
 /* Integers at the scale of x times that of the weights, as engines want them. */
@@ -294,6 +300,40 @@ static bool quant_linear(out_call *c, bool relu) {
     return x && quant_row(c, "aten::linear", 3, (out_value *[]){x, w, b}, relu);
 }
 
+/*     q, s, z = DynamicQuantizeLinear(x)
+ *     y = Cast(MatMulInteger(q, w, z)) * (s * scales of w) + bias */
+static bool quant_linear_dynamic(out_call *c) {
+    onnx_out *o = c->o;
+    value out[2] = {value_none(), value_none()}, ints = value_none();
+    tensor *w = NULL, *scales = NULL;
+    const char *x = out_arg(c, 0), *q[3], *y = NULL;
+    if (!x || out_is_dynamic(c->args[1]) || c->args[1]->v[0].tag != V_OBJECT)
+        return out_refuse(o, "weights that are no constants");
+    if (!quant_run(o, "quantized::linear_unpack", 1, &c->args[1]->v[0], 2, out)) return false;
+    const quantiser *wq = quant_is(out[0]) ? out[0].u.tensor->quantiser : NULL;
+    bool ok = wq && out[0].u.tensor->dtype == DT_QINT8 &&
+              (quantiser_per_tensor(wq) ? wq->zero_point == 0 : quant_zeros(wq->zero_points)) &&
+              quant_run(o, "aten::int_repr", 1, &out[0], 1, &ints) &&
+              tensor_transpose(o->d, ints.u.tensor, 0, 1, &w) == CTSC_OK &&
+              (quantiser_per_tensor(wq)
+                   ? tensor_scalar_float(o->d, DT_FLOAT32, wq->scale, &scales)
+                   : tensor_to_dtype(o->d, wq->scales, DT_FLOAT32, &scales)) == CTSC_OK;
+    if (ok && out_nodes(o, "DynamicQuantizeLinear", 1, &x, 3, q)) {
+        const char *sums = OUT(o, "MatMulInteger", q[0], out_tensor(o, w), q[2]),
+                   *scale = OUT(o, "Mul", q[1], out_tensor(o, scales));
+        y = OUT(o, "Mul", out_cast(o, sums, DT_INT32, DT_FLOAT32), scale);
+        if (y && out[1].tag == V_TENSOR) y = OUT(o, "Add", y, out_tensor(o, out[1].u.tensor));
+    } else if (!ok) {
+        out_refuse(o, "weights that are no symmetric int8");
+    }
+    tensor_unref(w);
+    tensor_unref(scales);
+    value_unref(ints);
+    value_unref(out[0]);
+    value_unref(out[1]);
+    return y && out_done(c, y);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 /* args: of the operator on floats, each a digit, the argument of that number, or a constant: n
@@ -349,6 +389,7 @@ static bool quant_named(out_call *c, const char *name) {
     memcpy(own, name, n);
     own[n] = '\0';
     if (!strcmp(own, "linear")) return quant_linear(c, relu);
+    if (!strcmp(own, "linear_dynamic")) return quant_linear_dynamic(c);
     if (!strncmp(own, "conv", 4) && own[n - 1] == 'd' && n < 17) return quant_conv(c, own, relu);
     /* with Scalar2 and its like scale and zero point come after: results say them */
     for (size_t i = 0; i < sizeof quant_ops / sizeof *quant_ops; i++)

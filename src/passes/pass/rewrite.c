@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rewrite.c - one operator in the place of others (rewrite.h). Tests: tests/ir/fuse-linear,
- * fuse-epilogues, fuse-attention */
+ * fuse-epilogues, fuse-attention, fuse-rotary */
 #include "passes/pass/rewrite.h"
 
 #include <string.h>

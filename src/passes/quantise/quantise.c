@@ -39,8 +39,7 @@ ir_value *quantise_op(const quantise_target *to, const char *key, int n, ir_valu
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
 
-/* The bounds of a clamp; an open one is infinite. */
-static bool bounds_of(const node *n, double *lo, double *hi) {
+bool quantise_bounds_of(const node *n, double *lo, double *hi) {
     double *ends[] = {lo, hi};
     *lo = -INFINITY, *hi = INFINITY;
     if (node_is_overload(n, SYM_RELU)) return *lo = 0, true;
@@ -60,7 +59,7 @@ static bool bounds_of(const node *n, double *lo, double *hi) {
 /* Operators in front of the quantisation that bound its integers; what they read. */
 static ir_value *bounds_passed(const node *by, ir_value *y, quantise_target *to) {
     double lo, hi;
-    for (node *n; (n = rewrite_only_for(by, y)) && bounds_of(n, &lo, &hi); by = n) {
+    for (node *n; (n = rewrite_only_for(by, y)) && quantise_bounds_of(n, &lo, &hi); by = n) {
         int64_t least = quantise_number(to, lo), most = quantise_number(to, hi);
         to->lo = least, to->hi = most;
         y = n->inputs.data[0];
@@ -84,7 +83,7 @@ static bool move_is(const node *n) {
 }
 
 /* Padding with zeros alone: the zero point stands for exactly 0. */
-static bool move_may(const node *n) {
+bool quantise_moves(const node *n) {
     if (!move_is(n) || n->outputs.len != 1) return false;
     for (size_t i = 1; i < n->inputs.len; i++)
         if (n->inputs.data[i]->type->kind == T_TENSOR) return false;
@@ -116,7 +115,7 @@ static ir_value *quantise_before_move(node *n, const quantise_target *to) {
 static ir_value *quantise_by_rule(const node *by, const ir_value *y, const quantise_target *to) {
     node *n = rewrite_only_for(by, y);
     if (!n) return NULL;
-    if (move_may(n)) return quantise_before_move(n, to);
+    if (quantise_moves(n)) return quantise_before_move(n, to);
     for (size_t i = 0; i < sizeof quantise_rules / sizeof *quantise_rules; i++)
         if (n->op->symbol == quantise_rules[i].op) return quantise_rules[i].rule(n, to);
     return NULL;
@@ -179,7 +178,8 @@ static bool move_node(node *n) {
     quantise_affine a;
     tensor *t;
     node *from = n->inputs.len ? n->inputs.data[0]->def : NULL;
-    if (!move_may(n) || !from || !quantise_form_of(from, &f) || f.to_ints || known_tensor(f.x, &t))
+    if (!quantise_moves(n) || !from || !quantise_form_of(from, &f) || f.to_ints ||
+        known_tensor(f.x, &t))
         return false;
     ir_value *source = quantise_source(n->inputs.data[0], &a);
     if (!source) return false;
@@ -225,6 +225,7 @@ static bool quantise_rest(block *b) {
 bool pass_quantise(pass_ctx *cx, graph *g) {
     (void)cx;
     if (known_graph_writes_tensors(g)) return false;
-    bool changed = quantise_block(g->root);
+    bool changed = quantise_fakes(g);
+    changed |= quantise_block(g->root);
     return quantise_rest(g->root) || changed;
 }

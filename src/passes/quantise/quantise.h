@@ -18,8 +18,8 @@
  * point, neither is made. Weights are packed while compiling, as constants.
  *
  * Who writes a model does not matter: quantise_forms.c reads the ways to write both conversions
- * (ONNX's operators, quantized_decomposed's of torch.export; fake_quantize is taken apart before,
- * and stays floats). An importer of an operator on integers (QLinearAdd) writes it as dequantise,
+ * (ONNX's operators, quantized_decomposed's of torch.export; quantise_fake.c makes the latter of
+ * fake_quantize). An importer of an operator on integers (QLinearAdd) writes it as dequantise,
  * the operator on floats, quantise; that is also its meaning.
  *
  * What may be between the two is in quantise_rules.def: an operator, and the function that makes
@@ -114,11 +114,32 @@ bool quantise_to_numbers(node *n);
 /* quantise_dynamic.c: a product of plain integers with a constant matrix, or a convolution of them,
  * and what becomes of its sums; false: it stays. */
 bool quantise_dynamic(node *n);
+/* quantise_fake.c: fake_quantize becomes both conversions. */
+bool quantise_fakes(graph *g);
 /* quantise_layers.c: packed parameters of a linear layer for integers w, [in, out], of which f says
  * dtype, scales and zero points (along dim 1). None: they cannot be made. */
 value quantise_pack_matrix(const quantise_form *f, tensor *w);
 /* The same of a convolution, n being ctsc::onnx_conv_integer: integers w as its weight. */
 value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w);
+
+/* How a convolution's node says what prepack takes: the places of lists among its arguments, in the
+ * order that prepack has, and that of the number of groups. */
+typedef struct quantise_conv_kind {
+    op_symbol op;
+    int dims, lists, places[4], groups;
+    bool transposed;
+    const char *prepack;
+} quantise_conv_kind;
+enum { QUANTISE_GEOMETRY = 5 };
+const quantise_conv_kind *quantise_conv_kind_of(const node *n); /* NULL: it is none */
+/* The lists, and then the number of groups; all None before. To be released, also on failure. */
+bool quantise_conv_geometry(const node *n, const quantise_conv_kind *k, value *geometry);
+void quantise_conv_release(value *geometry);
+
+/* The bounds of a clamp; an open one is infinite. False: n is none. */
+bool quantise_bounds_of(const node *n, double *lo, double *hi);
+/* What only moves elements of its first argument, in a way that integers can be moved. */
+bool quantise_moves(const node *n);
 
 /* quantise_table.c: v as a function of one tensor's elements, through a table; NULL: it is none. */
 ir_value *quantise_table(const ir_value *v, const quantise_target *to);

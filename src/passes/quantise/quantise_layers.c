@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAYER_EXTRA = 5 };
-
 /* ---- weights --------------------------------------------------------------------------------- */
 
 /* Sums of so many products of bytes, and what zero points add, fit 32 bits. */
@@ -149,17 +147,8 @@ static value conv_numbers(const ir_value *v, int dims) {
     return l ? value_list_take(l) : value_none();
 }
 
-/* How a convolution's node says what prepack takes: the places of lists among its arguments, in the
- * order that prepack has, and that of the number of groups. */
-typedef struct conv_kind {
-    op_symbol op;
-    int dims, lists, places[4], groups;
-    bool transposed;
-    const char *prepack;
-} conv_kind;
-
 /* Of the transposed, dilation comes after groups; their weights have one scale. */
-static const conv_kind conv_kinds[] = {
+static const quantise_conv_kind conv_kinds[] = {
     {SYM_CONV1D, 1, 3, {3, 4, 5}, 6, false, "quantized::conv1d_prepack"},
     {SYM_CONV2D, 2, 3, {3, 4, 5}, 6, false, "quantized::conv2d_prepack"},
     {SYM_CONV3D, 3, 3, {3, 4, 5}, 6, false, "quantized::conv3d_prepack"},
@@ -180,18 +169,50 @@ static const conv_kind conv_kinds[] = {
      "quantized::conv_transpose3d_prepack"},
 };
 
-static const conv_kind *conv_kind_of(const node *n) {
+/* The ones that traces have, which say in argument 6 whether they are transposed. */
+static const quantise_conv_kind conv_general[2][3] = {
+    {{SYM__CONVOLUTION, 1, 3, {3, 4, 5}, 8, false, "quantized::conv1d_prepack"},
+     {SYM__CONVOLUTION, 2, 3, {3, 4, 5}, 8, false, "quantized::conv2d_prepack"},
+     {SYM__CONVOLUTION, 3, 3, {3, 4, 5}, 8, false, "quantized::conv3d_prepack"}},
+    {{SYM__CONVOLUTION, 1, 4, {3, 4, 7, 5}, 8, true, "quantized::conv_transpose1d_prepack"},
+     {SYM__CONVOLUTION, 2, 4, {3, 4, 7, 5}, 8, true, "quantized::conv_transpose2d_prepack"},
+     {SYM__CONVOLUTION, 3, 4, {3, 4, 7, 5}, 8, true, "quantized::conv_transpose3d_prepack"}},
+};
+
+const quantise_conv_kind *quantise_conv_kind_of(const node *n) {
+    op_symbol op = n->op->symbol;
+    bool transposed;
     for (size_t i = 0; i < sizeof conv_kinds / sizeof *conv_kinds; i++)
-        if (n->op->symbol == conv_kinds[i].op) return &conv_kinds[i];
-    return NULL;
+        if (op == conv_kinds[i].op) return &conv_kinds[i];
+    if (op != SYM__CONVOLUTION && op != SYM__CONVOLUTION_DEPRECATED && op != SYM_CONVOLUTION)
+        return NULL;
+    int dims = known_rank(n->inputs.data[1]) - 2;
+    return dims >= 1 && dims <= 3 && known_bool(n->inputs.data[6], &transposed)
+               ? &conv_general[transposed][dims - 1]
+               : NULL;
 }
 
-/* What n is as a layer, its geometry being in `geometry`, of LAYER_EXTRA; false: it is not known.
- * To be released by conv_release. */
-static bool conv_layer(const node *n, layer *l, value *geometry) {
-    const conv_kind *k = conv_kind_of(n);
+bool quantise_conv_geometry(const node *n, const quantise_conv_kind *k, value *geometry) {
     int64_t groups;
-    if (!k || !known_int(n->inputs.data[k->groups], &groups)) return false;
+    bool known = known_int(n->inputs.data[k->groups], &groups);
+    for (int i = 0; known && i < k->lists; i++) {
+        geometry[i] = conv_numbers(n->inputs.data[k->places[i]], k->dims);
+        known = geometry[i].tag == V_LIST;
+    }
+    if (known) geometry[k->lists] = value_int(groups);
+    return known;
+}
+
+void quantise_conv_release(value *geometry) {
+    for (int i = 0; i < QUANTISE_GEOMETRY; i++) value_unref(geometry[i]);
+}
+
+/* What n is as a layer, its geometry being in `geometry`, of QUANTISE_GEOMETRY; false:
+ * it is not known.
+ * To be released by quantise_conv_release. */
+static bool conv_layer(const node *n, layer *l, value *geometry) {
+    const quantise_conv_kind *k = quantise_conv_kind_of(n);
+    if (!k || !quantise_conv_geometry(n, k, geometry)) return false;
     *l = (layer){.x = n->inputs.data[0],
                  .weight = n->inputs.data[1],
                  .bias = n->inputs.data[2],
@@ -200,18 +221,8 @@ static bool conv_layer(const node *n, layer *l, value *geometry) {
                  .op = "ctsc::quantised_conv",
                  .geometry = geometry,
                  .extra = k->lists + 1,
-                 .groups = k->transposed ? groups : 1};
-    bool known = true;
-    for (int i = 0; i < k->lists; i++) {
-        geometry[i] = conv_numbers(n->inputs.data[k->places[i]], k->dims);
-        known = known && geometry[i].tag == V_LIST;
-    }
-    geometry[k->lists] = value_int(groups);
-    return known;
-}
-
-static void conv_release(value *geometry) {
-    for (int i = 0; i < LAYER_EXTRA; i++) value_unref(geometry[i]);
+                 .groups = k->transposed ? geometry[k->lists].u.i : 1};
+    return true;
 }
 
 value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w) {
@@ -239,9 +250,9 @@ value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w) {
 
 ir_value *quantise_conv(node *n, const quantise_target *to) {
     layer l;
-    value geometry[LAYER_EXTRA] = {{0}};
+    value geometry[QUANTISE_GEOMETRY] = {{0}};
     ir_value *made = conv_layer(n, &l, geometry) ? layer_make(&l, to) : NULL;
-    conv_release(geometry);
+    quantise_conv_release(geometry);
     return made;
 }
 
@@ -349,12 +360,12 @@ static bool numbers_make(node *n, layer *l) {
 
 bool quantise_to_numbers(node *n) {
     layer l;
-    value geometry[LAYER_EXTRA] = {{0}};
+    value geometry[QUANTISE_GEOMETRY] = {{0}};
     bool linear = numbers_linear(n, &l);
-    if (!linear && !conv_kind_of(n)) return false;
+    if (!linear && !quantise_conv_kind_of(n)) return false;
     bool known = linear || conv_layer(n, &l, geometry);
     if (!linear) l.op = "ctsc::integer_conv";
     bool made = known && numbers_make(n, &l);
-    conv_release(geometry);
+    quantise_conv_release(geometry);
     return made;
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quantise_insert.h - operators on floats become operators on quantised tensors: what `ctsc
+ * quantize` makes of a program (runtime/ptq/ptq.h decides how).
+ *
+ *     %y : Tensor = aten::conv2d(%x, %w, %b, ...)
+ *     %z : Tensor = aten::relu(%y)
+ *
+ *     ->  %q : Tensor = aten::quantize_per_tensor(%x, %s1, %z1, %13)
+ *         %r : Tensor = quantized::conv2d_relu(%q, %packed, %s2, %z2)
+ *         %z : Tensor = aten::dequantize(%r)
+ *
+ * The form is that of PyTorch's own quantised archives, frozen: packed parameters are constants,
+ * the writer of archives saves them, and the writer of ONNX makes QuantizeLinear and
+ * DequantizeLinear around operators on floats of them (frontend/onnx/onnx_out_quant.c). So one
+ * insertion serves both.
+ *
+ * Styles. static: activations have scales that were found beforehand; whole chains are integers.
+ * dynamic: linear layers find the scale of their input at each call. weights: layers keep integers,
+ * of which floats are made. bf16: layers compute in bfloat16.
+ *
+ * Static chains. quantise_insert.def says what becomes of an operator: a layer (constant weight) is
+ * quantised if the scales of its input and result are known; sums and products of two if one of
+ * them is integers already; what moves elements if its argument is. A bound behind a layer or sum
+ * (relu, clip) is a part of it: where the result's integers cannot lie outside of it nothing is
+ * left to do. All else keeps floats, and is given them.
+ * What is written to in place may be seen under other names: a graph in which something is written
+ * (after remove-mutation) has its layers quantised one by one, each between conversions of its own.
+ *
+ * Values are numbered in execution order (quantise_number), so that what was seen of one graph can
+ * be said of a copy.
+ * Tests: tests/cli/quantize.test, tests/unit/test_ptq.c
+ */
+#ifndef CTSC_PASSES_QUANTISE_QUANTISE_INSERT_H
+#define CTSC_PASSES_QUANTISE_QUANTISE_INSERT_H
+
+#include "passes/quantise/quantise.h"
+
+typedef enum quantise_style {
+    QUANTISE_STATIC,
+    QUANTISE_DYNAMIC,
+    QUANTISE_WEIGHTS,
+    QUANTISE_BF16
+} quantise_style;
+
+/* An operator with a constant float32 weight. */
+typedef struct quantise_layer {
+    node *n;
+    const char *kind;            /* "conv2d", "linear", "matmul", "embedding" */
+    ir_value *x, *weight, *bias; /* bias: NULL where there is none */
+    tensor *w;                   /* the weight's constant, borrowed */
+    int axis;                    /* of w's output features */
+    bool turned;                 /* w is [in, out] */
+} quantise_layer;
+
+/* Is n one that this style may take? */
+bool quantise_layer_of(node *n, quantise_style style, quantise_layer *out);
+/* What follows n and bounds its result, which it alone reads; NULL: nothing. */
+node *quantise_tail(const node *n);
+
+/* Numbers the tensors of g from 1, in scratch; how many there are. */
+size_t quantise_number_values(graph *g);
+static inline size_t quantise_number_of(const ir_value *v) { return (size_t)(uintptr_t)v->scratch; }
+/* Layers of g in execution order, in all blocks. */
+typedef VEC(quantise_layer) quantise_layers;
+bool quantise_find_layers(graph *g, quantise_style style, quantise_layers *out);
+/* Calls `wanted` for each value of which a static quantisation of g may want to know the range. */
+void quantise_wanted(graph *g, void (*wanted)(void *ctx, const ir_value *v), void *ctx);
+
+/* How integers of a weight are found. */
+typedef struct quantise_weights {
+    int bits;        /* 8 or 4 */
+    int64_t group;   /* elements of a row that share a scale; 0: all of them */
+    bool zeros;      /* groups have zero points */
+    bool per_tensor; /* one scale for all (bits 8, no groups) */
+} quantise_weights;
+
+typedef struct quantise_plan {
+    quantise_style style;
+    quantise_weights weights;
+    bool reduce_range; /* of dynamic layers: activations have 7 bits */
+    bool decomposed;   /* weights: torchao::dequantize_affine, not what PyTorch alone has */
+    const bool *keep;  /* by layer: it stays as it is; NULL: none does */
+    const quantise_affine *ranges; /* of quint8, by number of value; scale 0: not known */
+    size_t nranges;
+} quantise_plan;
+
+/* Changes g as planned. made (may be NULL): by layer, was it quantised? */
+ctsc_status quantise_insert(diag *d, graph *g, const quantise_plan *p, bool *made);
+
+/* ---- quantise_weights.c ---------------------------------------------------------------------- */
+
+/* The weight as qint8 with the scale of the tensor or of each index of `axis`, symmetric, between
+ * -127 and 127; turned weights are turned back. NULL: not finite, or no memory. */
+tensor *quantise_weight_bytes(const quantise_layer *l, bool per_tensor);
+/* The packed parameters of a layer for quantized:: operators. None: they cannot be made. */
+value quantise_layer_pack(const quantise_layer *l, bool per_tensor);
+/* What w is as integers and back again; same form as l->w. NULL: it cannot be. */
+tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights *w);
+/* A value in front of l->n that stands for the rounded weight, features first. NULL: none. */
+ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights *w,
+                                bool decomposed);
+/* Integers [n, k] (int8) and scales (float32 [n, groups]; of a weight of more dims or without
+ * groups with as many dims as it, of size 1 but for the features) of w, in l->w's form or its
+ * transpose; false: it cannot be, or has zero points. */
+bool quantise_weight_parts(const quantise_layer *l, const quantise_weights *w, tensor **q,
+                           tensor **scale);
+/* Bytes of integers, scales and zero points. */
+int64_t quantise_weight_size(const quantise_layer *l, const quantise_weights *w);
+
+#endif
