@@ -720,6 +720,9 @@ static bool choice_arguments(choice *c) {
     bool views_bits = !strcmp(c->o->key, "aten::view.dtype") ||
                       !strcmp(c->o->key, "aten::view_copy.dtype");
     if (views_bits && gen_value(c->G, c->args[1]).u.i == DT_BOOL) return false;
+    /* (self, on CUDA, on the host[, dtype on CUDA, dtype on the host]): the same on both */
+    if (!strncmp(c->name, "_autocast_to", 12))
+        for (int i = 1; i < c->o->schema->nargs; i++) c->args[i] = c->args[i < 3 ? 1 : 3];
     /* PyTorch words that failure differently */
     return !choice_is(c, "batch_norm") || !c->first || c->first->ndim >= 2;
 }

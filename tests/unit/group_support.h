@@ -240,8 +240,8 @@ __attribute__((unused)) static void group_bind(group_binding *c, const group_pla
         int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t;
         plan_output_layout(o, slots, sizes, strides);
-        assert_int_equal(
-            tensor_new_strided(NULL, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t), CTSC_OK);
+        assert_int_equal(tensor_new_strided(NULL, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t),
+                         CTSC_OK);
         results[i] = value_tensor_take(t);
     }
     for (size_t i = 0; i < p->buffers.len; i++) {

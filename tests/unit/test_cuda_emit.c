@@ -71,8 +71,8 @@ static void emit_launch(const group_plan *p, const cuda_kernel *k, const cuda_ke
         int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
         tensor *t;
         plan_output_layout(o, slots, sizes, strides);
-        assert_int_equal(
-            tensor_new_strided(NULL, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t), CTSC_OK);
+        assert_int_equal(tensor_new_strided(NULL, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t),
+                         CTSC_OK);
         results[i] = value_tensor_take(t);
     }
     for (size_t i = 0; i < p->buffers.len; i++) {

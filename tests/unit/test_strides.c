@@ -85,8 +85,7 @@ static const char *read_geometry(const char *text, tensor *t, int64_t *sizes, in
 
 static void assert_strides(const char *what, int ndim, const int64_t *got, const int64_t *want) {
     for (int i = 0; i < ndim; i++)
-        if (got[i] != want[i])
-            fail_msg("%s: stride %d is %lld", what, i, (long long)got[i]);
+        if (got[i] != want[i]) fail_msg("%s: stride %d is %lld", what, i, (long long)got[i]);
 }
 
 static void test_pointwise(void **state) {
@@ -137,8 +136,7 @@ static void test_formats(void **state) {
         memory_format last = t.ndim == 5 ? FORMAT_CHANNELS_LAST_3D : FORMAT_CHANNELS_LAST;
         if (tensor_suggested_format(&t) != cases[i].suggested ||
             tensor_is_in_format(&t, FORMAT_CONTIGUOUS) != cases[i].rows ||
-            tensor_is_in_format(&t, last) != cases[i].last ||
-            tensor_is_dense(&t) != cases[i].dense)
+            tensor_is_in_format(&t, last) != cases[i].last || tensor_is_dense(&t) != cases[i].dense)
             fail_msg("%s", cases[i].given);
     }
 }

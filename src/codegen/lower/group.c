@@ -305,7 +305,8 @@ static bool group_set_order(group_state *s, const node *n, const lazy_arg *args,
     bool like = o->lowered >= LOWER_to && o->lowered <= LOWER_ones_like;
     for (int i = 0; i < nargs; i++)
         if (args[i].t == t) return true;
-    if (rule == STRIDES_AS_MADE) rule = !pointwise ? STRIDES_ROWS : like ? STRIDES_LIKE : STRIDES_OPERANDS;
+    if (rule == STRIDES_AS_MADE)
+        rule = !pointwise ? STRIDES_ROWS : like ? STRIDES_LIKE : STRIDES_OPERANDS;
     if (format >= 0 && !lazy_arg_is_none(&args[format])) {
         int64_t which;
         if (!lazy_arg_int(&s->l, &args[format], &which) || which < 0 || which > FORMAT_PRESERVE)

@@ -220,8 +220,9 @@ bool group_stages_loops(group_stages *f) {
         group_walk_note(s, &w, lazy_at(&s->l, s->outputs[i], f->full[i] ? w.vars : at));
         /* loops are joined where stores allow it, too */
         if (f->full[i] && group_is_scattered(s, i))
-            group_walk_note(s, &w, nest_load(s->l.n, group_output_buffer(s, i),
-                                             group_output_address(s, i, w.vars)));
+            group_walk_note(
+                s, &w,
+                nest_load(s->l.n, group_output_buffer(s, i), group_output_address(s, i, w.vars)));
     }
     for (int i = 0; i < f->nreductions; i++) group_stages_bind(f, f->reductions[i], NULL, NULL);
     group_walk_end(s, &w);

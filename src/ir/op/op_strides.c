@@ -128,8 +128,7 @@ static bool order_shares(const tensor *t, int n, const value *args) {
         if (args[i].tag == V_TENSOR && args[i].u.tensor->storage == t->storage) return true;
         if (args[i].tag != V_LIST || args[i].u.list->kind != LIST_TENSOR) continue;
         for (size_t k = 0; k < args[i].u.list->len; k++)
-            if (args[i].u.list->u.tensors[k] &&
-                args[i].u.list->u.tensors[k]->storage == t->storage)
+            if (args[i].u.list->u.tensors[k] && args[i].u.list->u.tensors[k]->storage == t->storage)
                 return true;
     }
     return false;

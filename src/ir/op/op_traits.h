@@ -259,8 +259,8 @@ typedef struct op_traits {
 _Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
 _Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
                    TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && AUTOCAST_WIDEST < 4 &&
-                   LOWERED_COUNT <= 256 && STRIDES_STACK < 8 && FAMILY_COUNT <= 64 && CHECK_INDEX_SELECT < 8 &&
-                   WRITES_COUNT <= 8,
+                   LOWERED_COUNT <= 256 && STRIDES_STACK < 8 && FAMILY_COUNT <= 64 &&
+                   CHECK_INDEX_SELECT < 8 && WRITES_COUNT <= 8,
                "each kind fits into its field");
 
 /* Two calls may differ: not to be merged, folded or run early. */

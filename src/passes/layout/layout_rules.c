@@ -380,7 +380,8 @@ bool layout_permute(layout *l, node *n) {
     layout_twin like = {
         .spatial = count - 2, .least = count, .most = count, .channels = LAYOUT_CHANNELS};
     ir_value *y = layout_check_rank(l, x, NULL, count);
-    layout_ask_order(l, &like, layout_clone(l, n, (int)n->inputs.len, n->inputs.data)->outputs.data[0]);
+    layout_ask_order(l, &like,
+                     layout_clone(l, n, (int)n->inputs.len, n->inputs.data)->outputs.data[0]);
     layout_twin *made = y ? layout_give(l, n->outputs.data[0], y, &like) : NULL;
     if (made) made->own = false;
     return made != NULL;

@@ -71,7 +71,7 @@ typedef struct lazy_memo {
 typedef struct lazy_tensor {
     dtype dt;
     int ndim;
-    bool is_number;  /* a Python number: 0-dim, promotes as a wrapped number */
+    bool is_number; /* a Python number: 0-dim, promotes as a wrapped number */
     /* how it would lie in memory, operator by operator: row-major, or by these strides, for the
      * arguments at hand (lazy_order.c) */
     bool contiguous;

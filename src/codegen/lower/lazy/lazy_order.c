@@ -3,11 +3,11 @@
  * lazy_order.c - in which order the elements of a lazy tensor would lie, if each operator wrote its
  * result to memory as PyTorch does (tensor/strides.h).
  *
- * Code does not depend on it but for two things: what the outputs of a kernel look like, and whether
- * view() would refuse. Most tensors are row-major, which `contiguous` says without numbers. Of the
- * others strides are kept as the arguments at hand give them. That they come in the same order for
- * all arguments a plan is for follows from its conditions: strides of arguments are compared there
- * (group_read_strides in group.c), and views keep the order of dims longer than 1.
+ * Code does not depend on it but for two things: what the outputs of a kernel look like, and
+ * whether view() would refuse. Most tensors are row-major, which `contiguous` says without numbers.
+ * Of the others strides are kept as the arguments at hand give them. That they come in the same
+ * order for all arguments a plan is for follows from its conditions: strides of arguments are
+ * compared there (group_read_strides in group.c), and views keep the order of dims longer than 1.
  * Tests: tests/unit/test_group.c, tests/python/test_strides.py
  */
 #include "codegen/lower/lazy/lazy_internal.h"
@@ -16,14 +16,11 @@
 #include <string.h>
 
 bool lazy_shape_of(lazy *l, const lazy_tensor *t, lazy_shape *room) {
-    room->t = (tensor){.ndim = (uint8_t)t->ndim,
-                       .numel = 1,
-                       .sizes = room->sizes,
-                       .strides = room->strides};
+    room->t = (tensor){
+        .ndim = (uint8_t)t->ndim, .numel = 1, .sizes = room->sizes, .strides = room->strides};
     for (int d = t->ndim - 1; d >= 0; d--) {
         int64_t *size = &room->sizes[d];
-        if (!lazy_is_const(t->sizes[d], size) &&
-            !(l->peek && l->peek(l->ctx, t->sizes[d], size)))
+        if (!lazy_is_const(t->sizes[d], size) && !(l->peek && l->peek(l->ctx, t->sizes[d], size)))
             return false;
         room->strides[d] = t->contiguous ? room->t.numel : t->strides[d];
         if (*size > 0) room->t.numel *= *size;

@@ -65,8 +65,7 @@ ctsc_status op_lies_channels_last(op_ctx *cx, const value *args, value *results)
     (void)cx;
     const tensor *t = arg_tensor(&args[0]);
     bool image = t->ndim == arg_int(&args[1]) + 2;
-    return op_return(results,
-                     value_bool(image && tensor_suggested_format(t) != FORMAT_CONTIGUOUS));
+    return op_return(results, value_bool(image && tensor_suggested_format(t) != FORMAT_CONTIGUOUS));
 }
 
 /* ---- what is asked of images whose channels come last, in the order of those where they do not  */
