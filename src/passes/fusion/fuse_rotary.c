@@ -93,12 +93,8 @@ static bool rotary_rule(const alias_db *db, node *n) {
     enum { STEPS = sizeof steps / sizeof *steps };
     for (int i = 0; i < STEPS; at = steps[i++])
         if (!rewrite_move_down(db, steps[i], at)) return false;
-    ir_value *args[] = {m.x,
-                        m.cos,
-                        m.sin,
-                        m.first->inputs.data[3],
-                        m.first->inputs.data[1],
-                        m.cat->inputs.data[1]};
+    ir_value *args[] = {
+        m.x, m.cos, m.sin, m.first->inputs.data[3], m.first->inputs.data[1], m.cat->inputs.data[1]};
     ir_value *y = rewrite_op(n, op_of(SYM_CTSC_ROTARY), sizeof args / sizeof *args, args);
     if (!y) return false;
     rewrite_result(n, y);

@@ -151,9 +151,9 @@ static void rotary_parts(void *ctx, int64_t begin, int64_t end) {
             for (int k = 0; k < ROTARY_OPERANDS; k++) at[k] += index * j->strides[k][d];
             to += index * j->written[d];
         }
-        (j->dt == DT_BFLOAT16 ? rotary_rows_bfloat16 : rotary_rows)(
-            j, at, int64_min(j->rows, j->sizes[j->along] - first),
-            j->out + to * (int64_t)dtype_size(j->dt));
+        (j->dt == DT_BFLOAT16 ? rotary_rows_bfloat16
+                              : rotary_rows)(j, at, int64_min(j->rows, j->sizes[j->along] - first),
+                                             j->out + to * (int64_t)dtype_size(j->dt));
     }
 }
 
