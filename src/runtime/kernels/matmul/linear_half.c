@@ -23,6 +23,7 @@
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/wide.h"
+#include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
@@ -379,12 +380,42 @@ static ctsc_status half_by_panels(diag *d, half_job *j) {
     return st;
 }
 
+/* A weight that is no constant, of bfloat16. */
+static ctsc_status half_by_pairs(diag *d, tensor *input, const tensor *weight, tensor *bias,
+                                 tensor *out, bool *done) {
+    int64_t n = weight->sizes[0], k = weight->sizes[1], rows = k ? input->numel / k : 0;
+    if (weight->dtype != DT_BFLOAT16 || weight->numel == 0 || rows < GEMM_BF16_ROWS ||
+        !gemm_bf16_usable())
+        return CTSC_OK;
+    tensor *x, *added = NULL;
+    TRY(tensor_contiguous(d, input, &x));
+    ctsc_status st = bias ? tensor_contiguous(d, bias, &added) : CTSC_OK;
+    size_t bytes = (size_t)n * sizeof(float);
+    float *start = st == CTSC_OK && added ? recycle_alloc(bytes) : NULL;
+    if (start) halves_to_floats(DT_BFLOAT16, tensor_data(added), start, n);
+    else if (st == CTSC_OK && added) st = diag_no_memory(d);
+    gemm_bf16_product p = {.m = rows,
+                           .n = n,
+                           .k = k,
+                           .a = {.p = tensor_data(x), .rs = k, .cs = 1},
+                           .b = {tensor_data(weight), weight->strides[1], weight->strides[0]},
+                           .start = start,
+                           .c = tensor_data(out),
+                           .ldc = n};
+    if (st == CTSC_OK) st = gemm_bf16(d, &p);
+    *done = st == CTSC_OK;
+    if (start) recycle_free(start, bytes);
+    tensor_unref(added);
+    tensor_unref(x);
+    return st;
+}
+
 ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, tensor *out,
                         bool *done) {
     *done = false;
     if (input->numel == 0 || (bias && bias->ndim != 1)) return CTSC_OK;
     const half_weight *h = half_of(weight);
-    if (!h) return CTSC_OK;
+    if (!h) return half_by_pairs(d, input, weight, bias, out, done);
     tensor *x, *added = NULL;
     TRY(tensor_contiguous(d, input, &x));
     ctsc_status st = bias ? tensor_contiguous(d, bias, &added) : CTSC_OK;
