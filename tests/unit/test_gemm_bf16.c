@@ -96,6 +96,10 @@ static void check_cases(int n) {
     for (int layout = 0; layout < 5; layout++)
         check(301, 67, 1024, layout, 4 - layout, true, false);
     check(64, 520, 128, 2, 0, false, false);
+    /* few rows: the weight is not packed */
+    for (int i = 0; i < 40; i++)
+        check(1 + draw(33), 128 + draw(200), 2 * (1 + draw(40)), (int)draw(4), 2 + draw(2), draw(2),
+              draw(2));
     check(1, 1, 1, 0, 0, true, true);
 }
 

@@ -9,6 +9,10 @@
  * them, and transposed like the panels. The rest is that of constant weights (linear_half.c):
  * blocks of rows pass pairs of panels.
  *
+ * A few rows with a weight whose columns have no gaps, as in a step of a recurrent layer: packing
+ * it would cost more than the product. Then the transpose is computed, of which the weight is the
+ * first factor and is read where it is.
+ *
  * Tests: tests/unit/test_gemm_bf16.c
  */
 #include "runtime/kernels/matmul/gemm_bf16.h"
@@ -25,6 +29,7 @@
 enum {
     BF16_ALIGN = 64,
     BF16_QUADS = 16, /* interleaved together: a line of each row is used up */
+    BF16_WIDER = 4,  /* so many times more columns than few rows can be */
 };
 
 typedef struct bf16_job {
@@ -218,7 +223,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
 
 bool gemm_bf16_usable(void) { return ukernel_quad(UKERNEL_BF16) != NULL; }
 
-ctsc_status gemm_bf16(diag *d, const gemm_bf16_product *p) {
+static ctsc_status bf16_product(diag *d, const gemm_bf16_product *p) {
     const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
     bf16_job j = {
         .p = p,
@@ -240,4 +245,46 @@ ctsc_status gemm_bf16(diag *d, const gemm_bf16_product *p) {
     if (room) recycle_free(j.copy, room);
     if (panels) recycle_free(panels, bytes + BF16_ALIGN);
     return st;
+}
+
+/* ---- few rows -------------------------------------------------------------------------------- */
+
+static bool bf16_is_few(const gemm_bf16_product *p) {
+    return p->m <= GEMM_BF16_FEW && p->n >= GEMM_BF16_FEW * BF16_WIDER && p->b.rs == 1 &&
+           p->b.cs >= p->k && p->k % QUAD_PAIR == 0 && transpose_usable();
+}
+
+/* Rows of sums become those of the result. */
+static void bf16_finish_row(const gemm_bf16_product *p, float *sums, int64_t row) {
+    for (int64_t j = 0; p->start && j < p->n; j++) sums[j] += p->start[j];
+    if (p->floats) memcpy((float *)p->c + row * p->ldc, sums, (size_t)p->n * sizeof *sums);
+    else bfloat16_from_floats(sums, (bfloat16 *)p->c + row * p->ldc, (size_t)p->n);
+}
+
+static ctsc_status bf16_few(diag *d, const gemm_bf16_product *p) {
+    size_t bytes;
+    if (!size_mul((size_t)p->n * 2 * sizeof(float), (size_t)p->m, &bytes)) return diag_no_memory(d);
+    float *turned = recycle_alloc(bytes);
+    if (!turned) return diag_no_memory(d);
+    float *sums = turned + p->n * p->m;
+    gemm_bf16_product t = {.m = p->n,
+                           .n = p->m,
+                           .k = p->k,
+                           .a = {.p = p->b.p, .rs = p->b.cs, .cs = 1},
+                           .b = {.p = p->a.p, .rs = p->a.cs, .cs = p->a.rs},
+                           .c = turned,
+                           .ldc = p->m,
+                           .floats = true};
+    ctsc_status st = bf16_product(d, &t);
+    if (st == CTSC_OK) {
+        transpose_words((uint32_t *)(void *)sums, p->n, (const uint32_t *)(const void *)turned,
+                        p->m, p->m, p->n);
+        for (int64_t i = 0; i < p->m; i++) bf16_finish_row(p, sums + i * p->n, i);
+    }
+    recycle_free(turned, bytes);
+    return st;
+}
+
+ctsc_status gemm_bf16(diag *d, const gemm_bf16_product *p) {
+    return bf16_is_few(p) ? bf16_few(d, p) : bf16_product(d, p);
 }
