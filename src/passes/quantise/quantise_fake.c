@@ -44,8 +44,7 @@ static int fake_dtype(const ir_value *lo_value, const ir_value *hi_value) {
 static ir_value *fake_number(node *n, const ir_value *v, bool whole) {
     tensor *t;
     if (!known_tensor(v, &t) || t->numel != 1 || tensor_device(t) != DEVICE_HOST) return NULL;
-    if (whole)
-        return dtype_is_int((dtype)t->dtype) ? rewrite_int(n, tensor_item_int(t)) : NULL;
+    if (whole) return dtype_is_int((dtype)t->dtype) ? rewrite_int(n, tensor_item_int(t)) : NULL;
     return t->dtype == DT_FLOAT32
                ? graph_constant_before_take(n, value_float((double)*(float *)tensor_data(t)),
                                             TYPE_FLOAT)
@@ -70,10 +69,10 @@ static bool fake_rewrite(node *n) {
     args[X] = in[X];
     args[SCALE] = tensors ? fake_number(n, in[SCALE], false) : in[SCALE];
     args[ZERO] = tensors ? fake_number(n, in[ZERO], true) : in[ZERO];
-    bool known_all = channels ? known_tensor(in[SCALE], &known) && known_tensor(in[ZERO], &known)
-                              : args[SCALE] && args[ZERO] &&
-                                    ir_value_constant(args[SCALE], &number) &&
-                                    ir_value_constant(args[ZERO], &number);
+    bool known_all = channels
+                         ? known_tensor(in[SCALE], &known) && known_tensor(in[ZERO], &known)
+                         : args[SCALE] && args[ZERO] && ir_value_constant(args[SCALE], &number) &&
+                               ir_value_constant(args[ZERO], &number);
     if (!known_all || dt < 0) return false;
     for (int i = 0; i < rest; i++) args[count++] = in[REST + i];
     args[count++] = rewrite_int(n, dt);
