@@ -471,6 +471,13 @@ CTSC_API ctsc_status ctsc_module_set_opt(ctsc_module *m, int level, ctsc_error *
  * processor is not faster with "bf16". Modules made of parts of m follow. Nobody else may use m
  * meanwhile. */
 CTSC_API ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_error *e);
+/* Methods run as within torch.autocast("cpu", dtype), at every level, with gradients and without:
+ * products, convolutions and attention are given tensors of this dtype, CTSC_BFLOAT16 or
+ * CTSC_FLOAT16, losses such of float32, by PyTorch's lists (docs/language.md). Parameters stay as
+ * they are, and so do the dtypes of their gradients. CTSC_FLOAT32, the default: nothing is
+ * converted. Not a part of what ctsc_module_save writes. Fails with CTSC_USAGE for other dtypes.
+ * Nobody else may use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_set_autocast(ctsc_module *m, ctsc_dtype dtype, ctsc_error *e);
 
 typedef struct ctsc_compile_options {
     size_t size;       /* sizeof(ctsc_compile_options), for later growth */

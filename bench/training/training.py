@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps against PyTorch, in turns, one thread:
 
-    python3 bench/training/training.py --ctsc build/ctsc --python /usr/bin/python3 [--python OTHER] [--only mlp,gpt] [--rounds 3]
+    python3 bench/training/training.py --ctsc build/ctsc --python /usr/bin/python3 [--python OTHER] [--only mlp,gpt] [--rounds 3] [--precision bf16]
+
+--precision bf16: ctsc within autocast (ctsc bench --precision autocast), PyTorch within torch.autocast("cpu", torch.bfloat16), parameters float32; both run the steps' forward and
+backward passes there. PyTorch's scripts have other lists for autocast, so it runs eagerly only.
 
 Each --python has torch. The steps stand in steps.py; PyTorch runs them eagerly and scripted, and the faster counts, ctsc at its default level. Microseconds a step, the least of all
 rounds, and MiB that each process had in memory at most."""
@@ -51,11 +54,17 @@ import steps
 torch.set_num_threads(1)
 eager = getattr(steps, sys.argv[2].split("_")[0])
 args = torch.load(sys.argv[3])
+bf16 = sys.argv[5] == "bf16"
+if bf16:
+    plain = eager
+    def eager(*args):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return plain(*args)
 best = 1e9
 def scripted():
     try: return torch.jit.script(eager)
     except Exception: return eager
-for make in (lambda: eager, scripted):
+for make in (lambda: eager,) if bf16 else (lambda: eager, scripted):
     f = make()
     end = time.perf_counter() + float(sys.argv[4]) / 2
     for i in range(5): f(*args)
@@ -78,9 +87,10 @@ def run(command):
     return text, usage.ru_maxrss / 1024
 
 
-def time_ctsc(ctsc, name, path):
+def time_ctsc(ctsc, name, path, precision):
     """bench also measures the machine, which takes memory of its own: so profile's counts."""
     step = [os.path.join(HERE, "steps.py"), "--entry", name.split("_")[0], "--threads", "1", "--inputs", path, "--json"]
+    step += ["--precision", "autocast"] if precision == "bf16" else []
     text, _ = run([ctsc, "bench"] + step)
     return json.loads(text)["fused"]["min_us"], run([ctsc, "profile", "--calls", "20"] + step)[1]
 
@@ -91,6 +101,7 @@ def main():
     p.add_argument("--python", action="append", default=[])
     p.add_argument("--only", default=",".join(STEPS))
     p.add_argument("--rounds", type=int, default=2)
+    p.add_argument("--precision", choices=("float32", "bf16"), default="float32")
     p.add_argument("--seconds", type=float, default=2.0)
     a = p.parse_args()
     pythons = a.python or [sys.executable]
@@ -101,10 +112,10 @@ def main():
             best, peaks = {}, {}
             for _ in range(a.rounds):
                 for python in pythons:
-                    text, peak = run([python, "-c", EAGER, HERE, name, path, str(a.seconds)])
+                    text, peak = run([python, "-c", EAGER, HERE, name, path, str(a.seconds), a.precision])
                     version, us = text.split()
                     best[version], peaks[version] = min(best.get(version, 1e12), float(us)), peak
-                us, peaks["ctsc"] = time_ctsc(a.ctsc, name, path)
+                us, peaks["ctsc"] = time_ctsc(a.ctsc, name, path, a.precision)
                 best["ctsc"] = min(best.get("ctsc", 1e12), us)
             peer = min(v for k, v in best.items() if k != "ctsc")
             print("%-13s %s  ratio %.2f" % (name, "  ".join("%s %.1f (%.0f MiB)" % (k, v, peaks[k]) for k, v in best.items()), peer / best["ctsc"]), flush=True)

@@ -93,8 +93,13 @@ class GradScaler:
                 import warnings
                 warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
                 enabled = False
+        if enabled and not growth_factor > 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if enabled and not backoff_factor < 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
         self._enabled, self._scale, self._growth, self._backoff, self._interval = enabled, float(init_scale), growth_factor, backoff_factor, growth_interval
-        self._steps, self._found, self._scaled = 0, {}, False
+        self._steps, self._scaled = 0, False
+        self._seen = {} # id of an optimiser -> [were its gradients finite? None: not known, has it stepped?]
 
     def get_growth_factor(self):
         return self._growth
@@ -120,49 +125,74 @@ class GradScaler:
     def get_scale(self):
         return self._scale if self._enabled else 1.0
 
+    def _check(self, name):
+        if not self._scaled:
+            raise AssertionError("Attempted %s but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration." % name)
+
     def scale(self, outputs):
         if not self._enabled:
             return outputs
         self._scaled = True
-        return outputs * self._scale if isinstance(outputs, _C.Tensor) else type(outputs)(self.scale(o) for o in outputs)
+        if isinstance(outputs, _C.Tensor):
+            return outputs * self._scale
+        if not hasattr(outputs, "__iter__"):
+            raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        scaled = map(self.scale, outputs)
+        return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+
+    def _unscale(self, optimizer):
+        finite = True
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        if any(g.dtype is _C.float16 for g in grads):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        for g in grads:
+            finite = bool(g.isfinite().all()) and finite
+            g.detach().mul_(1.0 / self._scale)
+        return finite if grads else None
 
     def unscale_(self, optimizer):
         if not self._enabled:
             return
-        if not self._scaled:
-            raise AssertionError("Attempted unscale_ but _scale is None.  This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration.")
-        if id(optimizer) in self._found:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        finite = True
-        for group in optimizer.param_groups:
-            for p in group["params"]:
-                g = p.grad
-                if g is not None:
-                    g.detach().mul_(1.0 / self._scale)
-                    finite = finite and bool(g.isfinite().all())
-        self._found[id(optimizer)] = not finite
+        self._check("unscale_")
+        if id(optimizer) in self._seen:
+            raise RuntimeError("unscale_() is being called after step()." if self._seen[id(optimizer)][1] else
+                               "unscale_() has already been called on this optimizer since the last update().")
+        self._seen[id(optimizer)] = [self._unscale(optimizer), False]
 
     def step(self, optimizer, *args, **kwargs):
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
-        if id(optimizer) not in self._found:
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._check("step")
+        if self._seen.get(id(optimizer), (None, False))[1]:
+            raise RuntimeError("step() has already been called since the last update().")
+        if id(optimizer) not in self._seen:
             self.unscale_(optimizer)
-        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
+        seen = self._seen[id(optimizer)]
+        if seen[0] is None:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        result = optimizer.step(*args, **kwargs) if seen[0] else None
+        seen[1] = True
+        return result
 
     def update(self, new_scale=None):
         if not self._enabled:
             return
+        self._check("update")
+        found = [finite for finite, _ in self._seen.values() if finite is not None]
         if new_scale is not None:
             self._scale = float(new_scale)
-        elif not self._found:
-            raise RuntimeError("No inf checks were recorded prior to update.")
-        elif any(self._found.values()):
+        elif not found:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        elif not all(found):
             self._scale, self._steps = self._scale * self._backoff, 0
         else:
             self._steps += 1
             if self._steps == self._interval:
-                self._scale, self._steps = self._scale * self._growth, 0
-        self._found = {}
+                grown = self._scale * self._growth
+                self._scale, self._steps = grown if grown <= 3.4028234663852886e38 else self._scale, 0
+        self._seen = {}
 
     def state_dict(self):
         return {"scale": self._scale, "growth_factor": self._growth, "backoff_factor": self._backoff, "growth_interval": self._interval,
@@ -170,6 +200,8 @@ class GradScaler:
 
     def load_state_dict(self, state_dict):
         if self._enabled:
+            if not state_dict:
+                raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
             self._scale, self._growth, self._backoff = state_dict["scale"], state_dict["growth_factor"], state_dict["backoff_factor"]
             self._interval, self._steps = state_dict["growth_interval"], state_dict["_growth_tracker"]
 

@@ -26,6 +26,7 @@ typedef struct train_options {
     int64_t batch, epochs, checkpoint_every, patience;
     double clip_norm; /* 0: none */
     bool drop_last, in_order;
+    bool bf16; /* within autocast */
     int threads;
 } train_options;
 

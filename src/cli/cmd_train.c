@@ -27,6 +27,7 @@ enum {
     OPT_DROP,
     OPT_ORDER,
     OPT_THREADS,
+    OPT_PRECISION,
     OPT_FLUSH
 };
 
@@ -68,6 +69,10 @@ static const struct argp_option train_argp_options[] = {
     {"tensorboard", OPT_EVENTS, "DIR", 0, "the same as a file for TensorBoard", 0},
     {"drop-last", OPT_DROP, 0, 0, "leave out an epoch's last batch if it is smaller", 0},
     {"in-order", OPT_ORDER, 0, 0, "do not shuffle", 0},
+    {"precision", OPT_PRECISION, "NAME", 0,
+     "float32 (the default), or bf16: the model runs within autocast; parameters, gradients and the "
+     "optimiser's state stay float32",
+     0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores); results do not depend on it", 0},
     {"flush-denormals", OPT_FLUSH, 0, 0, CLI_FLUSH_TEXT, 0},
     {0},
@@ -158,6 +163,11 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
     case OPT_EVENTS: o->events = arg; break;
     case OPT_DROP: o->drop_last = true; break;
     case OPT_ORDER: o->in_order = true; break;
+    case OPT_PRECISION:
+        o->bf16 = !strcmp(arg, "bf16");
+        if (!o->bf16 && strcmp(arg, "float32"))
+            argp_error(state, "--precision: float32 or bf16 is expected");
+        break;
     case OPT_FLUSH: cli_flush_denormals(state); break;
     case OPT_THREADS: o->threads = (int)train_number(state, "threads", arg, 0, true); break;
     case 'o': o->output = arg; break;

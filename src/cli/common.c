@@ -217,7 +217,8 @@ static const struct argp_option call_options[] = {
      "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "
      "int8w (weights of linear layers and embeddings in a byte each), int4w (in 4 bits; "
      "int4w:GROUP with a scale for each 32, 64 or 128 of a row, int4w:GROUP,asym with zero "
-     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another)",
+     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another); of the "
+     "whole method: autocast, as within torch.autocast(\"cpu\", bfloat16), or autocast:float16",
      0},
     {0},
 };
@@ -360,15 +361,26 @@ void cli_call_free(cli_call *c) {
     free(c->inputs.specs);
 }
 
+/* Names that mean torch.autocast, which is for all levels. */
+static bool cli_autocast(const char *precision, ctsc_dtype *out) {
+    bool lower = precision && !strcmp(precision, "autocast");
+    *out = lower ? CTSC_BFLOAT16 : CTSC_FLOAT16;
+    return lower || (precision && !strcmp(precision, "autocast:float16"));
+}
+
 int cli_load_for_call(const cli_model *m, int opt, const char *precision, ctsc_module **out,
                       ctsc_error *e) {
     ctsc_module *made = NULL;
-    if (precision && opt >= 0 && opt < CLI_OPT_DEFAULT)
+    ctsc_dtype lower;
+    bool autocast = cli_autocast(precision, &lower);
+    if (precision && !autocast && opt >= 0 && opt < CLI_OPT_DEFAULT)
         return cli_complain(CTSC_USAGE, "--precision is for --opt 2 and 3");
     int code = cli_load(m, &made, e);
     if (code) return code;
-    if (ctsc_module_set_opt(made, opt < 0 ? CLI_OPT_DEFAULT : opt, e) != CTSC_OK ||
-        (precision && ctsc_module_set_precision(made, precision, e) != CTSC_OK)) {
+    ctsc_status s = ctsc_module_set_opt(made, opt < 0 ? CLI_OPT_DEFAULT : opt, e);
+    if (s == CTSC_OK && autocast) s = ctsc_module_set_autocast(made, lower, e);
+    else if (s == CTSC_OK && precision) s = ctsc_module_set_precision(made, precision, e);
+    if (s != CTSC_OK) {
         ctsc_module_free(made);
         return cli_report(e);
     }

@@ -80,6 +80,9 @@ static ctsc_value *loop_loss(trainer *t, ctsc_value *batch, ctsc_value **out, ct
     size_t n = ctsc_value_len(batch);
     for (size_t i = 0; i < n; i++) items[i] = ctsc_item(t->s, batch, i);
     *out = t->op ? ctsc_run(t->s, t->m, "forward", n - 1, items) : NULL;
+    if (*out && ctsc_value_kind(*out) == CTSC_KIND_TENSOR &&
+        ctsc_tensor_dtype(*out) == CTSC_BFLOAT16)
+        *out = ctsc_to(t->s, *out, CTSC_FLOAT32); /* losses are of float32 within autocast */
     ctsc_value *loss = t->op ? ctsc_op(t->s, t->op, 2, *out, items[n - 1])
                              : ctsc_run(t->s, t->m, t->o->loss, n, items);
     if (!loss) {
@@ -460,10 +463,11 @@ static int loop_warm_up(trainer *t, ctsc_loader *data, bool gradients) {
 static void loop_describe(trainer *t) {
     const train_options *o = t->o;
     int n = snprintf(t->options, sizeof t->options,
-                     "loss=%s optimizer=%s schedule=%s batch=%lld seed=%llu clip=%g%s%s", o->loss,
+                     "loss=%s optimizer=%s schedule=%s batch=%lld seed=%llu clip=%g%s%s%s", o->loss,
                      o->optimizer, o->schedule ? o->schedule : "none", (long long)o->batch,
                      (unsigned long long)o->model.compile.seed, o->clip_norm,
-                     o->drop_last ? " drop-last" : "", o->in_order ? " in-order" : "");
+                     o->drop_last ? " drop-last" : "", o->in_order ? " in-order" : "",
+                     o->bf16 ? " precision=bf16" : "");
     for (size_t i = 0; i < o->set.n && n > 0 && n < (int)sizeof t->options; i++)
         n += snprintf(t->options + n, sizeof t->options - (size_t)n, " %s=%.17g",
                       o->set.list[i].name, o->set.list[i].value);
@@ -478,6 +482,8 @@ static int loop_begin(trainer *t) {
     ctsc_scope_seed(t->s, o->model.compile.seed);
     ctsc_scope_set_gradients(t->s, true);
     bool ok = ctsc_module_set_opt(t->m, 3, t->e) == CTSC_OK &&
+              ctsc_module_set_autocast(t->m, o->bf16 ? CTSC_BFLOAT16 : CTSC_FLOAT32, t->e) ==
+                  CTSC_OK &&
               ctsc_module_set_gradients(t->m, true, t->e) == CTSC_OK &&
               ctsc_module_parameters(t->m, &t->params, t->e) == CTSC_OK &&
               ctsc_optimizer_new(o->optimizer, t->params, o->set.n, o->set.list, &t->opt, t->e) ==

@@ -97,6 +97,7 @@ typedef struct unit {
     /* that the program was moved to: new tensors are made there (as storage.device) */
     int device;
     reduction reduce; /* the precision of its layers */
+    int autocast;     /* as pass_ctx.autocast: all of it is within torch.autocast; 0: none */
     bool permanent;   /* lives as long as the process, and its types in any program */
     VEC(function *) all_functions;
     VEC(source *) sources; /* references */

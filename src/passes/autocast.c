@@ -181,11 +181,15 @@ static ir_value *cast_optional(caster *c, node *at, autocast_class class, const 
     return either->outputs.data[0];
 }
 
-/* Each tensor of a list, as in einsum: only where the program's own rows say so. */
+/* Each tensor of a list, as in einsum: by AUTOCAST alone. */
 static ir_value *cast_list(caster *c, node *at, autocast_class class, const cast_region *r,
                            ir_value *list) {
     node *from = known_fixed_list(list);
-    if (!from) return list;
+    if (!from) {
+        graph_set_insert(c->g, at->owner, at);
+        ir_value *full = class == AUTOCAST_FULL ? graph_constant_int(c->g, DT_FLOAT32) : r->dtype;
+        return cast_op(c, at, SYM_CTSC_AUTOCAST_LIST, 2, (ir_value *[]){list, full});
+    }
     node *made = node_new(c->g, N_LIST_CONSTRUCT, 0, NULL, 1);
     for (size_t i = 0; i < from->inputs.len; i++) {
         ir_value *x = cast_tensor(c, at, class, r, from->inputs.data[i]);
@@ -245,7 +249,7 @@ static bool cast_block(caster *c, block *b, cast_region around, bool check) {
                 return cast_fail(c, at, "a region of torch.autocast ends where it does not begin");
             n--;
             if (!check) cast_leave(c, enters[n], at);
-        } else if (cast_is_call(at) && r->on) {
+        } else if (cast_is_call(at) && (c->whole ? !r->on : r->on != NULL)) {
             return cast_fail(c, at,
                              "within torch.autocast functions are called that cannot be "
                              "made a part of this one");

@@ -145,6 +145,10 @@ typedef bfloat16 copy_BFLOAT16;
                 float16_from_floats((const float *)p[1], (float16 *)p[0], (size_t)n);              \
                 return;                                                                            \
             }                                                                                      \
+            if (DT_##D == DT_BFLOAT16 && DT_##S == DT_FLOAT32) {                                   \
+                bfloat16_from_floats((const float *)p[1], (bfloat16 *)p[0], (size_t)n);            \
+                return;                                                                            \
+            }                                                                                      \
             if (DT_##D == DT_FLOAT32 && DT_##S == DT_FLOAT16) {                                    \
                 float16_to_floats((const float16 *)p[1], (float *)p[0], (size_t)n);                \
                 return;                                                                            \

@@ -194,10 +194,90 @@ static void test_others(void **state) {
     tensor_unref(c.x), tensor_unref(c.w);
 }
 
+/* ---- matrices of one constant ---------------------------------------------------------------- */
+
+static value product(const char *op, tensor *x, tensor *w) {
+    diag d = {0};
+    runtime rt;
+    value r = value_none(), args[] = {value_tensor_take(x), value_tensor_take(w)};
+    runtime_init(&rt);
+    if (op_call(&(op_ctx){.diag = &d, .rt = &rt}, op, 2, args, &r) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
+    diag_clear(&d);
+    return r;
+}
+
+static tensor *selected(const tensor *t, int64_t i) {
+    tensor *one;
+    assert_int_equal(tensor_select(NULL, t, 0, i, &one), CTSC_OK);
+    return one;
+}
+
+/* Experts are matrices of one tensor, [experts, n, k] or transposed: one at a time, or all. */
+static void experts_try(dtype dt) {
+    half_case c = {.rows = 1 + random_below(30),
+                   .n = 1 + random_below(90),
+                   .k = 1 + random_below(90),
+                   .dt = dt};
+    int64_t experts = 1 + random_below(5);
+    bool turned = random_below(2);
+    tensor *all = random_tensor(
+               dt, 3, turned ? (int64_t[]){experts, c.k, c.n} : (int64_t[]){experts, c.n, c.k}),
+           *own, *flipped, *x = random_tensor(dt, 3, (int64_t[]){experts, c.rows, c.k});
+    assert_int_equal(tensor_constant(NULL, all, &own), CTSC_OK);
+    assert_int_equal(tensor_transpose(NULL, own, 1, 2, &flipped), CTSC_OK);
+    tensor *weights = turned ? flipped : own, *right = turned ? own : flipped;
+    value batch = product("aten::bmm", x, right);
+    for (int64_t i = experts; i-- > 0;) {
+        tensor *w = selected(right, i), *of_batch = selected(batch.u.tensor, i);
+        c.x = selected(x, i), c.w = selected(weights, i);
+        tensor *dense;
+        assert_int_equal(tensor_clone(NULL, c.x, &dense), CTSC_OK);
+        value y = product(random_below(2) ? "aten::mm" : "aten::matmul", c.x, w);
+        tensor_unref(c.x);
+        c.x = dense;
+        half_case moved = c;
+        assert_int_equal(tensor_clone(NULL, c.w, &moved.w), CTSC_OK);
+        check(&moved, y.u.tensor, "expert");
+        assert_int_equal(tensor_clone(NULL, of_batch, &dense), CTSC_OK);
+        check(&moved, dense, "experts");
+        value_unref(y);
+        tensor_unref(dense), tensor_unref(of_batch), tensor_unref(w), tensor_unref(moved.w);
+        tensor_unref(c.x), tensor_unref(c.w);
+    }
+    assert_non_null(atomic_load(&own->storage->derived));
+    value_unref(batch);
+    tensor_unref(all), tensor_unref(own), tensor_unref(flipped), tensor_unref(x);
+}
+
+/* Views that overlap are not all kept; each is multiplied by. */
+static void test_experts(void **state) {
+    (void)state;
+    for (int i = 0; i < 40; i++) experts_try(i % 2 ? DT_FLOAT16 : DT_BFLOAT16);
+    half_case c = {.rows = 3, .n = 20, .k = 10, .dt = DT_BFLOAT16};
+    int64_t many = 400, sizes[2] = {20, 10}, strides[2] = {10, 1};
+    tensor *whole = random_tensor(c.dt, 1, &many), *own;
+    assert_int_equal(tensor_constant(NULL, whole, &own), CTSC_OK);
+    c.x = random_tensor(c.dt, 2, (int64_t[]){3, 10});
+    for (int64_t i = 0; i < 60; i++) {
+        tensor *view;
+        assert_int_equal(tensor_as_strided(NULL, own, 2, sizes, strides, i, &view), CTSC_OK);
+        half_case one = c;
+        one.w = view;
+        value y = linear(&one);
+        assert_int_equal(tensor_clone(NULL, view, &one.w), CTSC_OK);
+        check(&one, y.u.tensor, "views");
+        value_unref(y);
+        tensor_unref(view), tensor_unref(one.w);
+    }
+    tensor_unref(c.x), tensor_unref(whole), tensor_unref(own);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_experts),
         cmocka_unit_test(test_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

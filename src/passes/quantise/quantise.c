@@ -222,10 +222,22 @@ static bool quantise_rest(block *b) {
     return changed;
 }
 
+/* Products of torchao's integers: what is written meanwhile matters to neither factor. */
+static bool quantise_products(block *b) {
+    bool changed = false;
+    for (node *n = b->first, *next; n && !arena_failed(&b->g->arena); n = next) {
+        next = n->next;
+        for (size_t i = 0; i < n->blocks.len; i++) changed |= quantise_products(n->blocks.data[i]);
+        if (node_is_overload(n, SYM__INT_MM)) changed |= quantise_dynamic(n);
+    }
+    return changed;
+}
+
 bool pass_quantise(pass_ctx *cx, graph *g) {
     (void)cx;
-    if (known_graph_writes_tensors(g)) return false;
-    bool changed = quantise_fakes(g);
+    bool changed = quantise_products(g->root);
+    if (known_graph_writes_tensors(g)) return changed;
+    changed |= quantise_fakes(g);
     changed |= quantise_block(g->root);
     return quantise_rest(g->root) || changed;
 }

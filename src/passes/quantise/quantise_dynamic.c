@@ -11,6 +11,7 @@
  *     %o : Tensor = aten::add(%y, %b)
  *
  * Likewise ctsc::onnx_conv_integer, whose scales and biases lie along the channels of images.
+ * aten::_int_mm, which torchao writes, is a product without zero points.
  * Without what follows the product alone: sums of 32 bits. The weight is packed while compiling;
  * its zero points, of the whole or of columns, become a part of it.
  */
@@ -93,13 +94,14 @@ static dynamic_end dynamic_find_end(node *n, dynamic_sums columns) {
  * 1. */
 static bool dynamic_weight(const node *n, int axis, quantise_form *f, value *ints, value *zeros) {
     *f = (quantise_form){.x = n->inputs.data[1], .scale_number = 1, .axis = axis};
+    bool zero = n->inputs.len > 3;
     *ints = quantise_constant(n->inputs.data[1]);
-    *zeros = quantise_constant(n->inputs.data[3]);
+    *zeros = zero ? quantise_constant(n->inputs.data[3]) : value_none();
     const tensor *w = ints->tag == V_TENSOR ? ints->u.tensor : NULL;
     if (!w || w->ndim <= axis || !w->numel || (w->dtype != DT_INT8 && w->dtype != DT_UINT8))
         return false;
     f->dt = (dtype)w->dtype;
-    if (known_is_none(n->inputs.data[3])) return true;
+    if (!zero || known_is_none(n->inputs.data[3])) return true;
     f->zero = zeros->tag == V_TENSOR ? zeros->u.tensor : NULL;
     return f->zero && f->zero->dtype == w->dtype && tensor_is_contiguous(f->zero) &&
            (f->zero->numel == 1 || (f->zero->ndim == 1 && f->zero->numel == w->sizes[axis]));
@@ -121,7 +123,8 @@ bool quantise_dynamic(node *n) {
     if (packed.tag != V_OBJECT) return value_unref(packed), false;
     dynamic_end e = dynamic_find_end(n, columns);
     ir_value *args[] = {n->inputs.data[0], graph_constant_before_take(e.last, packed, NULL),
-                        n->inputs.data[2], e.scale ? e.scale : rewrite_none(e.last),
+                        n->inputs.len > 2 ? n->inputs.data[2] : rewrite_none(e.last),
+                        e.scale ? e.scale : rewrite_none(e.last),
                         e.bias ? e.bias : rewrite_none(e.last)};
     if (!args[1]) return false;
     ir_value *y = rewrite_op(

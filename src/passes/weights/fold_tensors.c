@@ -9,10 +9,10 @@
  *
  * Method. One walk in execution order, so that a folded value feeds its users. The result becomes
  * one object for all calls: it may neither be written nor leave the graph, and what it is made of
- * may not be written either. Only cheap operators are folded, whose results are small: each stays
- * in memory from then on. Where a mask of positions begins, with an arange of constants, it is a
- * constant as well. Constants that are tensors stand in graphs of frozen modules. What fails
- * stays, to fail when it runs.
+ * may not be written either. Only cheap operators are folded, and sums, whose results are small:
+ * each stays in memory from then on. Views may be as large as what they see. Where a mask of
+ * positions begins, with an arange of constants, it is a constant as well. Constants that are
+ * tensors stand in graphs of frozen modules. What fails stays, to fail when it runs.
  * Tests: tests/ir/fold-tensors
  */
 #include "passes/pass/rewrite.h"
@@ -39,7 +39,8 @@ static bool fold_is_range(const node *n) {
 
 /* By what an element of the result costs. */
 static bool fold_is_cheap(const op *o) {
-    if (o->traits.makes_view || o->symbol == SYM_ARANGE || o->symbol == SYM_ARANGE_START)
+    if (o->traits.makes_view || o->symbol == SYM_ARANGE || o->symbol == SYM_ARANGE_START ||
+        o->symbol == SYM_SUM_DIM_INTLIST) /* of the columns of a weight */
         return true;
     switch (o->traits.work) {
     case WORK_MOVE:
@@ -105,7 +106,9 @@ static tensor *fold_compute(const node *n, const value *args) {
     value result = value_none();
     bool ok = op_function(n->op, cx.nargs, args)(&cx, args, &result) == CTSC_OK &&
               result.tag == V_TENSOR && tensor_device(result.u.tensor) == DEVICE_HOST &&
-              fold_is_small(result.u.tensor);
+              (fold_is_small(result.u.tensor) ||
+               (n->op->traits.makes_view && args[0].tag == V_TENSOR &&
+                result.u.tensor->numel <= args[0].u.tensor->numel));
     diag_clear(&d);
     if (ok) return result.u.tensor;
     value_unref(result);

@@ -14,6 +14,7 @@
  *
  *     ->  %y : Tensor = ctsc::linear_nbits(%x, %w', %scale', %zero', %bias, %bits, %group, %k, %0)
  *
+ * or, where %x is a dequantize_affine of rows, ctsc::linear_nbits_rows of its integers;
  * and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise. This is how torchao's
  * weights arrive (tests/pt2/cases_torchao.py). Activations stay floats; results are rounded once
  * where the program rounds products and scaled products of 16 bits each. Runs before fold-tensors,
@@ -217,6 +218,23 @@ static bool pack_in_range(const pack_weights *w) {
     return true;
 }
 
+/* x, integers of 8 bits that were dequantised to float32 with a scale for each row of k; NULL: it
+ * is something else. */
+static const node *pack_rows(const ir_value *x, int64_t k) {
+    enum { BLOCK = 1, ZERO = 3, TYPE = 4, TO = 7 };
+    const node *n = x->def;
+    int64_t block[KNOWN_MAX_INTS], from, to;
+    int dims;
+    if (!n || n->kind != N_OP || !n->op || !node_is_overload(n, SYM_TORCHAO_DEQUANTIZE_AFFINE) ||
+        !known_ints(n->inputs.data[BLOCK], block, &dims) || dims < 1 || block[dims - 1] != k ||
+        !known_int(n->inputs.data[TYPE], &from) || from != DT_INT8 ||
+        !known_int(n->inputs.data[TO], &to) || to != DT_FLOAT32)
+        return NULL;
+    for (int i = 0; i < dims - 1; i++)
+        if (block[i] != 1) return NULL;
+    return n;
+}
+
 static bool pack_affine_rule(node *n) {
     bool linear = node_is_overload(n, SYM_LINEAR);
     pack_weights w;
@@ -229,7 +247,21 @@ static bool pack_affine_rule(node *n) {
     if (!zero) return false;
     ir_value *bits = rewrite_int(n, w.bits), *group = rewrite_int(n, w.group),
              *k = rewrite_int(n, w.k), *y;
-    if (linear) {
+    const node *rows = linear ? pack_rows(n->inputs.data[0], w.k) : NULL;
+    if (rows) {
+        enum { SCALE = 2, ZERO = 3 };
+        ir_value *in[] = {rows->inputs.data[0],
+                          rows->inputs.data[SCALE],
+                          rows->inputs.data[ZERO],
+                          data,
+                          scale,
+                          zero,
+                          n->inputs.data[2],
+                          bits,
+                          group,
+                          k};
+        y = rewrite_op(n, op_of(SYM_CTSC_LINEAR_NBITS_ROWS), 10, in);
+    } else if (linear) {
         ir_value *in[] = {n->inputs.data[0], data, scale, zero, n->inputs.data[2], bits, group, k,
                           rewrite_int(n, 0)};
         y = rewrite_op(n, op_of(SYM_CTSC_LINEAR_NBITS), 9, in);

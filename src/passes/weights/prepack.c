@@ -8,7 +8,8 @@
  *
  * or ctsc::linear_epilogue, the same with %w'. %w' has the elements of %w by a storage of its
  * own, since what is derived from them is kept there. Parameters of recurrent layers and
- * weights within attention get storages of their own, too, and the operators know by these that
+ * weights within attention get storages of their own, too, and so do matrices of 16 bits of which
+ * products read views (experts); the operators know by these that
  * they are constants. Small weights stay: there is little to gain. Runs behind the passes that
  * look for linear layers.
  * Tests: tests/cli/prepack.test
@@ -171,9 +172,37 @@ static bool prepack_nbits_rule(node *n) {
     return own != NULL;
 }
 
+/* Is n a view of its first argument that has whole matrices of it? */
+static bool prepack_is_view(const node *n) {
+    return node_is_overload(n, SYM_SELECT_INT) || node_is_overload(n, SYM_TRANSPOSE_INT) ||
+           node_is_overload(n, SYM_T);
+}
+
+/* A product with matrices of a constant of 16 bits: %w = select(%weights, 0, %i). */
+static bool prepack_product_rule(node *n) {
+    enum { VIEWS = 4 };
+    if (!node_is_overload(n, SYM_MM) && !node_is_overload(n, SYM_BMM) &&
+        !node_is_overload(n, SYM_MATMUL))
+        return false;
+    node *reader = n;
+    int at = 1;
+    const ir_value *v = n->inputs.data[at];
+    for (int i = 0; i < VIEWS && v->def && prepack_is_view(v->def); i++) {
+        reader = v->def, at = 0;
+        v = reader->inputs.data[at];
+    }
+    tensor *t;
+    if (!known_tensor(v, &t) || !prepack_has_16_bits(t) || t->ndim < 2 || t->ndim > 3 ||
+        t->numel < PREPACK_LEAST || tensor_device(t) != DEVICE_HOST || t->storage->constant)
+        return false;
+    ir_value *own = prepack_own(reader, v, t);
+    if (own) node_set_input(reader, at, own);
+    return own != NULL;
+}
+
 static bool prepack_rule(const alias_db *db, node *n) {
     (void)db;
-    if (prepack_nbits_rule(n)) return true;
+    if (prepack_nbits_rule(n) || prepack_product_rule(n)) return true;
     return prepack_linear_rule(n) || prepack_epilogue_rule(n) || prepack_recurrent_rule(n) ||
            prepack_attention_rule(n);
 }

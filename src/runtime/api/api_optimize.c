@@ -123,6 +123,16 @@ ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_err
                                name ? name : "(null)"));
 }
 
+ctsc_status ctsc_module_set_autocast(ctsc_module *m, ctsc_dtype to, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    if (to != CTSC_BFLOAT16 && to != CTSC_FLOAT16 && to != CTSC_FLOAT32)
+        return api_leave(e, &own,
+                         diag_fail(d, CTSC_USAGE, "autocast computes in bfloat16 or float16"));
+    m->m->unit->autocast = to == CTSC_FLOAT32 ? 0 : (int)to;
+    unit_drop_codes(m->m->unit);
+    return api_leave(e, &own, CTSC_OK);
+}
+
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 ctsc_status api_arguments(const ctsc_module *m, const function *f, size_t nargs,

@@ -69,6 +69,12 @@ static ctsc_status executor_freeze(function *f, graph *g, int level, const objec
     return pipeline_specialise(&cx, g, level);
 }
 
+static int executor_autocast(const function *f) { return f->unit ? f->unit->autocast : 0; }
+
+/* Regions need calls to be inlined; all of a program does not, each function
+ * converts for itself. */
+static bool executor_casts(const function *f) { return pass_autocast_wanted(f->graph); }
+
 static int executor_device(const function *f) { return f->unit ? f->unit->device : DEVICE_HOST; }
 
 /* What passes left behind, constants that were folded into others among it, stays with the graph
@@ -81,6 +87,7 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
         .diag = d,
         .device = executor_device(f),
         .unpacked = atomic_load(&kernel_no_packing),
+        .autocast = executor_autocast(f),
         .reduce = f->unit ? f->unit->reduce : (reduction){0},
     };
     ctsc_status s = pipeline_inline(g, false, d);
@@ -118,13 +125,15 @@ static ctsc_status executor_code_optimised(function *f, int level, const object 
 
 /* Level 0: f as it is written, but for what every level does. */
 static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
-    bool cast = pass_autocast_wanted(f->graph);
-    if (!cast && !pass_scalar_constants_wanted(f->graph) && executor_device(f) == DEVICE_HOST)
+    pass_ctx cx = {.diag = d, .device = executor_device(f), .autocast = executor_autocast(f)};
+    bool cast = executor_casts(f);
+    if (!cast && !executor_autocast(f) && !pass_scalar_constants_wanted(f->graph) &&
+        executor_device(f) == DEVICE_HOST)
         return code_new(d, executor_name(f), f->graph, out);
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
     ctsc_status s = cast ? pipeline_inline(g, false, d) : CTSC_OK;
-    if (s == CTSC_OK) s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
+    if (s == CTSC_OK) s = pipeline_level_0(&cx, g);
     if (s == CTSC_OK) s = code_new(d, executor_name(f), g, out);
     if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);
@@ -134,18 +143,18 @@ static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
 /* Programs that take gradients: every operator leaves what its derivative needs, so nothing
  * is fused or moved. */
 static ctsc_status executor_code_taped(function *f, int level, diag *d, code **out) {
+    pass_ctx cx = {.diag = d, .device = executor_device(f), .autocast = executor_autocast(f)};
     diag own = {0};
     graph *g = graph_clone(f->graph);
     if (!g) return diag_no_memory(d);
-    bool inlined = (!level && !pass_autocast_wanted(g)) ||
-                   pipeline_inline(g, false, &own) == CTSC_OK;
+    bool inlined = (!level && !executor_casts(f)) || pipeline_inline(g, false, &own) == CTSC_OK;
     diag_clear(&own);
     if (!inlined) { /* what it calls does not compile, and may never be reached */
         graph_free(g);
         g = graph_clone(f->graph);
         if (!g) return diag_no_memory(d);
     }
-    ctsc_status s = pipeline_level_0(&(pass_ctx){.diag = d, .device = executor_device(f)}, g);
+    ctsc_status s = pipeline_level_0(&cx, g);
     if (s == CTSC_OK) s = code_new_taped(d, executor_name(f), g, out);
     if (s == CTSC_OK) (*out)->graph = g;
     else graph_free(g);

@@ -4,11 +4,13 @@
     check_train.py events DIR EPOCHS      TensorBoard's records: lengths, checksums, one loss per epoch
     check_train.py log FILE EPOCHS        lines of JSON
     check_train.py same A.pt B.pt         archives with the same weights, to the last bit
+    check_train.py float32 CKPT           every floating tensor of a checkpoint is float32
     check_train.py killed CKPT COMMAND... runs the command until there is a checkpoint, and kills it
 """
 import glob
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -96,6 +98,12 @@ def same(a, b):
     assert len(a) > 5 and a == b, [n for n in a if a[n] != b.get(n)]
 
 
+def float32(path):
+    with zipfile.ZipFile(path) as z:
+        kinds = set(re.findall(rb"(\w+)Storage", b"".join(z.read(n) for n in z.namelist() if n.endswith("data.pkl"))))
+    assert b"Float" in kinds and not kinds & {b"BFloat16", b"Half", b"Double"}, kinds
+
+
 def killed(checkpoint, *command):
     p = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while p.poll() is None and not os.path.exists(checkpoint):
@@ -106,4 +114,4 @@ def killed(checkpoint, *command):
 
 
 what, *rest = sys.argv[1:]
-{"events": lambda d, n: events(d, int(n)), "log": lambda f, n: log(f, int(n)), "same": same, "killed": killed}[what](*rest)
+{"events": lambda d, n: events(d, int(n)), "log": lambda f, n: log(f, int(n)), "same": same, "float32": float32, "killed": killed}[what](*rest)

@@ -8,6 +8,13 @@ def autocast(self: Tensor, dtype: int) -> Tensor:
     return self
 
 
+def autocast__list(self: List[Tensor], dtype: int) -> List[Tensor]:
+    out: List[Tensor] = []
+    for t in self:
+        out.append(torch.ops.ctsc.autocast(t, dtype))
+    return out
+
+
 # ---- for archives that are to run elsewhere: what kernels of ctsc's do -------------------------------------------------
 
 

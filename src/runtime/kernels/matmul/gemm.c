@@ -21,6 +21,7 @@
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
 #include "runtime/kernels/engine/wide.h"
+#include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
@@ -410,8 +411,30 @@ static void gemm_narrow_row(const gemm_job *g, float *sums, void *to, float *the
     floats_to_halves(g->dt, sums, to, g->n);
 }
 
+/* bfloat16 by kernels of its own. */
+static ctsc_status gemm_narrow_pairs(diag *d, gemm_job *g) {
+    bool plain = g->alpha.f == 1 && g->beta.f == 0;
+    gemm_bf16_product p = {g->m, g->n, g->k, g->a, g->b, NULL, g->c, g->ldc, !plain};
+    size_t room;
+    if (plain) return gemm_bf16(d, &p);
+    if (!size_mul((size_t)g->m + 1, (size_t)g->n * sizeof(float), &room)) return diag_no_memory(d);
+    float *sums = recycle_alloc(room);
+    if (!sums) return diag_no_memory(d);
+    p.c = sums;
+    p.ldc = g->n;
+    ctsc_status st = gemm_bf16(d, &p);
+    for (int64_t i = 0; st == CTSC_OK && i < g->m; i++)
+        gemm_narrow_row(g, sums + i * g->n, (uint16_t *)(void *)g->c + i * g->ldc,
+                        sums + g->m * g->n);
+    recycle_free(sums, room);
+    return st;
+}
+
 /* half and bfloat16: products in float, rounded once. */
 static ctsc_status gemm_narrow(diag *d, gemm_job *g) {
+    if (g->dt == DT_BFLOAT16 && g->alpha.f != 0 && g->m >= GEMM_BF16_ROWS &&
+        (double)g->m * (double)g->n * (double)g->k > GEMM_TINY && gemm_bf16_usable())
+        return gemm_narrow_pairs(d, g);
     size_t room_a = 0, room_b = 0, room;
     gemm_matrix a = g->a, b = g->b;
     /* a row more, for what is there */

@@ -3,8 +3,9 @@
  * linear_half.c - linear layers whose weight is a constant of float16 or bfloat16.
  *
  * Method. The weight is packed at the first call and stays as narrow as it is: no call converts all
- * of it. Sums are float32, begin with the bias, and are rounded once. There are two ways, chosen
- * when the weight is packed:
+ * of it. Of a storage each matrix that is met is kept: those of experts are views of one tensor.
+ * Sums are float32, begin with the bias, and are rounded once. There are two ways, chosen when the
+ * weight is packed:
  *
  *     quads    bfloat16 where the processor multiplies pairs of it (quad_matrix.h), any number of
  *              rows
@@ -22,10 +23,12 @@
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/wide.h"
+#include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -40,9 +43,17 @@ typedef struct half_weight {
     const widen_micro *widen; /* these, with */
     uint16_t *panels;         /* [panel][k][WIDEN_COLUMNS] */
     void *memory;
-    const void *of; /* the weight: another view of its storage is another one */
+    const void *of; /* the weight, a view of a storage */
     int64_t strides[2];
+    struct half_weight *next;
 } half_weight;
+
+/* What is kept with a storage: its matrices that were met so far. */
+typedef struct half_weights {
+    pthread_mutex_t lock; /* of packing one more */
+    half_weight *_Atomic first;
+    int64_t elements; /* of all of them */
+} half_weights;
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -85,10 +96,26 @@ static void half_pack_quads(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-static void half_free(void *made) {
-    half_weight *h = made;
+static void half_free(half_weight *h) {
     mem_free(h->memory);
     mem_free(h);
+}
+
+static void half_free_all(void *made) {
+    half_weights *all = made;
+    for (half_weight *h = atomic_load(&all->first), *next; h; h = next) {
+        next = h->next;
+        half_free(h);
+    }
+    pthread_mutex_destroy(&all->lock);
+    mem_free(all);
+}
+
+static void *half_make_all(const void *from) {
+    (void)from;
+    half_weights *all = mem_zalloc(sizeof *all);
+    if (all) pthread_mutex_init(&all->lock, NULL);
+    return all;
 }
 
 /* Room for the packed weight, zeroed and aligned. */
@@ -121,17 +148,41 @@ static bool half_fill(half_weight *h, const tensor *w) {
     return true;
 }
 
-static void *half_make(const void *from) {
-    const tensor *w = from;
+static half_weight *half_make(const tensor *w) {
     half_weight *h = mem_zalloc(sizeof *h);
     if (!h) return NULL;
     h->dt = (dtype)w->dtype;
     h->n = w->sizes[0], h->k = w->sizes[1];
     h->of = tensor_data(w);
     h->strides[0] = w->strides[0], h->strides[1] = w->strides[1];
-    if (half_fill(h, w)) return prepack_drop(w), h;
+    if (half_fill(h, w)) return h;
     half_free(h);
     return NULL;
+}
+
+static const half_weight *half_find(half_weights *all, const tensor *w) {
+    const half_weight *h = atomic_load_explicit(&all->first, memory_order_acquire);
+    while (h && (h->of != tensor_data(w) || h->n != w->sizes[0] || h->k != w->sizes[1] ||
+                 h->strides[0] != w->strides[0] || h->strides[1] != w->strides[1]))
+        h = h->next;
+    return h;
+}
+
+/* One more, unless what is kept would be more than all of the storage twice: matrices that overlap
+ * are not weights. The pages of the original go when all of it is packed. */
+static const half_weight *half_add(half_weights *all, const tensor *w) {
+    int64_t there = (int64_t)(w->storage->nbytes / 2);
+    pthread_mutex_lock(&all->lock);
+    const half_weight *known = half_find(all, w);
+    half_weight *h = known || w->numel > 2 * there - all->elements ? NULL : half_make(w);
+    if (h) {
+        all->elements += w->numel;
+        h->next = atomic_load_explicit(&all->first, memory_order_relaxed);
+        atomic_store_explicit(&all->first, h, memory_order_release);
+        if (all->elements >= there) prepack_drop(w);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return known ? known : h;
 }
 
 /* NULL: w is to be taken as it is. */
@@ -139,10 +190,9 @@ static const half_weight *half_of(const tensor *w) {
     if (!w->storage->constant || w->numel == 0 ||
         atomic_load_explicit(&kernel_no_packing, memory_order_relaxed))
         return NULL;
-    const half_weight *h = prepack_derived_now(w->storage, half_make, w, half_free);
-    bool same = h && h->of == tensor_data(w) && h->n == w->sizes[0] && h->k == w->sizes[1] &&
-                h->strides[0] == w->strides[0] && h->strides[1] == w->strides[1];
-    return same ? h : NULL;
+    half_weights *all = prepack_derived_now(w->storage, half_make_all, w, half_free_all);
+    const half_weight *h = all ? half_find(all, w) : NULL;
+    return all && !h ? half_add(all, w) : h;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -330,12 +380,42 @@ static ctsc_status half_by_panels(diag *d, half_job *j) {
     return st;
 }
 
+/* A weight that is no constant, of bfloat16. */
+static ctsc_status half_by_pairs(diag *d, tensor *input, const tensor *weight, tensor *bias,
+                                 tensor *out, bool *done) {
+    int64_t n = weight->sizes[0], k = weight->sizes[1], rows = k ? input->numel / k : 0;
+    if (weight->dtype != DT_BFLOAT16 || weight->numel == 0 || rows < GEMM_BF16_ROWS ||
+        !gemm_bf16_usable())
+        return CTSC_OK;
+    tensor *x, *added = NULL;
+    TRY(tensor_contiguous(d, input, &x));
+    ctsc_status st = bias ? tensor_contiguous(d, bias, &added) : CTSC_OK;
+    size_t bytes = (size_t)n * sizeof(float);
+    float *start = st == CTSC_OK && added ? recycle_alloc(bytes) : NULL;
+    if (start) halves_to_floats(DT_BFLOAT16, tensor_data(added), start, n);
+    else if (st == CTSC_OK && added) st = diag_no_memory(d);
+    gemm_bf16_product p = {.m = rows,
+                           .n = n,
+                           .k = k,
+                           .a = {.p = tensor_data(x), .rs = k, .cs = 1},
+                           .b = {tensor_data(weight), weight->strides[1], weight->strides[0]},
+                           .start = start,
+                           .c = tensor_data(out),
+                           .ldc = n};
+    if (st == CTSC_OK) st = gemm_bf16(d, &p);
+    *done = st == CTSC_OK;
+    if (start) recycle_free(start, bytes);
+    tensor_unref(added);
+    tensor_unref(x);
+    return st;
+}
+
 ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, tensor *out,
                         bool *done) {
     *done = false;
     if (input->numel == 0 || (bias && bias->ndim != 1)) return CTSC_OK;
     const half_weight *h = half_of(weight);
-    if (!h) return CTSC_OK;
+    if (!h) return half_by_pairs(d, input, weight, bias, out, done);
     tensor *x, *added = NULL;
     TRY(tensor_contiguous(d, input, &x));
     ctsc_status st = bias ? tensor_contiguous(d, bias, &added) : CTSC_OK;

@@ -217,6 +217,95 @@ OPERATOR(linear_nbits) {
     return st == CTSC_OK ? op_return_tensor(results, out) : st;
 }
 
+/* Rows of integers with a scale each, as tensors of their own. */
+typedef struct row_ints {
+    tensor *q, *scale, *zero;
+} row_ints;
+
+static ctsc_status row_ints_open(op_ctx *cx, const value *args, row_ints *r) {
+    tensor *q = arg_tensor(&args[0]), *scale = arg_tensor(&args[1]),
+           *zero = arg_tensor_or_null(&args[2]), *ints = NULL;
+    int64_t rows = q->ndim && q->numel ? q->numel / q->sizes[q->ndim - 1] : 0;
+    if (q->dtype != DT_INT8 || scale->dtype != DT_FLOAT32 || scale->numel != rows ||
+        (zero && (zero->numel != rows || !dtype_is_int((dtype)zero->dtype))) ||
+        q->storage->device != DEVICE_HOST)
+        return kernel_fail(cx, "%s: expected integers with a scale and a zero point for each row",
+                           cx->op->key);
+    TRY(tensor_contiguous(cx->diag, q, &r->q));
+    TRY(tensor_contiguous(cx->diag, scale, &r->scale));
+    if (!zero) return CTSC_OK;
+    TRY(tensor_to_dtype(cx->diag, zero, DT_INT32, &ints));
+    ctsc_status st = tensor_contiguous(cx->diag, ints, &r->zero);
+    tensor_unref(ints);
+    return st;
+}
+
+static void row_ints_release(row_ints *r) {
+    tensor_unref(r->q);
+    tensor_unref(r->scale);
+    tensor_unref(r->zero);
+}
+
+/* What they stand for. */
+static ctsc_status row_ints_numbers(op_ctx *cx, const row_ints *r, tensor **out) {
+    TRY(tensor_new(cx->diag, DT_FLOAT32, r->q->ndim, r->q->sizes, out));
+    int64_t k = r->q->sizes[r->q->ndim - 1];
+    for (int64_t i = 0; i < r->q->numel; i++) {
+        int32_t zero = r->zero ? TENSOR_AT(r->zero, int32_t)[i / k] : 0;
+        TENSOR_AT(*out, float)
+        [i] = (float)(TENSOR_AT(r->q, int8_t)[i] - zero) * TENSOR_AT(r->scale, float)[i / k];
+    }
+    return CTSC_OK;
+}
+
+static ctsc_status linear_by_ints(op_ctx *cx, const row_ints *r, const nbits_matrix *m, tensor *b,
+                                  tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS];
+    tensor *bias = NULL, *y = NULL;
+    const tensor *q = r->q;
+    for (int i = 0; i < q->ndim; i++) sizes[i] = q->sizes[i];
+    sizes[q->ndim - 1] = m->n;
+    nbits_ints ints = {tensor_data(q), tensor_data(r->scale),
+                       r->zero ? tensor_data(r->zero) : NULL};
+    ctsc_status st = tensor_new(cx->diag, DT_FLOAT32, q->ndim, sizes, &y);
+    if (st == CTSC_OK && b) st = tensor_contiguous(cx->diag, b, &bias);
+    if (st == CTSC_OK)
+        st = nbits_product_ints(cx->diag, m, &ints, q->numel / m->k,
+                                bias ? tensor_data(bias) : NULL, tensor_data(y));
+    tensor_unref(bias);
+    if (st == CTSC_OK) *out = y;
+    else tensor_unref(y);
+    return st;
+}
+
+/* (input, scale, zero, weight, scales, zeros, bias, bits, group, features): rows of integers */
+OPERATOR(linear_nbits_rows) {
+    tensor *b = arg_tensor_or_null(&args[6]), *out = NULL, *x = NULL;
+    nbits_file f = {.data = arg_tensor(&args[3]),
+                    .scale = arg_tensor(&args[4]),
+                    .zero = arg_tensor_or_null(&args[5]),
+                    .bits = (int)arg_int(&args[7]),
+                    .group = arg_int(&args[8]),
+                    .k = arg_int(&args[9])};
+    row_ints r = {0};
+    ctsc_status st = nbits_file_open(cx, "linear_nbits_rows", &f);
+    if (st == CTSC_OK) st = row_ints_open(cx, args, &r);
+    if (st == CTSC_OK) {
+        bool fits = r.q->numel && r.q->sizes[r.q->ndim - 1] == f.k &&
+                    (!b || (b->dtype == DT_FLOAT32 && b->ndim == 1 && b->sizes[0] == f.n));
+        const nbits_matrix *m = fits ? nbits_filed(&f) : NULL;
+        if (m) st = linear_by_ints(cx, &r, m, b, &out);
+        else {
+            st = row_ints_numbers(cx, &r, &x);
+            if (st == CTSC_OK) st = linear_unpacked(cx, x, &f, b, &out);
+        }
+    }
+    tensor_unref(x);
+    row_ints_release(&r);
+    nbits_file_release(&f);
+    return st == CTSC_OK ? op_return_tensor(results, out) : st;
+}
+
 /* (weight, scales, zeros, indices, bits, group, features): rows of the scales' dtype */
 OPERATOR(embedding_nbits) {
     nbits_file f = {.data = arg_tensor(&args[0]),

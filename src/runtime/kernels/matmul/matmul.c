@@ -95,6 +95,43 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
     return st;
 }
 
+/* One matrix of a constant of 16 bits, which is kept packed; t: [..., rows, columns]. */
+static ctsc_status matmul_by_weight(diag *d, tensor *a, const tensor *b, tensor *t, bool *done) {
+    tensor *w;
+    TRY(tensor_transpose(d, b, 0, 1, &w));
+    ctsc_status st = linear_half(d, a, w, NULL, t, done);
+    tensor_unref(w);
+    return st;
+}
+
+/* The same of each batch. */
+static ctsc_status matmul_by_weights(diag *d, const tensor *a, const tensor *b, tensor *t,
+                                     bool *done) {
+    *done = true;
+    for (int64_t i = 0; *done && i < b->sizes[0]; i++) {
+        tensor *of[3] = {NULL};
+        ctsc_status st = tensor_select(d, a, 0, i, &of[0]);
+        if (st == CTSC_OK) st = tensor_select(d, b, 0, i, &of[1]);
+        if (st == CTSC_OK) st = tensor_select(d, t, 0, i, &of[2]);
+        if (st == CTSC_OK) st = matmul_by_weight(d, of[0], of[1], of[2], done);
+        for (int k = 0; k < 3; k++) tensor_unref(of[k]);
+        if (st != CTSC_OK) return st;
+    }
+    return CTSC_OK;
+}
+
+/* *done: b is a constant of 16 bits whose matrices are kept packed, and t is the product. */
+static ctsc_status matmul_by_halves(diag *d, const tensor *a, const tensor *b, tensor *t,
+                                    bool *done) {
+    *done = false;
+    if (!b->storage->constant || !dtype_is_half((dtype)b->dtype) || a->dtype != b->dtype ||
+        tensor_device(a) != DEVICE_HOST || tensor_device(b) != DEVICE_HOST || !t->numel)
+        return CTSC_OK;
+    if (b->ndim == 2) return matmul_by_weight(d, (tensor *)a, b, t, done);
+    bool batches = a->ndim == 3 && b->ndim == 3 && a->sizes[0] == b->sizes[0];
+    return batches ? matmul_by_weights(d, a, b, t, done) : CTSC_OK;
+}
+
 ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **out) {
     int nb;
     int64_t sizes[TENSOR_MAX_DIMS];
@@ -107,13 +144,15 @@ ctsc_status matmul_batched(diag *d, const tensor *a, const tensor *b, tensor **o
     sizes[nb + 1] = matmul_cols(b);
     tensor *t;
     TRY(tensor_new_on(d, tensor_device(a), (dtype)a->dtype, nb + 2, sizes, &t));
-    ctsc_status st;
-    if (b_count == 1 && matmul_is_tall(a) && t->numel) {
+    bool done;
+    ctsc_status st = matmul_by_halves(d, a, b, t, &done);
+    bool tall_rows = b_count == 1 && matmul_is_tall(a) && t->numel;
+    if (st == CTSC_OK && !done && tall_rows) {
         gemm_matrix tall = {tensor_data(a), matmul_tall_stride(a), a->strides[a->ndim - 1],
                             tensor_cuda(a)};
         st = gemm_run(d, (dtype)a->dtype, count * sizes[nb], sizes[nb + 1], matmul_cols(a),
                       gemm_one, tall, gemm_of(b), gemm_zero, tensor_data(t), sizes[nb + 1]);
-    } else {
+    } else if (st == CTSC_OK && !done) {
         st = matmul_batch_into(d, a, b, nb, sizes, count, t);
     }
     if (st != CTSC_OK) {

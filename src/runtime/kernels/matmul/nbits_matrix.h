@@ -50,6 +50,15 @@ typedef enum nbits_rows { NBITS_AS_FLOATS, NBITS_AS_BYTES, NBITS_AS_WIDE } nbits
  * n floats, or is NULL. Fails only without memory. */
 ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype dt, const void *x,
                           int64_t rows, const float *bias, void *out);
+/* The same of rows that are integers already: scale * (q - zero), both of a row; zero NULL: 0. out
+ * is of float32. */
+typedef struct nbits_ints {
+    const int8_t *q;
+    const float *scale;
+    const int32_t *zero;
+} nbits_ints;
+ctsc_status nbits_product_ints(diag *d, const nbits_matrix *m, const nbits_ints *x, int64_t rows,
+                               const float *bias, float *out);
 /* The k weights of column j. */
 void nbits_column(const nbits_matrix *m, int64_t j, float *to);
 

@@ -29,6 +29,7 @@ typedef struct nbits_job {
     nbits_rows as;
     dtype dt;
     const void *x;
+    const nbits_ints *ints; /* instead of x */
     int64_t rows;
     const float *bias;
     void *out;
@@ -113,6 +114,37 @@ static void nbits_number_rows(void *ctx, int64_t begin, int64_t end) {
         }
 }
 
+/* Integers of a row as whole numbers: exact, being at most 255 in magnitude. */
+static int32_t nbits_take_ints(const int8_t *q, int32_t zero, int64_t k, int8_t *low,
+                               int8_t *high) {
+    int32_t sum = 0;
+    for (int64_t i = 0; i < k; i++) {
+        int32_t v = q[i] - zero, h = v > INT8_MAX ? 1 : v < -INT8_MAX ? -1 : 0;
+        high[i] = (int8_t)h;
+        low[i] = (int8_t)(v - NBITS_BASE * h);
+        sum += v;
+    }
+    return sum;
+}
+
+static void nbits_int_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    const nbits_form *f = &j->m->form;
+    int64_t k = j->m->k;
+    for (int64_t r = begin; r < end; r++) {
+        int8_t *to = j->bytes + r * j->ldx;
+        memset(to + k, 0, (size_t)(f->k - k));
+        memset(to + f->k + k, 0, (size_t)(f->k - k));
+        for (int64_t s = 0; s < j->segments; s++) {
+            int64_t at = s * f->segment;
+            j->scale[r * j->segments + s] = j->ints->scale[r];
+            j->sum[r * j->segments + s] = nbits_take_ints(
+                j->ints->q + r * k + at, j->ints->zero ? j->ints->zero[r] : 0,
+                int64_min(f->segment, k - at), to + at, to + f->k + at);
+        }
+    }
+}
+
 static void nbits_sum_rows(void *ctx, int64_t begin, int64_t end) {
     const nbits_job *j = ctx;
     const nbits_form *f = &j->m->form;
@@ -132,7 +164,12 @@ static void nbits_float_rows(void *ctx, int64_t begin, int64_t end) {
     int64_t k = j->m->k, padded = j->m->form.k;
     for (int64_t r = begin; r < end; r++) {
         float *to = j->wide + r * padded;
-        if (j->dt == DT_FLOAT32) memcpy(to, (const float *)j->x + r * k, (size_t)k * sizeof *to);
+        if (j->ints) {
+            float zero = j->ints->zero ? (float)j->ints->zero[r] : 0;
+            for (int64_t i = 0; i < k; i++)
+                to[i] = ((float)j->ints->q[r * k + i] - zero) * j->ints->scale[r];
+        } else if (j->dt == DT_FLOAT32)
+            memcpy(to, (const float *)j->x + r * k, (size_t)k * sizeof *to);
         else halves_to_floats(j->dt, (const uint16_t *)j->x + r * k, to, k);
         memset(to + k, 0, (size_t)(padded - k) * sizeof *to);
     }
@@ -166,8 +203,8 @@ static void nbits_chunks(void *ctx, int64_t begin, int64_t end) {
                         .ldc = f->columns};
         for (int64_t r = first, rows; r < last; r += rows) {
             rows = int64_min(most, last - r);
-            t.floats = j->floats + r * f->k;
             if (j->as == NBITS_AS_FLOATS) {
+                t.floats = j->floats + r * f->k;
                 if (j->float_sum) t.float_sum = j->float_sum + r * j->segments;
                 j->m->micro->floats((int)rows, &t);
             } else {
@@ -324,33 +361,49 @@ static ctsc_status nbits_odd_rows(diag *d, const nbits_job *j) {
     return st;
 }
 
-ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype dt, const void *x,
-                          int64_t rows, const float *bias, void *out) {
+static ctsc_status nbits_run(diag *d, nbits_job *j) {
+    const nbits_matrix *m = j->m;
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
-    bool panels = u && m->form.columns % u->nr == 0 && rows > NBITS_FEW &&
-                  (as == NBITS_AS_FLOATS || (as == NBITS_AS_WIDE && !m->micro->dots)),
-         copied = dt != DT_FLOAT32 || m->k != m->form.k;
-    nbits_job j = {.m = m,
-                   .as = panels ? NBITS_AS_FLOATS : as,
-                   .dt = dt,
-                   .x = x,
-                   .rows = rows,
-                   .bias = bias,
-                   .out = out,
-                   .segments = nbits_segments(&m->form)};
-    if (rows == 0) return CTSC_OK;
-    if (!nbits_room(&j, copied)) return diag_no_memory(d);
+    bool panels = u && m->form.columns % u->nr == 0 && j->rows > NBITS_FEW &&
+                  (j->as == NBITS_AS_FLOATS || (j->as == NBITS_AS_WIDE && !m->micro->dots)),
+         copied = j->ints ? panels : j->dt != DT_FLOAT32 || m->k != m->form.k;
+    j->segments = nbits_segments(&m->form);
+    if (panels) j->as = NBITS_AS_FLOATS;
+    if (j->rows == 0) return CTSC_OK;
+    if (!nbits_room(j, copied)) return diag_no_memory(d);
     int64_t grain = kernel_grain(m->k);
-    j.floats = copied ? j.wide : x;
-    if (copied) pool_for(rows, grain, nbits_float_rows, &j);
+    j->floats = copied ? j->wide : j->x;
+    if (copied) pool_for(j->rows, grain, nbits_float_rows, j);
     ctsc_status st = CTSC_OK;
     if (panels) {
-        st = nbits_by_panels(d, &j, u);
+        st = nbits_by_panels(d, j, u);
     } else {
-        pool_for(rows, grain, as == NBITS_AS_FLOATS ? nbits_sum_rows : nbits_number_rows, &j);
-        nbits_by_tiles(&j);
-        if (as != NBITS_AS_FLOATS) st = nbits_odd_rows(d, &j);
+        pool_for(j->rows, grain,
+                 j->ints                    ? nbits_int_rows
+                 : j->as == NBITS_AS_FLOATS ? nbits_sum_rows
+                                            : nbits_number_rows,
+                 j);
+        nbits_by_tiles(j);
+        if (j->as != NBITS_AS_FLOATS && !j->ints) st = nbits_odd_rows(d, j);
     }
-    recycle_free(j.memory, j.room);
+    recycle_free(j->memory, j->room);
     return st;
+}
+
+ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype dt, const void *x,
+                          int64_t rows, const float *bias, void *out) {
+    return nbits_run(
+        d,
+        &(nbits_job){.m = m, .as = as, .dt = dt, .x = x, .rows = rows, .bias = bias, .out = out});
+}
+
+ctsc_status nbits_product_ints(diag *d, const nbits_matrix *m, const nbits_ints *x, int64_t rows,
+                               const float *bias, float *out) {
+    return nbits_run(d, &(nbits_job){.m = m,
+                                     .as = NBITS_AS_WIDE,
+                                     .dt = DT_FLOAT32,
+                                     .ints = x,
+                                     .rows = rows,
+                                     .bias = bias,
+                                     .out = out});
 }

@@ -5,6 +5,7 @@
  *
  * quantized_tensor.c  making quantised tensors, and asking about them
  * quantized_plain.c   plain integers: ONNX's and torch.export's, and as quantised tensors
+ * quantized_affine.c  torchao's integers, a scale for each row
  * quantized_packed.c  packed parameters: prepack, unpack, what archives hold of them
  * quantized_linear.c  linear, dynamic and static
  * quantized_matmul.c  products of integers of two tensors, plain or quantised

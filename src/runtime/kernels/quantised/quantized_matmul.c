@@ -361,14 +361,15 @@ static bool qmatmul_zero(const value *v, const tensor *t, int64_t *zero) {
     return true;
 }
 
-/* onnx_matmul_integer(a, b, a_zero, b_zero) */
-OPERATOR(onnx_matmul_integer) {
-    tensor *a = args[0].u.tensor, *b = args[1].u.tensor, *out = NULL;
-    int64_t az, bz;
-    if (!qmatmul_is_byte(a) || !qmatmul_is_byte(b) || a->ndim < 2 || b->ndim < 2 ||
-        a->sizes[a->ndim - 1] > QMATMUL_MOST_K || !qmatmul_zero(&args[2], a, &az) ||
-        !qmatmul_zero(&args[3], b, &bz))
-        return op_host_installed->composite(cx, args, results);
+static bool qmatmul_are_bytes(const tensor *a, const tensor *b) {
+    return qmatmul_is_byte(a) && qmatmul_is_byte(b) && a->ndim >= 2 && b->ndim >= 2 &&
+           a->sizes[a->ndim - 1] <= QMATMUL_MOST_K;
+}
+
+/* The sums of (a - az) (b - bz). */
+static ctsc_status qmatmul_sums(op_ctx *cx, tensor *a, tensor *b, int64_t az, int64_t bz,
+                                value *results) {
+    tensor *out = NULL;
     bool a_signed = a->dtype == DT_INT8, b_unsigned = b->dtype == DT_UINT8;
     qmatmul_job j = {.a_flip = a_signed ? 128 : 0,
                      .b_flip = b_unsigned ? 128 : 0,
@@ -381,6 +382,25 @@ OPERATOR(onnx_matmul_integer) {
     if (s == CTSC_OK) return op_return_tensor(results, out);
     tensor_unref(out);
     return s;
+}
+
+/* onnx_matmul_integer(a, b, a_zero, b_zero) */
+OPERATOR(onnx_matmul_integer) {
+    tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
+    int64_t az, bz;
+    if (!qmatmul_are_bytes(a, b) || !qmatmul_zero(&args[2], a, &az) ||
+        !qmatmul_zero(&args[3], b, &bz))
+        return op_host_installed->composite(cx, args, results);
+    return qmatmul_sums(cx, a, b, az, bz, results);
+}
+
+/* _int_mm(a, b): what does not fit is refused by the body */
+OPERATOR(int_mm) {
+    tensor *a = args[0].u.tensor, *b = args[1].u.tensor;
+    if (!qmatmul_are_bytes(a, b) || a->ndim != 2 || b->ndim != 2 || b->dtype != DT_INT8 ||
+        a->sizes[1] != b->sizes[0] || !a->numel || !b->numel)
+        return op_host_installed->composite(cx, args, results);
+    return qmatmul_sums(cx, a, b, 0, 0, results);
 }
 
 /* ---- DynamicQuantizeLinear ------------------------------------------------------------------- */

@@ -301,11 +301,6 @@ OPERATOR(decomposed_dequantize) { return plain_per_tensor(cx, args, false, resul
 OPERATOR(decomposed_quantize_channels) { return plain_per_channel(cx, args, true, results); }
 OPERATOR(decomposed_dequantize_channels) { return plain_per_channel(cx, args, false, results); }
 
-/* ---- torchao --------------------------------------------------------------------------------- */
-
-/* One operator, so that passes meet it: pack_nbits.c */
-OPERATOR(affine_dequantize) { return plain_body(cx, args, results); }
-
 /* ---- what results become --------------------------------------------------------------------- */
 
 ctsc_status quant_target_args(op_ctx *cx, const value *args, quant_target *to) {
