@@ -382,6 +382,7 @@ test-pt2-damage: deps-test
 test-onnx: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	"$(ONNX_PYTHON)" tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
+	"$(ONNX_PYTHON)" tests/onnx/quantize.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
 
 # ONNX's own tests of operators (onnx.backend.test) through the importer: ONNX_PYTHON has onnx and NumPy. ONNX_NODES="-k attention -v"
 test-onnx-nodes: deps-build

@@ -70,7 +70,8 @@ static const struct argp_option train_argp_options[] = {
     {"drop-last", OPT_DROP, 0, 0, "leave out an epoch's last batch if it is smaller", 0},
     {"in-order", OPT_ORDER, 0, 0, "do not shuffle", 0},
     {"precision", OPT_PRECISION, "NAME", 0,
-     "float32 (the default), or bf16: the model runs within autocast; parameters, gradients and the "
+     "float32 (the default), or bf16: the model runs within autocast; parameters, gradients and "
+     "the "
      "optimiser's state stay float32",
      0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores); results do not depend on it", 0},

@@ -217,7 +217,8 @@ static const struct argp_option call_options[] = {
      "of layers with constant weights: float32 (the default), bf16 (factors rounded to bfloat16), "
      "int8w (weights of linear layers and embeddings in a byte each), int4w (in 4 bits; "
      "int4w:GROUP with a scale for each 32, 64 or 128 of a row, int4w:GROUP,asym with zero "
-     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another); of the "
+     "points), auto (whatever is fastest here with an error of 0.01; auto:ERROR with another); of "
+     "the "
      "whole method: autocast, as within torch.autocast(\"cpu\", bfloat16), or autocast:float16",
      0},
     {0},

@@ -8,9 +8,9 @@
  * convolutions, concatenations, shuffled channels, squeeze and excite, sizes that are asked for and
  * used. Steps are mixed with any other operators (gen_statements), with branches and loops.
  *
- * Images are float32, [channels, spatial...] with a batch dim or without, of one to three spatial
- * dims; which of its dims are spatial nobody says, as in any graph: each step takes what it can of
- * a visible tensor.
+ * Images are float32, for a while 16 bits, [channels, spatial...] with a batch dim or without, of
+ * one to three spatial dims; which of its dims are spatial nobody says, as in any graph: each step
+ * takes what it can of a visible tensor.
  */
 #include "gen.h"
 
@@ -82,24 +82,24 @@ static ir_value *image_constant(gen *G, int ndim, const int64_t *sizes, double t
 }
 
 /* Seldom something else than a constant: computed of one, transposed, or any visible tensor. */
-static ir_value *image_weight(gen *G, int ndim, const int64_t *sizes, double terms) {
+static ir_value *image_weight(gen *G, dtype dt, int ndim, const int64_t *sizes, double terms) {
     int64_t transposed[IMAGE_DIMS];
     ir_value *v, *f;
-    if (rng_chance(&G->r, 88)) return image_constant(G, ndim, sizes, terms);
+    if (rng_chance(&G->r, 88)) return image_constant_of(G, dt, ndim, sizes, terms);
     if (rng_chance(&G->r, 50)) {
         memcpy(transposed, sizes, sizeof(int64_t) * (size_t)ndim);
         transposed[0] = sizes[1];
         transposed[1] = sizes[0];
-        v = image_constant(G, ndim, transposed, terms);
+        v = image_constant_of(G, dt, ndim, transposed, terms);
         return gen_emit(G, "aten::transpose.int", false, 3, v, gen_int(G, 0), gen_int(G, 1));
     }
-    v = image_constant(G, ndim, sizes, terms);
+    v = image_constant_of(G, dt, ndim, sizes, terms);
     f = gen_pick(G, TYPE_FLOAT, NULL, NULL);
     return f ? gen_emit(G, "aten::mul.Scalar", false, 2, v, f) : v;
 }
 
-static ir_value *image_bias(gen *G, int64_t n) {
-    return rng_chance(&G->r, 35) ? image_none(G) : image_constant(G, 1, &n, 1);
+static ir_value *image_bias(gen *G, dtype dt, int64_t n) {
+    return rng_chance(&G->r, 35) ? image_none(G) : image_constant_of(G, dt, 1, &n, 1);
 }
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
@@ -199,7 +199,8 @@ static ir_value *image_convolve(gen *G, ir_value *x, const image_conv *c) {
     double terms = (double)c->in / (double)c->groups;
     if (c->in > IMAGE_CHANNELS) return NULL;
     for (int i = 0; i < c->spatial; i++) terms *= (double)(sizes[2 + i] = c->kernel[i]);
-    ir_value *w = image_weight(G, c->spatial + 2, sizes, terms), *b = image_bias(G, c->out);
+    dtype dt = (dtype)gen_tensor(G, x)->dtype;
+    ir_value *w = image_weight(G, dt, c->spatial + 2, sizes, terms), *b = image_bias(G, dt, c->out);
     return w ? image_conv_place(G, c, x, w, b) : NULL;
 }
 
@@ -242,7 +243,7 @@ static ir_value *image_activate(gen *G, ir_value *x) {
 
 static bool image_same_shape(gen *G, ir_value *v, void *ctx) {
     const tensor *t = gen_tensor(G, v);
-    return t->dtype == DT_FLOAT32 && tensor_same_shape(t, gen_tensor(G, ctx));
+    return t->dtype == gen_tensor(G, ctx)->dtype && tensor_same_shape(t, gen_tensor(G, ctx));
 }
 
 static ir_value *image_add(gen *G, ir_value *x) {
@@ -426,8 +427,8 @@ static bool image_lacks_batch(const ir_value *x, const tensor *t) {
 static ir_value *image_norm(gen *G, ir_value *x) {
     const tensor *t = gen_tensor(G, x);
     int64_t n = t->ndim >= 2 ? t->sizes[1] : 1;
-    ir_value *no = gen_bool(G, false), *eps = gen_float(G, 1e-3), *w = image_bias(G, n),
-             *b = image_bias(G, n);
+    ir_value *no = gen_bool(G, false), *eps = gen_float(G, 1e-3), *w = image_bias(G, DT_FLOAT32, n),
+             *b = image_bias(G, DT_FLOAT32, n);
     if (n > IMAGE_CHANNELS || image_lacks_batch(x, t)) return NULL;
     switch (rng_range(&G->r, 0, 5)) {
     case 0:
@@ -437,7 +438,7 @@ static ir_value *image_norm(gen *G, ir_value *x) {
         return gen_emit(G, "aten::instance_norm", true, 9, x, w, b, image_none(G), image_none(G),
                         gen_bool(G, true), gen_float(G, 0.1), eps, no);
     default:
-        return gen_emit(G, "aten::batch_norm", true, 9, x, w, b, image_bias(G, n),
+        return gen_emit(G, "aten::batch_norm", true, 9, x, w, b, image_bias(G, DT_FLOAT32, n),
                         image_variance(G, n), no, gen_float(G, 0.1), eps, no);
     }
 }
@@ -505,7 +506,7 @@ static ir_value *image_exchange(gen *G, ir_value *x) {
     int64_t n = y ? gen_tensor(G, y)->sizes[gen_tensor(G, y)->ndim - 1] : 0;
     if (y && rng_chance(&G->r, 70))
         y = gen_emit(G, "aten::layer_norm", rng_chance(&G->r, 30), 4, y, image_ints(G, 1, &n),
-                     image_bias(G, n), image_bias(G, n));
+                     image_bias(G, DT_FLOAT32, n), image_bias(G, DT_FLOAT32, n));
     if (rng_chance(&G->r, 20)) return y ? gen_show(G, y), y : NULL;
     return gen_emit(G, "aten::transpose.int", true, 3, y, gen_int(G, back[0]), gen_int(G, back[1]));
 }
@@ -513,7 +514,7 @@ static ir_value *image_exchange(gen *G, ir_value *x) {
 static ir_value *image_linear(gen *G, ir_value *x, int64_t out, bool show) {
     int64_t sizes[2] = {out, gen_tensor(G, x)->sizes[1]};
     ir_value *w = image_constant(G, 2, sizes, (double)sizes[1]);
-    return gen_emit(G, "aten::linear", show, 3, x, w, image_bias(G, out));
+    return gen_emit(G, "aten::linear", show, 3, x, w, image_bias(G, DT_FLOAT32, out));
 }
 
 /* A linear layer with a sum, an activation or both behind it that nothing else reads: its epilogue,
@@ -583,6 +584,21 @@ static ir_value *image_half(gen *G, ir_value *x) {
     return v && rng_chance(&G->r, 70) ? image_to(G, v, DT_FLOAT32, true) : v;
 }
 
+/* Convolutions of 16 bits and what stands between them, and floats again, as a rule. */
+static ir_value *image_half_images(gen *G, ir_value *x) {
+    dtype dt = rng_chance(&G->r, 50) ? DT_BFLOAT16 : DT_FLOAT16;
+    ir_value *v = image_to(G, x, dt, false);
+    for (int left = (int)rng_range(&G->r, 1, 4); v && left > 0; left--) {
+        if (gen_tensor(G, v)->dtype != dt || gen_tensor(G, v)->ndim < 2) return v;
+        int64_t which = rng_range(&G->r, 0, 9);
+        v = which < 6   ? image_some_conv(G, v)
+            : which < 8 ? image_activate(G, v)
+            : which < 9 ? image_add(G, v)
+                        : image_pool(G, v);
+    }
+    return v && rng_chance(&G->r, 70) ? image_to(G, v, DT_FLOAT32, true) : v;
+}
+
 static ir_value *image_along(gen *G, ir_value *x) {
     int n = gen_tensor(G, x)->ndim;
     ir_value *dim = gen_int_like(G, rng_range(&G->r, -n, n - 1)), *none = image_none(G);
@@ -615,11 +631,11 @@ static ir_value *image_unchanged(gen *G, ir_value *x) {
 /* ---- which ----------------------------------------------------------------------------------- */
 
 static const struct { int weight; ir_value *(*step)(gen *G, ir_value *x); } image_steps[] = {
-    {34, image_some_conv}, {16, image_activate}, {12, image_add},     {6, image_join},
-    {5, image_split},      {4, image_shuffle},   {7, image_pool},     {3, image_resize},
-    {3, image_pad},        {5, image_norm},      {4, image_excite},   {4, image_reduce},
-    {3, image_permute},    {3, image_exchange},  {5, image_classify}, {4, image_along},
-    {2, image_unchanged},  {5, image_half},
+    {34, image_some_conv}, {16, image_activate}, {12, image_add},        {6, image_join},
+    {5, image_split},      {4, image_shuffle},   {7, image_pool},        {3, image_resize},
+    {3, image_pad},        {5, image_norm},      {4, image_excite},      {4, image_reduce},
+    {3, image_permute},    {3, image_exchange},  {5, image_classify},    {4, image_along},
+    {2, image_unchanged},  {5, image_half},      {5, image_half_images},
 };
 
 bool gen_image_step(gen *G) {

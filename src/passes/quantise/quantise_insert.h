@@ -29,7 +29,7 @@
  *
  * Values are numbered in execution order (quantise_number), so that what was seen of one graph can
  * be said of a copy.
- * Tests: tests/cli/quantize.test, tests/unit/test_ptq.c
+ * Tests: tests/cli/quantize.test, tests/unit/test_ptq.c, tests/onnx/quantize.py
  */
 #ifndef CTSC_PASSES_QUANTISE_QUANTISE_INSERT_H
 #define CTSC_PASSES_QUANTISE_QUANTISE_INSERT_H

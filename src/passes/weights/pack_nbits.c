@@ -16,14 +16,17 @@
  *
  * or, where %x is a dequantize_affine of rows, ctsc::linear_nbits_rows of its integers;
  * and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise. This is how torchao's
- * weights arrive (tests/pt2/cases_torchao.py). Activations stay floats; results are rounded once
- * where the program rounds products and scaled products of 16 bits each. Runs before fold-tensors,
- * which would keep the floats.
+ * weights arrive (tests/pt2/cases_torchao.py). So do a constant of qint8 behind aten::dequantize,
+ * and two integers in a byte as `ctsc quantize` writes them in PyTorch's operators
+ * (passes/quantise/quantise_weights.c). Activations stay floats; results are rounded once where the
+ * program rounds products and scaled products of 16 bits each. Runs before fold-tensors, which
+ * would keep the floats.
  * Tests: tests/cli/exported.test, tests/pt2
  */
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"
 #include "tensor/device.h"
+#include "tensor/quantiser.h"
 
 #include <string.h>
 
@@ -235,19 +238,15 @@ static const node *pack_rows(const ir_value *x, int64_t k) {
     return n;
 }
 
-static bool pack_affine_rule(node *n) {
-    bool linear = node_is_overload(n, SYM_LINEAR);
-    pack_weights w;
-    if ((!linear && !node_is_overload(n, SYM_EMBEDDING)) ||
-        !pack_affine(n->inputs.data[linear ? 1 : 0], &w) || !pack_in_range(&w))
-        return false;
-    ir_value *data = pack_data(n, &w),
-             *scale = data ? pack_scales(n, &w, (dtype)w.scale->dtype) : NULL,
-             *zero = scale ? pack_zeros(n, &w) : NULL;
+/* A product with w, or a look-up in it, in the place of n. */
+static bool pack_replace(node *n, bool linear, const pack_weights *w) {
+    ir_value *data = pack_data(n, w),
+             *scale = data ? pack_scales(n, w, (dtype)w->scale->dtype) : NULL,
+             *zero = scale ? pack_zeros(n, w) : NULL;
     if (!zero) return false;
-    ir_value *bits = rewrite_int(n, w.bits), *group = rewrite_int(n, w.group),
-             *k = rewrite_int(n, w.k), *y;
-    const node *rows = linear ? pack_rows(n->inputs.data[0], w.k) : NULL;
+    ir_value *bits = rewrite_int(n, w->bits), *group = rewrite_int(n, w->group),
+             *k = rewrite_int(n, w->k), *y;
+    const node *rows = linear ? pack_rows(n->inputs.data[0], w->k) : NULL;
     if (rows) {
         enum { SCALE = 2, ZERO = 3 };
         ir_value *in[] = {rows->inputs.data[0],
@@ -274,9 +273,144 @@ static bool pack_affine_rule(node *n) {
     return true;
 }
 
+/* ---- constants of qint8 ---------------------------------------------------------------------- */
+
+/* Tensors that were made of a constant. */
+typedef struct pack_own { tensor *q, *scale, *zero; } pack_own;
+
+static void pack_own_free(pack_own *own) {
+    tensor_unref(own->q);
+    tensor_unref(own->scale);
+    tensor_unref(own->zero);
+}
+
+static node *pack_made_by(const ir_value *v, op_symbol op) {
+    node *n = v->def;
+    return n && n->kind == N_OP && n->op && node_is_overload(n, op) ? n : NULL;
+}
+
+/* v, dequantised rows of a matrix; one scale for a row or for all, zero points that are 0. */
+static bool pack_quantised(const ir_value *v, pack_weights *w, pack_own *own) {
+    const node *n = pack_made_by(v, SYM_DEQUANTIZE_SELF);
+    tensor *t;
+    if (!n || !known_tensor(n->inputs.data[0], &t) || t->dtype != DT_QINT8 || t->ndim != 2 ||
+        t->numel < PACK_LEAST || tensor_device(t) != DEVICE_HOST)
+        return false;
+    const quantiser *q = t->quantiser;
+    bool whole = quantiser_per_tensor(q);
+    if (whole ? q->zero_point != 0 : q->scheme != QSCHEME_CHANNEL_AFFINE || q->axis != 0)
+        return false;
+    for (int64_t i = 0; !whole && i < t->sizes[0]; i++)
+        if (TENSOR_AT(q->zero_points, int64_t)[i]) return false;
+    if (tensor_new(NULL, DT_INT8, 2, t->sizes, &own->q) != CTSC_OK ||
+        tensor_new(NULL, DT_FLOAT32, 1, t->sizes, &own->scale) != CTSC_OK)
+        return false;
+    for (int64_t i = 0; i < t->sizes[0]; i++) {
+        TENSOR_AT(own->scale, float)
+        [i] = (float)(whole ? q->scale : TENSOR_AT(q->scales, double)[i]);
+        for (int64_t k = 0; k < t->sizes[1]; k++) TENSOR_AT(own->q, int8_t)
+        [i * t->sizes[1] +
+            k] = ((const int8_t *)tensor_data(t))[i * t->strides[0] + k * t->strides[1]];
+    }
+    *w = (pack_weights){.q = own->q,
+                        .scale = own->scale,
+                        .n = t->sizes[0],
+                        .k = t->sizes[1],
+                        .group = t->sizes[1],
+                        .bits = 8};
+    return true;
+}
+
+/* ---- two in a byte --------------------------------------------------------------------------- */
+
+/* The bytes p of stack([p & 15, p >> 4], -1); NULL: v is something else. */
+static const tensor *pack_nibbles_of(const ir_value *v) {
+    const node *stack = pack_made_by(v, SYM_STACK), *l = stack ? stack->inputs.data[0]->def : NULL;
+    int64_t dim, mask, shift;
+    tensor *p;
+    if (!l || l->kind != N_LIST_CONSTRUCT || l->inputs.len != 2 ||
+        !known_int(stack->inputs.data[1], &dim) || dim != -1)
+        return NULL;
+    const node *low = pack_made_by(l->inputs.data[0], SYM_BITWISE_AND_SCALAR),
+               *high = pack_made_by(l->inputs.data[1], SYM_BITWISE_RIGHT_SHIFT_TENSOR_SCALAR);
+    return low && high && low->inputs.data[0] == high->inputs.data[0] &&
+                   known_int(low->inputs.data[1], &mask) && mask == 15 &&
+                   known_int(high->inputs.data[1], &shift) && shift == 4 &&
+                   known_tensor(low->inputs.data[0], &p) && p->dtype == DT_UINT8 && p->ndim == 2 &&
+                   tensor_is_contiguous(p) && tensor_device(p) == DEVICE_HOST
+               ? p
+               : NULL;
+}
+
+static bool pack_nibbles_unpack(const tensor *p, pack_weights *w, const tensor *zero,
+                                pack_own *own) {
+    int64_t sizes[] = {w->n, w->k};
+    if (tensor_new(NULL, DT_INT8, 2, sizes, &own->q) != CTSC_OK ||
+        (zero && tensor_new(NULL, DT_INT8, 1, &zero->numel, &own->zero) != CTSC_OK))
+        return false;
+    for (int64_t i = 0; i < p->numel; i++) {
+        uint8_t byte = TENSOR_AT(p, uint8_t)[i];
+        TENSOR_AT(own->q, int8_t)[2 * i] = (int8_t)((byte & 15) - 8);
+        TENSOR_AT(own->q, int8_t)[2 * i + 1] = (int8_t)((byte >> 4) - 8);
+    }
+    for (int64_t i = 0; zero && i < zero->numel; i++) {
+        float z = TENSOR_AT(zero, float)[i];
+        if (!(z >= 0 && z <= 15) || z != (float)(int)z) return false;
+        TENSOR_AT(own->zero, int8_t)[i] = (int8_t)((int)z - 8);
+    }
+    w->q = own->q, w->zero = own->zero;
+    return true;
+}
+
+/*     v = ((stack(...).view([n, groups, group]).to(float) - zero) * scale).view([n, k]) */
+static bool pack_nibbles(const ir_value *v, pack_weights *w, pack_own *own) {
+    int64_t whole[KNOWN_MAX_INTS], parts[KNOWN_MAX_INTS], to;
+    int nwhole, nparts;
+    tensor *scale, *zero = NULL;
+    const node *back = pack_made_by(v, SYM_VIEW),
+               *mul = back ? pack_made_by(back->inputs.data[0], SYM_MUL_TENSOR) : NULL,
+               *sub = mul ? pack_made_by(mul->inputs.data[0], SYM_SUB_SCALAR) : NULL;
+    if (mul && !sub && (sub = pack_made_by(mul->inputs.data[0], SYM_SUB_TENSOR)) &&
+        !known_tensor(sub->inputs.data[1], &zero))
+        return false;
+    const node *cast = sub ? pack_made_by(sub->inputs.data[0], SYM_TO_DTYPE) : NULL,
+               *view = cast ? pack_made_by(cast->inputs.data[0], SYM_VIEW) : NULL;
+    const tensor *p = view ? pack_nibbles_of(view->inputs.data[0]) : NULL;
+    if (!p || !known_ints(back->inputs.data[1], whole, &nwhole) || nwhole != 2 ||
+        !known_ints(view->inputs.data[1], parts, &nparts) || nparts != 3 ||
+        !known_int(cast->inputs.data[1], &to) || to != DT_FLOAT32 ||
+        !known_number_is(sub->inputs.data[2], 1) ||
+        (!zero && !known_number_is(sub->inputs.data[1], 8)) ||
+        !known_tensor(mul->inputs.data[1], &scale))
+        return false;
+    *w = (pack_weights){.scale = scale, .n = whole[0], .k = whole[1], .group = parts[2], .bits = 4};
+    bool fits = w->n > 0 && w->k > 0 && w->group > 0 && p->sizes[0] == w->n &&
+                p->sizes[1] * 2 == w->k && parts[0] == w->n && w->k % w->group == 0 &&
+                parts[1] == w->k / w->group && w->group % 2 == 0 && w->n * w->k >= PACK_LEAST;
+    int64_t count = fits ? w->n * parts[1] : 0;
+    fits = fits && pack_is_scales(scale, count) && scale->dtype == DT_FLOAT32 && scale->ndim == 3 &&
+           scale->sizes[0] == w->n && scale->sizes[1] == parts[1] &&
+           (!zero || (pack_is_scales(zero, count) && zero->dtype == DT_FLOAT32 && zero->ndim == 3 &&
+                      zero->sizes[1] == parts[1]));
+    return fits && pack_nibbles_unpack(p, w, zero, own);
+}
+
+static bool pack_weight_rule(node *n) {
+    bool linear = node_is_overload(n, SYM_LINEAR);
+    pack_own own = {NULL, NULL, NULL};
+    pack_weights w;
+    if (!linear && !node_is_overload(n, SYM_EMBEDDING)) return false;
+    const ir_value *v = n->inputs.data[linear ? 1 : 0];
+    bool known = (pack_affine(v, &w) && pack_in_range(&w)) || pack_quantised(v, &w, &own) ||
+                 pack_nibbles(v, &w, &own);
+    bool made = known && pack_replace(n, linear, &w);
+    pack_own_free(&own);
+    return made;
+}
+
 static bool pack_nbits_rule(const alias_db *db, node *n) {
     (void)db;
-    return pack_scaled_rule(n) || pack_affine_rule(n);
+    return pack_scaled_rule(n) || pack_weight_rule(n);
 }
 
 bool pass_pack_nbits(pass_ctx *cx, graph *g) {

@@ -22,7 +22,7 @@
  * needed, those with the largest error of their own first; how many is found by bisection, which
  * takes for granted that fewer quantised layers do not make the error larger. Where even none is
  * enough, that is a failure: the module stays as it was but for being frozen.
- * Tests: tests/unit/test_ptq.c, tests/cli/quantize.test
+ * Tests: tests/unit/test_ptq.c, tests/cli/quantize.test, tests/onnx/quantize.py
  */
 #ifndef CTSC_RUNTIME_PTQ_PTQ_H
 #define CTSC_RUNTIME_PTQ_PTQ_H

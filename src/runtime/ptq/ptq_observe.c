@@ -55,7 +55,8 @@ static void specialise_forget_value(ir_value *v) {
 static void specialise_forget(block *b) {
     for (size_t i = 0; i < b->params.len; i++) specialise_forget_value(b->params.data[i]);
     for (node *n = b->first; n; n = n->next) {
-        for (size_t i = 0; i < n->outputs.len; i++) specialise_forget_value(n->outputs.data[i]);
+        for (size_t i = 0; n->kind != N_CONSTANT && i < n->outputs.len; i++)
+            specialise_forget_value(n->outputs.data[i]);
         for (size_t i = 0; i < n->blocks.len; i++) specialise_forget(n->blocks.data[i]);
     }
 }

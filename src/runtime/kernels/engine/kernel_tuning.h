@@ -94,7 +94,7 @@ enum {
     /* [training] rows from which factors of bfloat16 are packed for kernels of their own */
     GEMM_BF16_ROWS = 4,
     GEMM_BF16_FEW = 32, /* [training] rows up to which a weight is better not packed */
-    HALF_LOAD = 4, /* [linear] few rows wait for memory: so much more work they are */
+    HALF_LOAD = 4,      /* [linear] few rows wait for memory: so much more work they are */
 };
 
 /* Weights of 4 and 8 bits (nbits_product.c). */
