@@ -528,7 +528,9 @@ static lazy_tensor *view_flatten(lazy *l, lowered_op rule, const lazy_tensor *t,
             sizes[n - 1] = lazy_size(l, NEST_MUL, sizes[n - 1], t->sizes[d]);
         else sizes[n++] = t->sizes[d];
     }
-    return view_reshape_to(l, LOWER_reshape, t, n, sizes);
+    lazy_tensor *v = view_reshape_to(l, LOWER_reshape, t, n, sizes);
+    if (v && all) v->contiguous = true;
+    return v;
 }
 /* unflatten(self, dim, sizes) */
 static lazy_tensor *view_unflatten(lazy *l, lowered_op rule, const lazy_tensor *t,

@@ -183,11 +183,11 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
 }
 
 ctsc_status op_ravel(op_ctx *cx, const value *args, value *results) {
-    const int64_t whole = -1;
-    const tensor *t = arg_tensor(&args[0]);
-    tensor *view;
-    const int64_t *sizes = t->numel ? &whole : &t->numel;
-    return view_return(results, tensor_reshape(cx->diag, t, 1, sizes, &view), &view);
+    tensor *rows, *view; /* a view of what is row-major alone, where reshape makes others, too */
+    TRY(tensor_contiguous(cx->diag, arg_tensor(&args[0]), &rows));
+    ctsc_status status = tensor_reshape(cx->diag, rows, 1, &rows->numel, &view);
+    tensor_unref(rows);
+    return view_return(results, status, &view);
 }
 
 /* ---- dimensions come, go and move ------------------------------------------------------------ */
