@@ -622,11 +622,12 @@ DIFF_COUNT ?= 1000000
 DIFF_LEVEL_COUNT ?= 20000
 SEED ?= 1
 diff: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
+	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff $(BUILD)/ctsc jit
 	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
 	$(BUILD)/diff --nests --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS) --vary 4
 	$(BUILD)/diff --images 100 --seed $(SEED) --count $$(($(DIFF_COUNT) / 10)) --jobs $(JOBS)
+	python3 tests/diff/qdq.py --ctsc $(BUILD)/ctsc --seed $(SEED) --count $$(($(DIFF_COUNT) / 1000 + 1))
 
 # Which operators meet in a kernel, and which passes on a graph: a hundred programs for each pair (docs/coverage.md). Takes an hour.
 diff-coverage: deps-build

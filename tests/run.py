@@ -623,6 +623,8 @@ def group_diff(tally, args, env):
     for options in DIFF:
         code, out, err = run([os.path.join(args.build, "diff"), "--jobs", str(min(args.jobs, 16))] + options, env, 600)
         tally.add("diff", " ".join(options), code == 0, out + err)
+    code, out, err = run([sys.executable, os.path.join(HERE, "diff", "qdq.py"), "--ctsc", env["CTSC"], "--count", "20"], env, 600)
+    tally.add("diff", "quantised networks", code == 0, out + err)
 
 
 def graph_operators(text):

@@ -268,10 +268,13 @@ static tensor *heads_mask(int64_t batch, int64_t heads, int64_t rows, int64_t ke
     int64_t sizes[4] = {heads_below(2) ? 1 : batch, heads_below(2) ? 1 : heads,
                         heads_below(4) ? rows : 1, keys};
     tensor *t = heads_tensor(sizes, false);
-    bool hides_rows = heads_below(4) == 0;
+    bool hides_rows = heads_below(4) == 0, spans = heads_below(2);
+    float low = heads_below(2) ? -INFINITY : -3e38f; /* a float16 of it is -inf, too */
+    int64_t begin = heads_below(keys), end = heads_below(keys + 1);
     for (int64_t i = 0; i < t->numel; i++)
-        if (heads_below(3) == 0 || (hides_rows && i / keys % 5 == 0))
-            TENSOR_AT(t, float)[i] = -INFINITY;
+        if ((spans ? i % keys < begin || i % keys >= end : heads_below(3) == 0) ||
+            (hides_rows && i / keys % 5 == 0))
+            TENSOR_AT(t, float)[i] = low;
     return t;
 }
 

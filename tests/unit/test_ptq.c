@@ -6,12 +6,15 @@
  */
 #include "support.h"
 
+#include "ctsc.h"
 #include "runtime/ops/registry.h"
 #include "runtime/ptq/ptq.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static counting count;
 
 static uint64_t random_state = 0x9e3779b97f4a7c15u;
 
@@ -301,13 +304,69 @@ static void test_options(void **state) {
     diag_clear(&d);
 }
 
+/* ---- without memory -------------------------------------------------------------------------- */
+
+static const char network[] =
+    "import torch\n"
+    "from torch import nn\n"
+    "class Net(nn.Module):\n"
+    "    def __init__(self):\n"
+    "        super().__init__()\n"
+    "        self.conv, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)\n"
+    "        self.a, self.b = nn.Linear(16, 8), nn.Linear(16, 8)\n"
+    "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n"
+    "        y = torch.relu_(self.norm(self.conv(x))).flatten(1)\n"
+    "        return self.a(y) + self.b(y)\n";
+
+/* The network is compiled while there is memory; then one request fails. A pass that has no memory
+ * leaves what it would change, so that fewer layers are quantised, or none. */
+static ctsc_status quantise_with(long requests, const char *method, ctsc_value *example) {
+    ctsc_module *m = NULL;
+    ctsc_quantize_report *r = NULL;
+    ctsc_quantize_options o = {
+        .size = sizeof o, .method = method, .observer = "entropy", .timed_calls = 1};
+    ctsc_error *e = ctsc_error_new();
+    ctsc_compile_options c = {.size = sizeof c};
+    assert_int_equal(ctsc_module_compile_text("net.py", network, strlen(network), &c, &m, e),
+                     CTSC_OK);
+    count.fail_at = requests ? count.requests + requests : 0;
+    ctsc_status s = ctsc_module_quantize(m, 1, &example, &o, &r, e);
+    count.fail_at = 0;
+    ctsc_quantize_report_free(r);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return s;
+}
+
+static void test_no_memory(void **state) {
+    (void)state;
+    static const char *const methods[] = {"static", "int4w:32", "dynamic"};
+    int64_t sizes[] = {2, 1, 4, 4};
+    ctsc_value *x = NULL;
+    assert_int_equal(ctsc_tensor_new(CTSC_FLOAT32, 4, sizes, &x, NULL), CTSC_OK);
+    for (int i = 0; i < 32; i++) ((float *)ctsc_tensor_data(x))[i] = (float)(i % 7) - 3;
+    ctsc_value *example = ctsc_tuple_new(1, &x);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        ctsc_status s = quantise_with(0, methods[i], example);
+        assert_int_equal(s, i == 1 ? CTSC_USAGE : CTSC_OK); /* rows of 16 have no groups of 32 */
+        for (long k = 1; k < 4000; k += k < 60 ? 1 : 131) {
+            ctsc_status now = quantise_with(k, methods[i], example);
+            if (now != CTSC_OK && now != CTSC_LIMIT && now != CTSC_UNSUPPORTED && now != CTSC_USAGE)
+                fail_msg("%s, %ld: %d", methods[i], k, now);
+        }
+    }
+    ctsc_value_free(example);
+    ctsc_value_free(x);
+}
+
 int main(void) {
+    mem_set_hook(counting_hook, &count);
     registry_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_minmax),     cmocka_unit_test(test_nothing_to_observe),
         cmocka_unit_test(test_percentile), cmocka_unit_test(test_entropy),
         cmocka_unit_test(test_weights),    cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_options),    cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,12 +15,13 @@
  *     ->  %y : Tensor = ctsc::linear_nbits(%x, %w', %scale', %zero', %bias, %bits, %group, %k, %0)
  *
  * or, where %x is a dequantize_affine of rows, ctsc::linear_nbits_rows of its integers;
- * and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise. This is how torchao's
- * weights arrive (tests/pt2/cases_torchao.py). So do a constant of qint8 behind aten::dequantize,
- * and two integers in a byte as `ctsc quantize` writes them in PyTorch's operators
- * (passes/quantise/quantise_weights.c). Activations stay floats; results are rounded once where the
- * program rounds products and scaled products of 16 bits each. Runs before fold-tensors, which
- * would keep the floats.
+ * aten::matmul by float8 that is made float32, turned and scaled becomes aten::linear by the
+ * floats; and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise. This is how
+ * torchao's weights arrive (tests/pt2/cases_torchao.py). So do a constant of qint8 behind
+ * aten::dequantize, and two integers in a byte as `ctsc quantize` writes them in PyTorch's
+ * operators (passes/quantise/quantise_weights.c). Activations stay floats; results are rounded once
+ * where the program rounds products and scaled products of 16 bits each. Runs before fold-tensors,
+ * which would keep the floats.
  * Tests: tests/cli/exported.test, tests/pt2
  */
 #include "passes/pass/rewrite.h"
@@ -123,16 +124,20 @@ static const tensor *pack_behind_views(const ir_value *v, int64_t dt) {
     return known_tensor(v, &t) && (to == dt || t->dtype == dt) ? t : NULL;
 }
 
+/* The transpose of a matrix. */
+static bool pack_is_turn(const node *n) {
+    int64_t order[KNOWN_MAX_INTS];
+    int dims = 0;
+    return node_is_overload(n, SYM_T) ||
+           (node_is_overload(n, SYM_PERMUTE) && known_ints(n->inputs.data[1], order, &dims) &&
+            dims == 2 && order[0] == 1 && order[1] == 0);
+}
+
 /* v as int8 [k, n]: a constant, or the transpose of one. */
 static bool pack_turned(const ir_value *v, pack_weights *w) {
     tensor *t;
-    int64_t order[KNOWN_MAX_INTS];
-    int dims = 0;
     node *n = v->def;
-    bool of = n && n->kind == N_OP && n->op &&
-              (node_is_overload(n, SYM_T) ||
-               (node_is_overload(n, SYM_PERMUTE) && known_ints(n->inputs.data[1], order, &dims) &&
-                dims == 2 && order[0] == 1 && order[1] == 0));
+    bool of = n && n->kind == N_OP && n->op && pack_is_turn(n);
     if (!known_tensor(of ? n->inputs.data[0] : v, &t) || !pack_is_ints(t)) return false;
     w->q = t;
     w->turned = !of;
@@ -171,6 +176,63 @@ static bool pack_scaled_rule(node *n) {
     rewrite_result(n, y);
     node_remove(mm);
     return true;
+}
+
+/* ---- float8 ---------------------------------------------------------------------------------- */
+
+/* v is float8 [n, k], a constant, as float32 and transposed; NULL: it is not. */
+static const tensor *pack_float8(const ir_value *v) {
+    const node *cast = v->def, *turn;
+    tensor *t;
+    int64_t dt;
+    if (!cast || cast->kind != N_OP || !cast->op ||
+        (!node_is_overload(cast, SYM_TO_DTYPE) && !node_is_overload(cast, SYM__TO_COPY)) ||
+        !known_int(cast->inputs.data[1], &dt) || dt != DT_FLOAT32)
+        return NULL;
+    turn = cast->inputs.data[0]->def;
+    if (!turn || turn->kind != N_OP || !turn->op || !pack_is_turn(turn) ||
+        !known_tensor(turn->inputs.data[0], &t) || !dtype_is_float8((dtype)t->dtype) ||
+        t->ndim != 2 || t->numel < PACK_LEAST || tensor_device(t) != DEVICE_HOST)
+        return NULL;
+    return t;
+}
+
+/* Scales of n columns, a constant [1, n] or the transpose of [n, 1]; NULL: others. */
+static const tensor *pack_columns(const ir_value *v, int64_t n) {
+    const node *turn = v->def;
+    bool turned = turn && turn->kind == N_OP && turn->op && pack_is_turn(turn);
+    tensor *t;
+    return known_tensor(turned ? turn->inputs.data[0] : v, &t) && t->dtype == DT_FLOAT32 &&
+                   pack_is_scales(t, n) && t->ndim == 2 && t->sizes[turned ? 0 : 1] == n
+               ? t
+               : NULL;
+}
+
+/* The weight as floats, once, instead of at each call; and a linear layer, which packs it. */
+static bool pack_float8_rule(node *n) {
+    if (!node_is_overload(n, SYM_MATMUL) && !node_is_overload(n, SYM_MM)) return false;
+    node *mul = n->inputs.data[1]->def;
+    int64_t dt;
+    if (mul && mul->kind == N_OP && mul->op && node_is_overload(mul, SYM_TO_DTYPE) &&
+        known_int(mul->inputs.data[1], &dt) && dt == DT_FLOAT32)
+        mul = mul->inputs.data[0]->def;
+    if (!mul || mul->kind != N_OP || !mul->op || !node_is_overload(mul, SYM_MUL_TENSOR))
+        return false;
+    const tensor *q = pack_float8(mul->inputs.data[0]),
+                 *scale = q ? pack_columns(mul->inputs.data[1], q->sizes[0]) : NULL;
+    tensor *wide = NULL, *w = NULL;
+    if (!scale || tensor_to_dtype(NULL, (tensor *)q, DT_FLOAT32, &wide) != CTSC_OK) return false;
+    ctsc_status st = tensor_new(NULL, DT_FLOAT32, 2, q->sizes, &w);
+    for (int64_t j = 0; st == CTSC_OK && j < w->sizes[0]; j++)
+        for (int64_t i = 0; i < w->sizes[1]; i++) TENSOR_AT(w, float)
+    [j * w->sizes[1] + i] = TENSOR_AT(wide, float)[j * wide->strides[0] + i * wide->strides[1]] *
+                            TENSOR_AT(scale, float)[j];
+    tensor_unref(wide);
+    ir_value *weight = st == CTSC_OK ? pack_constant(n, w) : NULL;
+    ir_value *in[] = {n->inputs.data[0], weight, rewrite_none(n)};
+    ir_value *y = weight ? rewrite_op(n, op_of(SYM_LINEAR), 3, in) : NULL;
+    if (y) rewrite_result(n, y);
+    return y != NULL;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -410,7 +472,7 @@ static bool pack_weight_rule(node *n) {
 
 static bool pack_nbits_rule(const alias_db *db, node *n) {
     (void)db;
-    return pack_scaled_rule(n) || pack_weight_rule(n);
+    return pack_scaled_rule(n) || pack_weight_rule(n) || pack_float8_rule(n);
 }
 
 bool pass_pack_nbits(pass_ctx *cx, graph *g) {

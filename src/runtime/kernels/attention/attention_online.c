@@ -3,7 +3,8 @@
  * attention_online.c - softmax over the keys of a query some at a time (attention_online.h).
  *
  * Scores, weights and sums are floats. A block in which a query sees nothing adds nothing, so that
- * blocks may be left out whose keys are hidden by -inf.
+ * blocks may be left out whose keys are hidden: by a flag, by -inf, or by what is added and is so
+ * low that no score that comes near a float's range makes up for it.
  * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention_online.h"
@@ -59,6 +60,8 @@ static CONV_HOT void online_bfloat16(const uint16_t *restrict from, int64_t rs, 
             to[i * ld + j] = float_of_bits((uint32_t)from[i * rs + j] << 16);
 }
 
+enum { ONLINE_LOOKED_AT = 16 }; /* queries whose additive masks are looked at, at most */
+
 /* ---- queries --------------------------------------------------------------------------------- */
 
 void online_begin(const attention_job *job, int64_t group, int64_t begin, int64_t n,
@@ -69,35 +72,61 @@ void online_begin(const attention_job *job, int64_t group, int64_t begin, int64_
                                     .max = -INFINITY};
 }
 
-/* Widens [*first, *end) to the keys that a row of a bool mask shows. */
-static void online_widen(const attention_job *job, const attention_mask *m, int64_t *first,
-                         int64_t *end) {
-    bool shown = job->call->shown;
-    int64_t i = 0, j = job->cols;
-    while (i < *first && (m->p[i * m->cs] != 0) != shown) i++;
-    if (i == job->cols) return;
-    *first = i;
-    while (j > *end && j > i && (m->p[(j - 1) * m->cs] != 0) != shown) j--;
+/* Is element i of a mask so low that its weight is 0 beside any that is not? The lowest numbers of
+ * float32 and bfloat16 are, which programs write for -inf. */
+static bool online_is_low(dtype dt, const attention_mask *m, int64_t i) {
+    const float low = -1e38f;
+    if (dt == DT_FLOAT32) return ((const float *)(const void *)m->p)[i * m->cs] <= low;
+    uint16_t bits = ((const uint16_t *)(const void *)m->p)[i * m->cs];
+    return dt == DT_FLOAT16 ? bits == 0xfc00 : float_of_bits((uint32_t)bits << 16) <= low;
+}
+
+/* Can a query see key i? p of a mask is NULL: it hides nothing. */
+static bool online_sees(const attention_call *c, const attention_mask *hidden,
+                        const attention_mask *mask, int64_t i) {
+    if (hidden->p && (hidden->p[i * hidden->cs] != 0) != c->shown) return false;
+    return !mask->p || !online_is_low((dtype)c->mask->dtype, mask, i);
+}
+
+/* Widens [*first, *end) to the keys that a query sees; to all where all are low, whose weights are
+ * equal then. */
+static void online_widen(const attention_job *job, const attention_mask *hidden,
+                         const attention_mask *mask, int64_t *first, int64_t *end) {
+    const attention_call *c = job->call;
+    int64_t i = 0, j = job->cols, most = mask->p ? job->cols : *first;
+    while (i < most && !online_sees(c, hidden, mask, i)) i++;
+    if (i == job->cols) {
+        if (mask->p) *first = 0, *end = job->cols;
+        return;
+    }
+    *first = int64_min(*first, i);
+    while (j > *end && j > i && !online_sees(c, hidden, mask, j - 1)) j--;
     *end = int64_max(*end, j);
 }
 
 void online_span(const attention_job *job, const online_query *queries, int64_t n, int64_t *first,
                  int64_t *end) {
     const attention_call *c = job->call;
+    /* to look at what is added costs many queries as much as their keys */
+    const tensor *hides = c->fill == -INFINITY ? c->hidden : NULL,
+                 *added = job->queries <= ONLINE_LOOKED_AT ? c->mask : NULL;
     *first = 0, *end = job->cols;
     if (c->causal) {
         *end = 0;
         for (int64_t i = 0; i < n; i++) *end = int64_max(*end, queries[i].row + 1);
         *end = int64_min(*end, job->cols);
     }
-    if (!c->hidden || c->fill != -INFINITY) return;
-    const char *last = NULL;
+    /* another fill than -inf takes the place of what is low */
+    if (c->causal || (c->hidden && !hides) || (!hides && !added)) return;
+    const char *last[2] = {NULL, NULL};
     *first = job->cols, *end = 0;
     for (int64_t i = 0; i < n; i++) {
-        attention_mask m = attention_mask_at(c->hidden, job->hidden, queries[i].head,
-                                             queries[i].row);
-        if (m.p != last) online_widen(job, &m, first, end);
-        last = m.p;
+        int64_t head = queries[i].head, row = queries[i].row;
+        attention_mask hidden = attention_mask_at(hides, job->hidden, head, row),
+                       mask = attention_mask_at(added, job->mask, head, row);
+        if (hidden.p != last[0] || mask.p != last[1] || !i)
+            online_widen(job, &hidden, &mask, first, end);
+        last[0] = hidden.p, last[1] = mask.p;
     }
     *end = int64_max(*first, *end);
 }

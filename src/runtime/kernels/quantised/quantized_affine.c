@@ -106,8 +106,7 @@ static bool affine_all_numbers(const float *x, int64_t rows, int64_t k) {
 /* (input, mapping_type, block_size, target_dtype, quant_min, quant_max, eps, scale_dtype,
  * zero_point_dtype, keepdim) */
 OPERATOR(affine_choose) {
-    tensor *x = arg_tensor_or_null(&args[0]), *flat = NULL, *scale = NULL, *zero = NULL,
-           *as = NULL;
+    tensor *x = arg_tensor_or_null(&args[0]), *flat = NULL, *scale = NULL, *zero = NULL, *as = NULL;
     const char *how = args[1].u.str->bytes;
     bool asymmetric = !strcmp(how, "ASYMMETRIC"),
          none = arg_is_none(&args[8]); /* then it is the scale's, or int32 */
@@ -159,8 +158,7 @@ static VECTOR_CLONES void affine_to_ints(const float *x, int64_t k, float by, fl
 
 static VECTOR_CLONES void affine_to_numbers(const uint8_t *q, int64_t k, int flip, float zero,
                                             float scale, float *out) {
-    for (int64_t i = 0; i < k; i++)
-        out[i] = ((float)((q[i] ^ flip) - flip) - zero) * scale;
+    for (int64_t i = 0; i < k; i++) out[i] = ((float)((q[i] ^ flip) - flip) - zero) * scale;
 }
 
 static void affine_quantise_rows(void *ctx, int64_t begin, int64_t end) {
