@@ -461,6 +461,11 @@ static void test_names(void **state) {
     assert_int_equal(ctsc_module_set_precision(m, NULL, e), CTSC_USAGE);
     assert_int_equal(ctsc_module_set_precision(m, "bf16", e),
                      ukernel_quad(UKERNEL_BF16) ? CTSC_OK : CTSC_UNSUPPORTED);
+    assert_int_equal(ctsc_module_set_autocast(m, CTSC_BFLOAT16, e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_autocast(m, CTSC_FLOAT16, e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_autocast(m, CTSC_FLOAT32, e), CTSC_OK);
+    assert_int_equal(ctsc_module_set_autocast(m, CTSC_INT32, e), CTSC_USAGE);
+    assert_int_equal(ctsc_module_set_autocast(m, CTSC_FLOAT64, NULL), CTSC_USAGE);
     ctsc_module_free(m);
     ctsc_error_free(e);
 }
