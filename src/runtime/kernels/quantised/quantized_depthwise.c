@@ -65,15 +65,17 @@ static void depthwise_spread(const depthwise_job *j, const uint8_t *const row[4]
 /* n results of sums by place, as numbers of their own or floats. */
 static void depthwise_numbers(const depthwise_job *j, const int32_t *sums, int64_t n,
                               int64_t channel, int64_t channels, int32_t *out) {
+    enum { MOST = 64 };
     const quant_floats *to = j->c.floats;
-    int lanes = j->t->kernels->lanes;
-    for (int64_t i = 0; i < n; i++, sums += j->size, out += j->t->channels)
-        for (int64_t p = 0; p < j->size; p++) {
-            int64_t c = quant_place_channel(lanes, p);
-            if (c >= channels) continue;
-            if (to) quant_store_floats(to, sums + p, channel + c, 1, (float *)(void *)out + c);
-            else out[c] = sums[p];
-        }
+    int32_t row[MOST];
+    uint8_t at[MOST];
+    for (int64_t p = 0; p < j->size; p++)
+        at[p] = (uint8_t)quant_place_channel(j->t->kernels->lanes, p);
+    for (int64_t i = 0; i < n; i++, sums += j->size, out += j->t->channels) {
+        for (int64_t p = 0; p < j->size; p++) row[at[p]] = sums[p];
+        if (to) quant_store_floats(to, row, channel, channels, (float *)(void *)out);
+        else memcpy(out, row, (size_t)channels * sizeof *out);
+    }
 }
 
 /* Results [first, first + n) of a row, for a block of channels. */
