@@ -32,12 +32,9 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         if device.type != self.device.type or (device.index or 0) != (self.device.index or 0):
             result = _C._value_to(result, str(device))
             copy = False
-    last = memory_format is channels_last or memory_format is channels_last_3d
-    if copy or (dtype is not None and dtype is not result.dtype) or (memory_format is not None and not last):
-        result = _to_dtype(result, dtype or result.dtype, non_blocking, copy, None if last else memory_format)
-    if memory_format is contiguous_format:
-        return _contiguous(result)
-    return _last(result, memory_format) if last and result.ndim == (4 if memory_format is channels_last else 5) else result
+    if copy or (dtype is not None and dtype is not result.dtype) or memory_format is not None:
+        result = _to_dtype(result, dtype or result.dtype, non_blocking, copy, memory_format)
+    return result
 
 
 def _caster(number):

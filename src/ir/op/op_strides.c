@@ -15,11 +15,16 @@
 
 enum { ORDER_MAX_OPERANDS = 8 };
 
+/* Formats are told by the strides of dims of size 1, too. */
+static bool order_tensor_is_rows(const tensor *t) {
+    return tensor_is_contiguous(t) && tensor_suggested_format(t) == FORMAT_CONTIGUOUS;
+}
+
 static bool order_is_rows(const value *v) {
-    if (v->tag == V_TENSOR) return tensor_is_contiguous(v->u.tensor);
+    if (v->tag == V_TENSOR) return order_tensor_is_rows(v->u.tensor);
     if (v->tag != V_LIST || v->u.list->kind != LIST_TENSOR) return true;
     for (size_t i = 0; i < v->u.list->len; i++)
-        if (v->u.list->u.tensors[i] && !tensor_is_contiguous(v->u.list->u.tensors[i])) return false;
+        if (v->u.list->u.tensors[i] && !order_tensor_is_rows(v->u.list->u.tensors[i])) return false;
     return true;
 }
 

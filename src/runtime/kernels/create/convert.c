@@ -41,7 +41,7 @@ static ctsc_status convert_to(op_ctx *cx, tensor *t, int device, dtype dt, memor
                               bool copy, value *results) {
     tensor *out;
     bool same = t->dtype == dt && tensor_device(t) == device;
-    if (same && !copy && (format == FORMAT_PRESERVE || tensor_is_in_format(t, format)))
+    if (same && !copy && (format == FORMAT_PRESERVE || tensor_suggested_format(t) == format))
         return op_return_tensor(results, tensor_ref(t));
     if (same) TRY(tensor_clone_in(cx->diag, t, format, &out));
     else if (t->quantiser || dtype_is_quantised(dt)) TRY(tensor_to_dtype(cx->diag, t, dt, &out));
