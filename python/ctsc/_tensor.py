@@ -105,16 +105,7 @@ def _grad_fn(self):
 
 @_method("contiguous")
 def contiguous(self, memory_format=contiguous_format):
-    return _contiguous(self) if memory_format is contiguous_format or memory_format is preserve_format else _last(self, memory_format)
-
-
-def _last(t, memory_format):
-    """The same elements, channels last in memory."""
-    if t.is_contiguous(memory_format=memory_format):
-        return t
-    if t.ndim != (4 if memory_format is channels_last else 5):
-        raise RuntimeError("required rank %d tensor to use %s format" % (4 if memory_format is channels_last else 5, memory_format._name))
-    return _contiguous(t.movedim(1, -1)).movedim(-1, 1)
+    return _contiguous(self, memory_format=contiguous_format if memory_format is preserve_format else memory_format)
 
 
 @_method("is_contiguous")

@@ -15,8 +15,8 @@
  *
  * Strides count elements. Nothing here can fail unless it says so; all functions are pure.
  * Source of the rules: torch 2.15, TensorIteratorBase::reorder_dimensions, empty_like and
- * TensorImpl's memory formats; tests/torch/strides.py compares operators.
- * Tests: tests/unit/test_strides.c
+ * TensorImpl's memory formats; docs/differs.md says where ctsc does not follow.
+ * Tests: tests/unit/test_strides.c, tests/python/test_py_strides.py
  */
 #ifndef CTSC_TENSOR_STRIDES_H
 #define CTSC_TENSOR_STRIDES_H
@@ -59,8 +59,8 @@ bool strides_of_view(const tensor *t, int ndim, const int64_t *sizes, int64_t *s
 /* Uninitialised, with strides of a dense tensor. */
 ctsc_status tensor_new_strided(diag *d, int device, dtype dt, int ndim, const int64_t *sizes,
                                const int64_t *strides, tensor **out);
-/* t in these strides, dense ones: itself if it has them (sizes of 1 and empty tensors are no
- * matter but get them as well, if t is nobody else's); takes t. */
+/* t in these strides, dense ones: itself if it has them, a view where they differ in dims of one
+ * element alone or t is empty, else a copy. Takes t. */
 ctsc_status tensor_restrided_take(diag *d, tensor *t, const int64_t *strides, tensor **out);
 /* A copy, in t's order. */
 ctsc_status tensor_clone_like(diag *d, const tensor *t, tensor **out);

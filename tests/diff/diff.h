@@ -101,6 +101,7 @@ typedef struct outcome {
     char *message;  /* of a failure */
     strbuf shape;   /* kinds, dtypes, sizes: equal text or not comparable */
     strbuf sharing; /* which tensors share elements, the same */
+    strbuf order;   /* strides; compared of fusion groups alone (nests.c) */
     VEC(uint64_t) bits;
     VEC(uint8_t) kinds; /* of bits: a float's dtype, or OUTCOME_EXACT */
 } outcome;

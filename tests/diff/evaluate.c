@@ -422,7 +422,7 @@ static ctsc_status evaluate_call(evaluation *e, const op *o, int n, const value 
     op_ctx cx = {.diag = e->d, .op = o, .rt = &e->rt, .nargs = n, .out_types = out_types};
     for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
     if (!o->fn) return diag_fail(e->d, CTSC_UNSUPPORTED, "operator %s is not supported", o->key);
-    return o->fn(&cx, args, results);
+    return op_function(o, n, args)(&cx, args, results);
 }
 
 ctsc_status evaluate_op(evaluation *e, const op *o, int n, const value *args,

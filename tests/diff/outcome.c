@@ -38,6 +38,13 @@ static void record_elements(recorder *r, dtype dt, const char *at, const tensor 
     }
 }
 
+/* Programs see strides, but of dims of one element these mean nothing. */
+static void record_order(recorder *r, const tensor *t) {
+    for (int i = 0; t->numel && i < t->ndim; i++)
+        if (t->sizes[i] != 1) sb_printf(&r->o->order, "%" PRId64 " ", t->strides[i]);
+    sb_putc(&r->o->order, ';');
+}
+
 static void record_tensor(recorder *r, const tensor *t) {
     vec_push(&r->tensors, t);
     sb_puts(&r->o->shape, dtype_table[t->dtype].ir_name);
@@ -45,6 +52,7 @@ static void record_tensor(recorder *r, const tensor *t) {
     for (int i = 0; i < t->ndim; i++)
         sb_printf(&r->o->shape, i ? ",%" PRId64 : "%" PRId64, t->sizes[i]);
     sb_putc(&r->o->shape, ')');
+    record_order(r, t);
     if (t->numel) record_elements(r, (dtype)t->dtype, tensor_data(t), t, 0);
 }
 
@@ -127,6 +135,7 @@ void outcome_record(outcome *o, ctsc_status status, const diag *d, size_t nargs,
     o->message = status == CTSC_OK ? NULL : mem_strdup(diag_message(d));
     sb_clear(&o->shape);
     sb_clear(&o->sharing);
+    sb_clear(&o->order);
     o->bits.len = o->kinds.len = 0;
     for (size_t i = 0; i < nargs; i++) record_value(&r, args[i]);
     sb_puts(&o->shape, "-> ");
@@ -144,6 +153,7 @@ void outcome_free(outcome *o) {
     mem_free(o->message);
     sb_free(&o->shape);
     sb_free(&o->sharing);
+    sb_free(&o->order);
     vec_free(&o->bits);
     vec_free(&o->kinds);
 }

@@ -38,7 +38,7 @@ static const struct argp_option quantize_options[] = {
      "write the model: OUT.onnx, OUT.pt (PyTorch), OUT.safetensors (weights alone)", 0},
     {"method", OPT_QUANTIZE_METHOD, "NAME", 0,
      "static (the default): integers from layer to layer; dynamic: linear layers, with the range "
-     "of each call; int8w, int4w[:32|64|128][,asym]: weights of linear layers and embeddings; bf16",
+     "of each call; int8w, int4w[:32|64|128[,asym]]: weights of linear layers and embeddings; bf16",
      0},
     {"observer", OPT_OBSERVER, "NAME", 0,
      "static: how ranges follow from examples: minmax (the default), percentile[:P] (99.999), "

@@ -311,8 +311,13 @@ static bool group_set_order(group_state *s, const node *n, const lazy_arg *args,
         int64_t which;
         if (!lazy_arg_int(&s->l, &args[format], &which) || which < 0 || which > FORMAT_PRESERVE)
             return false;
+        /* to() gives a tensor back that has the dtype, row-major or not */
+        if (which == FORMAT_CONTIGUOUS && o->lowered == LOWER_to && args[0].t->dt == t->dt)
+            return false;
         if (which == FORMAT_CONTIGUOUS) rule = STRIDES_ROWS;
     }
+    if (o->lowered == LOWER_rsub) /* is sub of the second and the first */
+        return lazy_set_order(&s->l, rule, 2, (lazy_arg[]){args[1], args[0]}, t);
     return lazy_set_order(&s->l, rule, nargs, args, t);
 }
 
@@ -372,13 +377,24 @@ static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     return true;
 }
 
-/* An output is written in the order in which it lies. */
-static bool group_add_output(group_state *s, lazy_tensor *t) {
-    group_order *o = &s->orders[s->noutputs];
-    o->permuted = lazy_order(&s->l, t, o->dims);
-    o->turned = o->permuted && s->nreductions == 0;
-    if (o->turned) t = lazy_permute(&s->l, t, o->dims);
-    return (s->outputs[s->noutputs++] = t) != NULL;
+static int group_depth(const group_state *s) {
+    int depth = 0;
+    for (int i = 0; i < s->noutputs; i++)
+        if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
+    return depth;
+}
+
+/* Outputs are written in the order in which they lie. */
+static bool group_order_outputs(group_state *s) {
+    bool turns = group_depth(s) == 0;
+    for (int i = 0; i < s->noutputs; i++) {
+        group_order *o = &s->orders[i];
+        o->permuted = lazy_order(&s->l, s->outputs[i], o->dims);
+        o->turned = o->permuted && turns;
+        if (o->turned && !(s->outputs[i] = lazy_permute(&s->l, s->outputs[i], o->dims)))
+            return false;
+    }
+    return true;
 }
 
 static bool group_read(group_state *s) {
@@ -394,9 +410,9 @@ static bool group_read(group_state *s) {
     for (size_t i = 0; i < b->returns.len; i++) {
         lazy_arg arg;
         if (!group_get(s, b->returns.data[i], &arg) || !arg.t || arg.t->is_number) return false;
-        if (!group_add_output(s, (lazy_tensor *)arg.t)) return false;
+        s->outputs[s->noutputs++] = (lazy_tensor *)arg.t;
     }
-    return true;
+    return group_order_outputs(s);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -570,15 +586,12 @@ void group_side_output(group_state *s, int i) {
 }
 
 static bool group_make_schedule(group_state *s) {
-    int depth = 0;
-    for (int i = 0; i < s->noutputs; i++)
-        if (s->outputs[i]->depth > depth) depth = s->outputs[i]->depth;
     if (s->unroll) {
         bool done = group_schedule_pointwise(s);
         s->p->schedule = s->target == GROUP_CUDA ? GROUP_CUDA_IN_PLACE : GROUP_IN_PLACE;
         return done;
     }
-    if (depth == 0) return group_schedule_pointwise(s);
+    if (group_depth(s) == 0) return group_schedule_pointwise(s);
     if (group_schedule_rows(s) || group_schedule_blocks(s)) return true;
     return s->target == GROUP_CUDA ? group_schedule_columns_cuda(s) : group_schedule_columns(s);
 }

@@ -105,18 +105,15 @@ void point_store(point_state *p) {
     for (int i = 0; i < p->noutputs; i++)
         values[i] = nest_let(s->l.n, "v", lazy_at(&s->l, s->outputs[p->outputs[i]], p->index));
     nest_expr *at = group_address(s, p->domain->ndim, p->domain->sizes, p->index);
-    for (int i = 0; i < p->noutputs; i++) {
-        int o = p->outputs[i];
-        nest_store(s->l.n, group_output_buffer(s, o),
-                   group_is_scattered(s, o) ? group_output_address(s, o, p->index) : at, values[i]);
-    }
+    for (int i = 0; i < p->noutputs; i++)
+        nest_store(s->l.n, group_output_buffer(s, p->outputs[i]), at, values[i]);
     for (int i = 0; i < p->nwide; i++) {
         const lazy_tensor *t = s->outputs[p->wide[i]];
         nest_expr *index[LAZY_MAX_DIMS], *v;
         for (int64_t k = 0; point_wide_at(p, i, k, p->index, index); k++) {
             v = nest_let(s->l.n, "v", lazy_at(&s->l, t, index));
             nest_store(s->l.n, group_output_buffer(s, p->wide[i]),
-                       group_output_address(s, p->wide[i], index), v);
+                       group_address(s, t->ndim, t->sizes, index), v);
         }
     }
     lazy_forget(&s->l);

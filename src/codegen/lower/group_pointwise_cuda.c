@@ -58,9 +58,7 @@ static void flat_beside(group_state *s, int i, nest_expr *t) {
         index[d] = d ? nest_let(n, "i", nest_mod_index(n, rest, out->sizes[d])) : rest;
         if (d) rest = nest_let(n, "t", nest_div_index(n, rest, out->sizes[d]));
     }
-    nest_store(n, group_output_buffer(s, i),
-               group_is_scattered(s, i) ? group_output_address(s, i, index) : t,
-               lazy_at(&s->l, out, index));
+    nest_store(n, group_output_buffer(s, i), t, lazy_at(&s->l, out, index));
     lazy_forget(&s->l);
 }
 

@@ -23,7 +23,7 @@ static inline int autocast_lower(op_symbol key, bool device) {
  * float32 alone to less, and numbers of 16 bits alone to float32; programs everything that is
  * floating, but for float64. */
 static inline dtype autocast_dtype(op_symbol key, dtype have, bool on, dtype lower) {
-    bool half = have == DT_FLOAT16 || have == DT_BFLOAT16;
+    bool half = dtype_is_half(have);
     if (!on) return have;
     if (key == SYM__AUTOCAST_TO_REDUCED_PRECISION) return have == DT_FLOAT32 ? lower : have;
     if (key == SYM__AUTOCAST_TO_FULL_PRECISION) return half ? DT_FLOAT32 : have;

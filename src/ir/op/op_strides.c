@@ -6,7 +6,7 @@
  * Only calls with an argument that is not row-major are looked at: of arguments that all are, every
  * rule makes a row-major result. What shares memory with an argument is a view,
  * and stays one.
- * Tests: tests/python/test_strides.py, tests/unit/test_strides.c
+ * Tests: tests/python/test_py_strides.py, tests/unit/test_strides.c
  */
 #include "ir/op/op.h"
 #include "tensor/strides.h"

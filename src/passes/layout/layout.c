@@ -153,6 +153,11 @@ layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_tw
     return t;
 }
 
+void layout_say_order(layout *l, const ir_value *v, layout_order order) {
+    layout_twin *t = ptrmap_get(&l->twins, v);
+    t->order = order;
+}
+
 void layout_ask_order(layout *l, layout_twin *t, ir_value *v) {
     t->order = ORDER_ROWS;
     if (t->spatial < 2) return;

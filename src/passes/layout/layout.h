@@ -97,6 +97,8 @@ static inline void layout_follow(layout_twin *t, const layout_twin *like) {
     t->order = like->order;
     t->lies_last = like->lies_last;
 }
+/* An operator of the program says how v lies, whose twin has been given. */
+void layout_say_order(layout *l, const ir_value *v, layout_order order);
 /* t lies as v does, a value outside of regions. */
 void layout_ask_order(layout *l, layout_twin *t, ir_value *v);
 

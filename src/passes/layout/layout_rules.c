@@ -156,7 +156,7 @@ bool layout_dropout(layout *l, node *n) {
 
 bool layout_contiguous(layout *l, node *n) {
     if (!known_number_is(n->inputs.data[1], 0) || !layout_same(l, n)) return false;
-    ((layout_twin *)ptrmap_get(&l->twins, n->outputs.data[0]))->order = ORDER_ROWS;
+    layout_say_order(l, n->outputs.data[0], ORDER_ROWS);
     return true;
 }
 
@@ -260,7 +260,7 @@ bool layout_slice(layout *l, node *n) {
 
 bool layout_softmax(layout *l, node *n) {
     if (!layout_slice(l, n)) return false;
-    ((layout_twin *)ptrmap_get(&l->twins, n->outputs.data[0]))->order = ORDER_ROWS;
+    layout_say_order(l, n->outputs.data[0], ORDER_ROWS);
     return true;
 }
 

@@ -29,6 +29,7 @@
 #include "passes/weights/prepack.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool reduce_node(node *n, op_symbol from, op_symbol to) {
     if (!node_is_overload(n, from)) return false;
@@ -228,4 +229,24 @@ bool reduce_auto_convs(const pass_ctx *cx) {
 
 bool pass_reduce_auto(pass_ctx *cx, graph *g) {
     return reduce_auto_convs(cx) && rewrite_each(cx, g, reduce_auto_rule);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+bool reduce_read_groups(const char *text, int *group, bool *zeros) {
+    static const struct { const char *text; int group, zeros; } options[] = {
+        {"32", 32, -1}, {"64", 64, -1}, {"128", 128, -1}, {"sym", 0, 0}, {"asym", 0, 1},
+    };
+    bool more = *text == ':';
+    while (more) {
+        size_t n = strcspn(++text, ","), i = 0, count = sizeof options / sizeof *options;
+        while (i < count && (strlen(options[i].text) != n || strncmp(options[i].text, text, n)))
+            i++;
+        if (i == count) return false;
+        if (options[i].group) *group = options[i].group;
+        if (options[i].zeros >= 0) *zeros = options[i].zeros;
+        text += n;
+        more = *text == ',';
+    }
+    return *text == '\0';
 }

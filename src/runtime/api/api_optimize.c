@@ -17,6 +17,7 @@
 #include "cpu/ukernel.h"
 #include "ctsc_compiler.h"
 #include "ir/graph/graph_dot.h"
+#include "passes/weights/reduce_precision.h"
 #include "runtime/api/api.h"
 #include "runtime/api/grad_graph.h"
 #include "runtime/autograd/autograd.h"
@@ -46,25 +47,6 @@ static const struct {
     {"int8w", "reduce-int8w", ISA_PLAIN, false},
     {"int4w", "reduce-int4w", ISA_PLAIN, true},
 };
-
-/* What follows the name of a precision with groups: *group stays 0 where none is named. */
-static bool optimize_read_groups(const char *text, int *group, bool *zeros) {
-    static const struct { const char *text; int group, zeros; } options[] = {
-        {"32", 32, -1}, {"64", 64, -1}, {"128", 128, -1}, {"sym", 0, 0}, {"asym", 0, 1},
-    };
-    bool more = *text == ':';
-    while (more) {
-        size_t n = strcspn(++text, ","), i = 0, count = sizeof options / sizeof *options;
-        while (i < count && (strlen(options[i].text) != n || strncmp(options[i].text, text, n)))
-            i++;
-        if (i == count) return false;
-        if (options[i].group) *group = options[i].group;
-        if (options[i].zeros >= 0) *zeros = options[i].zeros;
-        text += n;
-        more = *text == ',';
-    }
-    return *text == '\0';
-}
 
 /* The error that "auto" allows if none is named: bfloat16's is below. */
 #define OPTIMIZE_AUTO_ERROR 0.01
@@ -97,7 +79,7 @@ ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_err
         int group = 0;
         bool zeros = false;
         if (strncmp(name, optimize_precisions[i].name, n) ||
-            (optimize_precisions[i].groups ? !optimize_read_groups(name + n, &group, &zeros)
+            (optimize_precisions[i].groups ? !reduce_read_groups(name + n, &group, &zeros)
                                            : name[n] != '\0'))
             continue;
         if (!isa_has(optimize_precisions[i].needs))

@@ -4,6 +4,7 @@
 
 #include "base/text/text.h"
 #include "passes/passes.h"
+#include "passes/weights/reduce_precision.h"
 #include "runtime/interp/interp.h"
 #include "runtime/program/module_keep.h"
 
@@ -24,15 +25,11 @@ static const struct ptq_method {
     {"bf16", QUANTISE_BF16, 16, 0},
 };
 
-/* ":64,asym" behind int4w */
-static bool method_extra(const char *text, quantise_weights *w) {
-    if (!*text) return true;
-    char *end;
-    long group = strtol(text + 1, &end, 10);
-    if (*text != ':' || (group != 32 && group != 64 && group != 128)) return false;
+static bool method_groups(const char *text, quantise_weights *w) {
+    int group = (int)w->group;
+    if (!reduce_read_groups(text, &group, &w->zeros)) return false;
     w->group = group;
-    if (!*end) return true;
-    return w->zeros = !strcmp(end, ",asym");
+    return true;
 }
 
 ctsc_status ptq_parse_method(diag *d, const char *text, ptq_options *o) {
@@ -44,11 +41,11 @@ ctsc_status ptq_parse_method(diag *d, const char *text, ptq_options *o) {
         o->style = m->style;
         o->weights.bits = m->bits;
         o->weights.group = m->group;
-        if (m->bits == 4 ? method_extra(text + n, &o->weights) : !text[n]) return CTSC_OK;
+        if (m->bits == 4 ? method_groups(text + n, &o->weights) : !text[n]) return CTSC_OK;
     }
     return diag_fail(d, CTSC_USAGE,
                      "'%s' is no method of quantisation: static, dynamic, int8w, "
-                     "int4w[:32|64|128][,asym], bf16",
+                     "int4w[:32|64|128[,asym]], bf16",
                      text);
 }
 

@@ -71,7 +71,7 @@ typedef struct ptq_report {
 ctsc_status ptq_quantise(diag *d, module *m, size_t nexamples, const value *examples,
                          const ptq_options *o, ptq_report **out);
 void ptq_report_free(ptq_report *r); /* r may be NULL */
-/* "static", "dynamic", "int8w", "int4w[:G][,asym]", "bf16", and "minmax", "percentile[:P]",
+/* "static", "dynamic", "int8w", "int4w[:G[,asym]]", "bf16", and "minmax", "percentile[:P]",
  * "entropy" (NULL: the first); a usage failure names what there is. */
 ctsc_status ptq_parse_method(diag *d, const char *text, ptq_options *o);
 ctsc_status ptq_parse_observer(diag *d, const char *text, observer_options *o);

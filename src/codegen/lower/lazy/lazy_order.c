@@ -8,7 +8,7 @@
  * Of the others strides are kept as the arguments at hand give them. That they come in the same
  * order for all arguments a plan is for follows from its conditions: strides of arguments are
  * compared there (group_read_strides in group.c), and views keep the order of dims longer than 1.
- * Tests: tests/unit/test_group.c, tests/python/test_strides.py
+ * Tests: tests/unit/test_group.c, tests/python/test_py_strides.py
  */
 #include "codegen/lower/lazy/lazy_internal.h"
 #include "tensor/strides.h"
@@ -38,7 +38,7 @@ bool lazy_set_strides(lazy *l, lazy_tensor *t, const int64_t *strides) {
     if (t->ndim) memcpy(t->strides, strides, sizeof *strides * (size_t)t->ndim);
     t->contiguous = !lazy_order(l, t, order);
     /* what a size of 1 leaves undecided is decided for this size */
-    for (int d = 0; !t->contiguous && d < t->ndim; d++)
+    for (int d = 0; d < t->ndim; d++)
         if (own.sizes[d] == 1 && !lazy_is_one(l, t->sizes[d])) return false;
     return true;
 }

@@ -362,9 +362,9 @@ static ctsc_status index_ordered(op_ctx *cx, const tensor *self, const index_pla
     int64_t item = (int64_t)dtype_size((dtype)self->dtype);
     if (tensor_is_contiguous(self)) return *out = t, CTSC_OK;
     for (int i = 0; i < p->ndim; i++) steps[i] = p->steps[i] / item;
-    tensor seen = {.ndim = (uint8_t)p->ndim, .sizes = t->sizes, .strides = steps};
+    tensor seen = {
+        .ndim = (uint8_t)p->ndim, .numel = t->numel, .sizes = t->sizes, .strides = steps};
     tensor *operands[] = {&seen};
-    seen.numel = t->numel;
     broadcast_strides(p->ndim, t->sizes, 1, operands, strides);
     return tensor_restrided_take(cx->diag, t, strides, out);
 }

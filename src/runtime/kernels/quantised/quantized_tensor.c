@@ -33,12 +33,8 @@ void quant_last_strides(int ndim, const int64_t *sizes, int64_t *strides) {
 }
 
 bool quant_channels_last(const tensor *t) {
-    int64_t strides[TENSOR_MAX_DIMS];
-    if ((t->ndim != 4 && t->ndim != 5) || t->numel == 0) return false;
-    quant_last_strides(t->ndim, t->sizes, strides);
-    for (int i = 0; i < t->ndim; i++)
-        if (t->sizes[i] != 1 && t->strides[i] != strides[i]) return false;
-    return true;
+    return t->numel > 0 &&
+           tensor_is_in_format(t, t->ndim == 5 ? FORMAT_CHANNELS_LAST_3D : FORMAT_CHANNELS_LAST);
 }
 
 ctsc_status quant_new_sizes(op_ctx *cx, const tensor *like, int ndim, const int64_t *sizes,
