@@ -278,11 +278,11 @@ static void test_patterns(void **state) {
 
 static void test_options(void **state) {
     (void)state;
-    static const char *const good[] = {NULL,    "static",   "dynamic",        "int8w",
-                                       "int4w", "int4w:64", "int4w:128,asym", "bf16"},
-                             *const bad[] = {"",         "int8",         "int8w:32",
-                                             "int4w:33", "int4w:32,sym", "int4w:32,asym,",
-                                             "static:",  "bf16 "};
+    static const char *const good[] = {NULL,           "static",         "dynamic",
+                                       "int8w",        "int4w",          "int4w:64",
+                                       "int4w:32,sym", "int4w:128,asym", "bf16"},
+                             *const bad[] = {"",        "int8",           "int8w:32", "int4w:33",
+                                             "int4w:,", "int4w:32,asym,", "static:",  "bf16 "};
     static const char *const seen[] = {NULL, "minmax", "percentile", "percentile:99.5", "entropy"},
                              *const odd[] = {"",
                                              "max",
