@@ -265,6 +265,9 @@ typedef enum ctsc_kind {
 
 CTSC_API void ctsc_value_free(ctsc_value *v);              /* v may be NULL */
 CTSC_API ctsc_value *ctsc_value_copy(const ctsc_value *v); /* another handle on the same value */
+/* Whether both are handles on the same value, as Python's `is` asks: of a tensor and a view of it
+ * they are not. false for NULL. */
+CTSC_API bool ctsc_value_is(const ctsc_value *a, const ctsc_value *b);
 CTSC_API ctsc_kind ctsc_value_kind(const ctsc_value *v);
 
 /* Makers: NULL without memory. */
@@ -322,6 +325,10 @@ CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, n
 CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
 /* element (0, ..., 0); NULL where it is not on the CPU */
 CTSC_API void *ctsc_tensor_data(const ctsc_value *t);
+/* Whether t's elements are the conjugates or the negatives of what ctsc_tensor_data shows, as those
+ * of aten::conj are, which shares its argument's memory; aten::clone makes a tensor that is not.
+ * Results of ctsc_module_run are none unless they are asked for. */
+CTSC_API bool ctsc_tensor_is_lazy(const ctsc_value *t);
 /* How many bytes the memory has that t lies in, and all views of it; 0 for what is no tensor. */
 CTSC_API size_t ctsc_tensor_storage_bytes(const ctsc_value *t);
 CTSC_API bool ctsc_tensor_is_contiguous(const ctsc_value *t);
@@ -693,6 +700,9 @@ typedef struct ctsc_run_options {
     /* whose random numbers the call draws, which go on from call to call; nobody else may use it
      * meanwhile. NULL: they begin anew */
     struct ctsc_scope *random;
+    /* results may be lazy (ctsc_tensor_is_lazy), as the program made them; else they are copied
+     * then */
+    bool lazy_results;
 } ctsc_run_options;
 
 /* Calls a method. args: nargs values, borrowed; missing ones take their defaults. o may be NULL. */

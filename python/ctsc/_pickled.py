@@ -14,6 +14,7 @@ from collections import Counter, OrderedDict, defaultdict
 
 from . import _C, _types
 from ._types import KINDS, Size, device
+from .storage import in_memory
 
 Tensor = _C.Tensor
 _DTYPES = {kind + "Storage": name for name, kind in KINDS.items()}
@@ -30,6 +31,10 @@ def _tensor(storage, offset, sizes, strides, requires_grad=False, hooks=None, me
         t = whole.view(dtype).as_strided(tuple(sizes), tuple(strides), offset)
     if place is not None:
         t = _C._value_to(t, place)
+    if metadata and metadata.get("conj"):
+        t = t.conj()
+    if metadata and metadata.get("neg"):
+        t = _C._operator("_neg_view")(t)
     if requires_grad:
         t.requires_grad = True
     return t
@@ -41,7 +46,7 @@ def _parameter(data, requires_grad, hooks, state=None):
 
 
 def _v3(storage, offset, sizes, strides, requires_grad, hooks, dtype, metadata=None):
-    return _tensor((storage[0], dtype, storage[2]), offset, sizes, strides, requires_grad)
+    return _tensor((storage[0], dtype, storage[2]), offset, sizes, strides, requires_grad, hooks, metadata)
 
 
 class _Storage:
@@ -194,6 +199,8 @@ class _Pickler(pickle._Pickler):
         here = t.detach()
         where = str(here.device)
         here = here.cpu()
+        metadata = {name: True for name, bit in (("conj", here.is_conj()), ("neg", here.is_neg())) if bit}
+        here = in_memory(here)
         if here.dtype.name not in KINDS:
             raise NotImplementedError("tensors of %s are not saved" % here.dtype)
         address = here.data_ptr() - here.storage_offset() * here.dtype.itemsize if here.numel() else id(here)
@@ -204,6 +211,7 @@ class _Pickler(pickle._Pickler):
         self.kept.append(t)
         stored = _Stored(("storage", _StorageName(KINDS[here.dtype.name] + "Storage"), number, where, _reach(here)))
         args = (stored, here.storage_offset(), tuple(here.shape), tuple(here.stride()), False if parameter else bool(t.requires_grad and t.is_leaf), OrderedDict())
+        args += (metadata,) if metadata else ()
         if not parameter:
             return self.call("torch._utils", "_rebuild_tensor_v2", args, t)
         self.name("torch._utils", "_rebuild_parameter")

@@ -180,6 +180,12 @@ def numpy(self, *, force=False):
         if not force:
             raise TypeError("can't convert cuda device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
         self = self.cpu()
+    for bit in ("conj", "neg"):
+        if getattr(self, "is_" + bit)():
+            if not force:
+                raise RuntimeError("Can't call numpy() on Tensor that has %s bit set. Use tensor.resolve_%s().numpy() instead."
+                                   % ("conjugate" if bit == "conj" else "negative", bit))
+            self = self.clone()
     if self.dtype is _C.bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
     return _as_array(self, numpy)

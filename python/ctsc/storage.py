@@ -188,9 +188,16 @@ for _name, _of in KINDS.items():
     globals()[_of + "Storage"] = type(_of + "Storage", (TypedStorage,), {"_dtype_": getattr(_C, _name), "__module__": "ctsc"})
 
 
+def in_memory(t):
+    """t, as its memory has it: a view that is neither lazily conjugated nor negated."""
+    if t.is_conj():
+        t = t.conj()
+    return _op("_neg_view")(t) if t.is_neg() else t
+
+
 def of(t):
     """The whole memory that t lies in."""
-    t = t.detach()
+    t = in_memory(t.detach())
     n = t._storage_bytes // t.dtype.itemsize
     return UntypedStorage._on(t.as_strided((n,), (1,), 0).view(_C.uint8) if n else _op("empty")([0], dtype=_C.uint8, device=t.device))
 

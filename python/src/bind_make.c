@@ -304,8 +304,19 @@ static PyObject *list_of(const ctsc_value *v, int dim, const char *at, int dtype
     return l;
 }
 
-/* On the host: a new handle; NULL with an exception. */
+/* A tensor that an operator makes: a new handle; NULL with an exception. */
+static ctsc_value *made_by(const char *key, int n, ctsc_value *const *args) {
+    PyObject *o = bind_call_object(key, (size_t)n, args);
+    ctsc_value *v = o ? ctsc_value_copy(((Tensor *)o)->v) : NULL;
+    Py_XDECREF(o);
+    return v;
+}
+
+/* On the host, and its elements in memory: a new handle; NULL with an exception. */
 static ctsc_value *on_host(Tensor *t) {
+    if (ctsc_tensor_is_lazy(t->v)) {
+        return made_by("aten::clone", 1, (ctsc_value *[1]){t->v});
+    }
     if (ctsc_tensor_device(t->v) < 0) return ctsc_value_copy(t->v);
     ctsc_value *v = NULL;
     ctsc_error *e = bind_error();
@@ -318,10 +329,7 @@ ctsc_value *bind_readable(Tensor *t) {
     if (bind_dtype_row(dtype)->kind != 'F') return on_host(t);
     bool own;
     ctsc_value *args[2] = {t->v, bind_small_int(CTSC_FLOAT32, &own)};
-    PyObject *wide = bind_call_object("aten::to.dtype", 2, args);
-    ctsc_value *v = wide ? ctsc_value_copy(((Tensor *)wide)->v) : NULL;
-    Py_XDECREF(wide);
-    return v;
+    return made_by("aten::to.dtype", 2, args);
 }
 
 PyObject *bind_tolist(Tensor *t) {

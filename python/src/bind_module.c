@@ -137,6 +137,7 @@ static PyObject *run(Module *self, const char *method, size_t n, ctsc_value *con
     o.profiler = bind_profiler();
     o.no_gradients = !recorded;
     o.random = random;
+    o.lazy_results = true;
     ctsc_value *out = NULL;
     Module *whole = whole_of(self);
     self->running++;

@@ -353,12 +353,22 @@ static PyObject *operator_run(Operator *op, call *c) {
     return v ? bind_from_value(v) : NULL;
 }
 
-/* In-place operators, and those that write to out=, give back the very object. */
+/* The tensor among the arguments that o is, too; NULL: it is none of them. */
+static PyObject *operator_argument(PyObject *o, PyObject *const *args, Py_ssize_t n) {
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (TensorCheck(args[i]) && ctsc_value_is(((Tensor *)o)->v, ((Tensor *)args[i])->v))
+            return args[i];
+    return NULL;
+}
+
+/* Operators that return an argument give back the very object: contiguous(), in-place ones, those
+ * that write to out=. */
 static PyObject *operator_result(Operator *op, PyObject *o, PyObject *const *args, Py_ssize_t n,
                                  PyObject *names) {
     size_t len = strlen(op->name);
     PyObject *same = NULL;
     if (o && TensorCheck(o)) {
+        same = operator_argument(o, args, n);
         if (n && TensorCheck(args[0]) && op->name[len - 1] == '_' && op->name[len - 2] != '_')
             same = args[0];
         for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++)

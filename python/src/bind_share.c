@@ -182,6 +182,7 @@ static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
     view->obj = NULL;
     if (!r || !r->format) why = "the dtype has no buffer format; NumPy lacks it as well";
     else if (ctsc_tensor_device(v) >= 0) why = "the tensor is not on the CPU";
+    else if (ctsc_tensor_is_lazy(v)) why = "the tensor is lazily conjugated or negated";
     else if ((flags & PyBUF_WRITABLE) && !ctsc_tensor_is_writable(v))
         why = "the tensor's memory is read-only";
     else if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !ctsc_tensor_is_contiguous(v))

@@ -99,7 +99,8 @@ static PyObject *tensor_item(PyObject *self, PyObject *unused) {
                             (long long)n);
     const void *at = ctsc_tensor_data(t->v);
     int dtype = (int)ctsc_tensor_dtype(t->v);
-    if (at && bind_dtype_row(dtype)->kind != 'F') return bind_element(dtype, at);
+    if (at && bind_dtype_row(dtype)->kind != 'F' && !ctsc_tensor_is_lazy(t->v))
+        return bind_element(dtype, at);
     ctsc_value *here = bind_readable(t);
     if (!here) return NULL;
     PyObject *o = bind_element((int)ctsc_tensor_dtype(here), ctsc_tensor_data(here));
@@ -282,7 +283,10 @@ static PyObject *get_program(PyObject *self, void *unused) {
 static PyObject *get_operator(PyObject *self, void *key) {
     ctsc_value *v = ((Tensor *)self)->v;
     if (bind_intercepts(1, &self)) return bind_intercepted(key, self, NULL);
-    return bind_call_object(key, 1, &v);
+    PyObject *o = bind_call_object(key, 1, &v);
+    if (!o || !ctsc_value_is(((Tensor *)o)->v, v)) return o;
+    Py_DECREF(o); /* x.real of real numbers is x */
+    return bind_ref(self);
 }
 /* A handle of its own on the elements, which a trace knows as a detached tensor, and others do not
  * count writes to. */

@@ -13,10 +13,12 @@
 #include "base/threads/thread_pool.h"
 #include "cpu/convert/transpose.h"
 #include "cpu/vector.h"
+#include "tensor/conjugate.h"
 #include "tensor/device.h"
 #include "tensor/element.h"
 #include "tensor/iter.h"
 #include "tensor/quantiser.h"
+#include "tensor/strides.h"
 
 #include <string.h>
 
@@ -508,6 +510,7 @@ ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
             tensor_set_quantiser_take(dst, quantiser_ref(src->quantiser));
     }
     if (dst->numel == 0 || src->numel == 0) return CTSC_OK;
+    if (tensor_is_lazy(dst) || tensor_is_lazy(src)) return tensor_copy_lazy(d, dst, src);
     if (copy_is_expanded(dst))
         return diag_fail(d, CTSC_FAILED,
                          "unsupported operation: more than one element of the written-to tensor "
@@ -534,7 +537,7 @@ static ctsc_status copy_converted(diag *d, const tensor *t, dtype dt, tensor **o
     if (status) return status;
     if (t->quantiser) copy->quantiser = quantiser_ref(t->quantiser);
     copy->requires_grad = t->requires_grad;
-    if (t->numel) status = copy_elements(d, copy, t);
+    if (t->numel) status = tensor_is_lazy(t) ? tensor_copy(d, copy, t) : copy_elements(d, copy, t);
     if (status) tensor_unref(copy);
     else *out = copy;
     return status;
@@ -545,7 +548,7 @@ ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out) {
 }
 
 ctsc_status tensor_contiguous(diag *d, tensor *t, tensor **out) {
-    if (!tensor_is_contiguous(t)) return tensor_clone(d, t, out);
+    if (!tensor_is_contiguous(t) || tensor_is_lazy(t)) return tensor_clone(d, t, out);
     *out = tensor_ref(t);
     return CTSC_OK;
 }
@@ -554,4 +557,95 @@ ctsc_status tensor_to_dtype(diag *d, tensor *t, dtype dt, tensor **out) {
     if (t->dtype != dt) return copy_converted(d, t, dt, out);
     *out = tensor_ref(t);
     return CTSC_OK;
+}
+
+/* ---- lazily conjugated and negated tensors --------------------------------------------------- */
+
+static void lazy_mark(tensor *t, bool conjugated, bool negated) {
+    t->conjugated = conjugated && dtype_is_complex((dtype)t->dtype);
+    t->negated = negated;
+    if (tensor_is_lazy(t)) tensor_note_kind(TENSOR_KIND_LAZY);
+}
+
+ctsc_status tensor_lazy_view(diag *d, const tensor *t, bool conjugate, bool negate, tensor **out) {
+    TRY(tensor_alias(d, t, out));
+    lazy_mark(*out, t->conjugated != conjugate, t->negated != negate);
+    return CTSC_OK;
+}
+
+ctsc_status tensor_unlazy_view(diag *d, const tensor *t, tensor **out) {
+    return tensor_lazy_view(d, t, t->conjugated, t->negated, out);
+}
+
+/* Of every step-th number of n, from the first. Floats change their sign bit, so that zeros and nan
+ * become what negation makes of them; integers wrap. */
+#define LAZY_NEGATE(name, T, expression)                                                           \
+    static void lazy_negate_##name(void *p, int64_t n, int64_t step) {                             \
+        T *x = p;                                                                                  \
+        for (int64_t i = 0; i < n; i += step) x[i] = (T)(expression);                              \
+    }
+LAZY_NEGATE(half, uint16_t, x[i] ^ 0x8000u)
+LAZY_NEGATE(float, uint32_t, x[i] ^ 0x80000000u)
+LAZY_NEGATE(double, uint64_t, x[i] ^ 0x8000000000000000u)
+LAZY_NEGATE(int8, uint8_t, 0u - x[i])
+LAZY_NEGATE(int16, uint16_t, 0u - x[i])
+LAZY_NEGATE(int32, uint32_t, 0u - x[i])
+LAZY_NEGATE(int64, uint64_t, 0u - x[i])
+
+/* n numbers of dt, which has no complex ones. */
+static void lazy_negate(dtype dt, void *p, int64_t n, int64_t step) {
+    static void (*const floats[])(void *, int64_t, int64_t) = {
+        [2] = lazy_negate_half, [4] = lazy_negate_float, [8] = lazy_negate_double};
+    static void (*const ints[])(void *, int64_t, int64_t) = {[1] = lazy_negate_int8,
+                                                             [2] = lazy_negate_int16,
+                                                             [4] = lazy_negate_int32,
+                                                             [8] = lazy_negate_int64};
+    if (dt != DT_BOOL) (dtype_is_float(dt) ? floats : ints)[dtype_size(dt)](p, n, step);
+}
+
+/* Gives the elements of t, a dense tensor of its own memory, the signs that like's bits say. */
+static void lazy_change_signs(tensor *t, const tensor *like) {
+    dtype dt = (dtype)t->dtype;
+    if (!dtype_is_complex(dt)) {
+        if (like->negated) lazy_negate(dt, tensor_data(t), t->numel, 1);
+        return;
+    }
+    dtype part = dt == DT_COMPLEX128 ? DT_FLOAT64 : dt == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT16;
+    char *p = tensor_data(t);
+    if (like->negated) lazy_negate(part, p, 2 * t->numel, 1);
+    if (like->conjugated) lazy_negate(part, p + dtype_size(part), 2 * t->numel - 1, 2);
+}
+
+/* Resolving copies the memory as it is, and then changes signs in the copy, which is dense. */
+static ctsc_status lazy_copy(diag *d, const tensor *t, const tensor *like, tensor **out) {
+    tensor *plain, *copy;
+    TRY(tensor_unlazy_view(d, t, &plain));
+    ctsc_status s = tensor_clone_like(d, plain, &copy);
+    tensor_unref(plain);
+    if (s != CTSC_OK) return s;
+    lazy_change_signs(copy, like);
+    *out = copy;
+    return CTSC_OK;
+}
+
+ctsc_status tensor_resolve(diag *d, tensor *t, tensor **out) {
+    if (tensor_is_lazy(t)) return lazy_copy(d, t, t, out);
+    *out = tensor_ref(t);
+    return CTSC_OK;
+}
+
+/* The source becomes what memory is to have: it is converted before signs change, as PyTorch does,
+ * since conversions of negative numbers to unsigned ones are no mirror image. */
+ctsc_status tensor_copy_lazy(diag *d, tensor *dst, const tensor *src) {
+    tensor *resolved, *converted = NULL, *signs = NULL, *plain = NULL;
+    TRY(tensor_resolve(d, (tensor *)src, &resolved));
+    ctsc_status s = tensor_to_dtype(d, resolved, (dtype)dst->dtype, &converted);
+    if (s == CTSC_OK && tensor_is_lazy(dst)) s = lazy_copy(d, converted, dst, &signs);
+    if (s == CTSC_OK) s = tensor_unlazy_view(d, dst, &plain);
+    if (s == CTSC_OK) s = tensor_copy(d, plain, signs ? signs : converted);
+    tensor_unref(resolved);
+    tensor_unref(converted);
+    tensor_unref(signs);
+    tensor_unref(plain);
+    return s;
 }

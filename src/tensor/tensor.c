@@ -57,6 +57,7 @@ static inline __attribute__((always_inline)) bool tensor_handle_init(tensor *t, 
     t->ndim = (uint8_t)ndim;
     t->requires_grad = false;
     t->in_storage = in_storage;
+    t->conjugated = t->negated = false;
     t->numel = t->offset = 0;
     t->storage = s;
     t->quantiser = NULL;
@@ -226,6 +227,8 @@ ctsc_status tensor_view_raw(diag *d, const tensor *t, int ndim, const int64_t *s
     v->numel = empty ? 0 : numel;
     v->offset = offset;
     v->requires_grad = t->requires_grad;
+    v->conjugated = t->conjugated;
+    v->negated = t->negated;
     v->storage = storage_ref(t->storage);
     if (t->quantiser) v->quantiser = quantiser_ref(t->quantiser);
     if (ndim) {

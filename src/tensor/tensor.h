@@ -72,7 +72,12 @@ void tensor_set_allocator(const tensor_allocator *a);
 
 /* Kinds of tensors that only few operators take. Which of them this process has made yet;
  * never goes back. */
-enum { TENSOR_KIND_QUANTISED = 1, TENSOR_KIND_DEVICE = 2, TENSOR_KIND_STORED = 4 };
+enum {
+    TENSOR_KIND_QUANTISED = 1,
+    TENSOR_KIND_DEVICE = 2,
+    TENSOR_KIND_STORED = 4,
+    TENSOR_KIND_LAZY = 8
+};
 extern atomic_uint tensor_kinds_made;
 static inline unsigned tensor_kinds(void) {
     return atomic_load_explicit(&tensor_kinds_made, memory_order_relaxed);
@@ -86,7 +91,9 @@ typedef struct tensor {
     /* programs that take gradients record what is made of it (runtime/autograd) */
     bool requires_grad;
     /* the handle lies in its storage's block (tensor_block), and goes with it */
-    bool in_storage;
+    bool in_storage : 1;
+    /* its elements are the conjugates, or the negatives, of those in memory (tensor/conjugate.h) */
+    bool conjugated : 1, negated : 1;
     int64_t numel;
     int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
     storage *storage;
@@ -223,7 +230,7 @@ void tensor_swap_geometry(tensor *t, tensor *with);
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
-/* t itself (a reference) if it is */
+/* t itself (a reference) if it is, and not lazy */
 ctsc_status tensor_contiguous(diag *d, tensor *t, tensor **out);
 ctsc_status tensor_clone(diag *d, const tensor *t, tensor **out); /* contiguous copy */
 /* t itself (a reference) if the dtype is right already; else a contiguous converted copy. */

@@ -194,6 +194,38 @@ static ctsc_module *api_compiled(const char *text) {
     return m;
 }
 
+/* Whoever reads the memory of a result finds its elements there, unless lazy ones are asked for. */
+static void api_lazy_results(void **state) {
+    static const char text[] = "import torch\ndef forward(x: torch.Tensor):\n    y = x.conj()\n"
+                               "    return y, [y.imag, x], {'a': 1}\n";
+    (void)state;
+    ctsc_error *e = ctsc_error_new();
+    ctsc_module *m = api_compiled(text);
+    ctsc_value *x = NULL, *out[2] = {NULL, NULL};
+    int64_t n = 1;
+    assert_int_equal(ctsc_tensor_new(CTSC_COMPLEX64, 1, &n, &x, e), CTSC_OK);
+    float *data = ctsc_tensor_data(x);
+    data[0] = 1, data[1] = 2;
+    ctsc_run_options o = {.size = sizeof o, .lazy_results = true};
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &x, NULL, &out[0], e), CTSC_OK);
+    assert_int_equal(ctsc_module_run(m, "forward", 1, &x, &o, &out[1], e), CTSC_OK);
+    for (int lazy = 0; lazy < 2; lazy++) {
+        ctsc_value *y = ctsc_value_item(out[lazy], 0), *l = ctsc_value_item(out[lazy], 1),
+                   *imag = ctsc_value_item(l, 0), *same = ctsc_value_item(l, 1);
+        assert_int_equal(ctsc_tensor_is_lazy(y), lazy);
+        assert_int_equal(ctsc_tensor_is_lazy(imag), lazy);
+        assert_int_equal(ctsc_tensor_data(y) == data, lazy);
+        assert_true(((float *)ctsc_tensor_data(y))[1] == (lazy ? 2 : -2));
+        assert_true(*(float *)ctsc_tensor_data(imag) == (lazy ? 2 : -2));
+        assert_true(ctsc_value_is(same, x) && !ctsc_value_is(y, x) && !ctsc_value_is(y, NULL));
+        ctsc_value *all[] = {y, l, imag, same, out[lazy]};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) ctsc_value_free(all[i]);
+    }
+    ctsc_value_free(x);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
 /* Loops that have native code: around others, innermost, with a condition. */
 static const char *const api_endless[] = {
     "import torch\ndef forward(n: int):\n    i = 0\n    while i < n:\n        i += 1\n    return "
@@ -368,7 +400,7 @@ int main(void) {
         cmocka_unit_test(api_errors),   cmocka_unit_test(api_step_limit),
         cmocka_unit_test(api_cancel),   cmocka_unit_test(api_memory_limit),
         cmocka_unit_test(api_save),     cmocka_unit_test(api_threads),
-        cmocka_unit_test(api_exported),
+        cmocka_unit_test(api_exported), cmocka_unit_test(api_lazy_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  *
  * The expected promotions, 16-bit roundings, strides and messages were taken from PyTorch 1.13.1.
  */
+#include "tensor/conjugate.h"
 #include "tensor/iter.h"
 
 #include "base/threads/thread_pool.h"
@@ -694,6 +695,40 @@ static void test_copy_complex(void **state) {
     tensor_unref(dst);
 }
 
+/* Conjugated and negated views are written and read through, by copies of any
+ * dtype and geometry. */
+static void test_lazy(void **state) {
+    (void)state;
+    tensor *t, *lazy, *twice, *part, *copy, *wide;
+    assert_ok(tensor_new(NULL, DT_COMPLEX64, SHAPE(2, 2), &t));
+    for (int i = 0; i < 4; i++) TENSOR_AT(t, complex64)[i] = (complex64){(float)i, (float)(10 * i)};
+    assert_ok(tensor_lazy_view(NULL, t, true, true, &lazy));
+    assert_true(tensor_is_lazy(lazy) && !tensor_is_lazy(t));
+    assert_true(tensor_kinds() & TENSOR_KIND_LAZY);
+    assert_ok(tensor_lazy_view(NULL, lazy, true, true, &twice));
+    assert_false(tensor_is_lazy(twice));
+    assert_ok(tensor_transpose(NULL, lazy, 0, 1, &part));
+    assert_true(part->conjugated && part->negated);
+    assert_ok(tensor_clone(NULL, part, &copy));
+    assert_true(TENSOR_AT(copy, complex64)[1].re == -2 && TENSOR_AT(copy, complex64)[1].im == 20);
+    assert_false(tensor_is_lazy(copy));
+    assert_ok(tensor_to_dtype(NULL, part, DT_COMPLEX128, &wide));
+    assert_true(TENSOR_AT(wide, complex128)[2].re == -1 && TENSOR_AT(wide, complex128)[2].im == 10);
+    tensor_unref(wide);
+    TENSOR_AT(copy, complex64)[1] = (complex64){7, 8};
+    assert_ok(tensor_copy(NULL, part, copy));
+    assert_true(TENSOR_AT(t, complex64)[2].re == -7 && TENSOR_AT(t, complex64)[2].im == 8);
+    assert_true(TENSOR_AT(t, complex64)[1].re == 1 && TENSOR_AT(t, complex64)[1].im == 10);
+    tensor_unref(copy);
+    assert_ok(tensor_resolve(NULL, part, &copy)); /* in the order of its argument */
+    assert_int_equal(copy->strides[0], 1);
+    assert_true(TENSOR_AT(copy, complex64)[2].re == 7 && TENSOR_AT(copy, complex64)[2].im == 8);
+    assert_ok(tensor_copy(NULL, t, lazy)); /* the same memory with other signs */
+    assert_true(TENSOR_AT(t, complex64)[3].re == -3 && TENSOR_AT(t, complex64)[3].im == 30);
+    tensor *all[] = {t, lazy, twice, part, copy};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) tensor_unref(all[i]);
+}
+
 static void test_copy_read_only(void **state) {
     (void)state;
     static float bytes[4] = {1, 2, 3, 4};
@@ -946,6 +981,7 @@ int main(void) {
         cmocka_unit_test(test_copy_transposed),
         cmocka_unit_test(test_copy_overlap),
         cmocka_unit_test(test_copy_complex),
+        cmocka_unit_test(test_lazy),
         cmocka_unit_test(test_copy_read_only),
         cmocka_unit_test(test_iter),
         cmocka_unit_test(test_iter_many_dims),

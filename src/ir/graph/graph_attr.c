@@ -5,6 +5,7 @@
  * Tests: tests/unit/test_graph.c
  */
 #include "ir/graph/alias.h"
+#include "tensor/conjugate.h"
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
@@ -96,7 +97,16 @@ int64_t node_int(const node *n, const char *name) {
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
+/* Whoever reads the elements of a constant finds them in memory (tensor/conjugate.h). */
+static void attr_resolve(graph *g, value *v) {
+    tensor *t;
+    if (v->tag != V_TENSOR || !tensor_is_lazy(v->u.tensor)) return;
+    if (tensor_resolve(NULL, v->u.tensor, &t) == CTSC_OK) value_set(v, value_tensor_take(t));
+    else g->arena.failed = true;
+}
+
 ir_value *graph_constant_take(graph *g, value v, type *t) {
+    attr_resolve(g, &v);
     node *n = node_new(g, N_CONSTANT, 0, NULL, 0);
     ir_value *out = node_add_output(n, t ? t : type_of_constant(v));
     if (v.tag != V_NONE) node_set_value_take(n, "value", v);

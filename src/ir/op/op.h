@@ -135,6 +135,10 @@ extern const op_host *op_host_installed;
  * them, and where those for tensors of another device are found. Costs programs without any nothing
  * but a look at a flag. */
 op_fn op_function_special(const op *o, int nargs, const value *args);
+/* Whether o's function takes lazily conjugated and negated tensors; what calls it with resolved
+ * ones (op_lazy.c). */
+bool op_takes_lazy(const op *o);
+ctsc_status op_with_resolved(op_ctx *cx, const value *args, value *results);
 /* The function, or what runs it and brings its results into the order that its row states. */
 op_fn op_function_in_order(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {

@@ -5,6 +5,7 @@
  * Tests: tests/unit/test_ops.c, tests/unit/test_quantized.c
  */
 #include "ir/op/op.h"
+#include "tensor/conjugate.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@
 static unsigned op_tensor_kinds(const tensor *t) {
     return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) |
            (dtype_is_stored((dtype)t->dtype) ? TENSOR_KIND_STORED : 0) |
+           (tensor_is_lazy(t) ? TENSOR_KIND_LAZY : 0) |
            (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
 }
 
@@ -146,10 +148,12 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
 /* Composites and derived overloads call others, which ask for themselves. */
 op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
-    if (!kinds) return o->traits.strides ? op_function_in_order(o, nargs, args) : o->fn;
-    if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     bool calls = o->traits.composite || o->fn == op_host_installed->derived_write ||
                  o->fn == op_host_installed->derived_copy;
+    if (kinds & TENSOR_KIND_LAZY && !calls && !op_takes_lazy(o)) return op_with_resolved;
+    kinds &= ~(unsigned)TENSOR_KIND_LAZY;
+    if (!kinds) return o->traits.strides ? op_function_in_order(o, nargs, args) : o->fn;
+    if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     if (!(kinds & TENSOR_KIND_QUANTISED)) {
         if (calls || op_traits_take_stored(o->traits) || o->traits.foreign) return o->fn;
         return o->traits.widens ? stored_in_wide : stored_refuse;

@@ -9,6 +9,7 @@
  * Tests: tests/unit/test_dlpack.c
  */
 #include "runtime/api/api.h"
+#include "tensor/conjugate.h"
 #include "tensor/device.h"
 
 #include <string.h>
@@ -81,6 +82,9 @@ static ctsc_status dl_export_new(diag *d, const ctsc_value *v, dl_export **out) 
     if (tensor_device(t) != DEVICE_HOST)
         return diag_fail(d, CTSC_UNSUPPORTED,
                          "tensors of devices other than the CPU are not supported");
+    if (tensor_is_lazy(t))
+        return diag_fail(d, CTSC_FAILED, "Can't export tensors with the %s bit set",
+                         t->conjugated ? "conjugate" : "negative");
     dl_export *x = mem_zalloc(sizeof *x + 2 * (size_t)t->ndim * sizeof *x->dims);
     if (!x) return diag_no_memory(d);
     x->t = tensor_ref(t);

@@ -7,6 +7,7 @@
 #include "runtime/api/api_scope.h"
 #include "runtime/observe/profile.h"
 #include "runtime/program/module_keep.h"
+#include "tensor/conjugate.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -114,6 +115,36 @@ ctsc_status api_run_in_scope(const ctsc_module *m, function *f, runtime *from, s
     return s;
 }
 
+/* Tensors of a result, in tuples and lists as well, as their memory shows them. */
+static ctsc_status run_resolve(diag *d, value *v) {
+    ctsc_status s = CTSC_OK;
+    if (v->tag == V_TENSOR && tensor_is_lazy(v->u.tensor)) {
+        tensor *t;
+        TRY(tensor_resolve(d, v->u.tensor, &t));
+        value_set(v, value_tensor_take(t));
+    } else if (v->tag == V_TUPLE) {
+        tuple *made = tuple_new(v->u.tuple->len, v->u.tuple->type);
+        if (!made) return diag_no_memory(d);
+        for (size_t i = 0; i < made->len && s == CTSC_OK; i++) {
+            made->items[i] = value_ref(v->u.tuple->items[i]);
+            s = run_resolve(d, &made->items[i]);
+        }
+        value_set(v, value_tuple_take(made));
+    } else if (v->tag == V_LIST &&
+               (v->u.list->kind == LIST_TENSOR || v->u.list->kind == LIST_VALUE)) {
+        const list *l = v->u.list;
+        list *made = list_new(l->kind, l->elem, l->len);
+        if (!made) return diag_no_memory(d);
+        for (size_t i = 0; i < l->len && s == CTSC_OK; i++) {
+            value item = list_get(l, i);
+            s = run_resolve(d, &item);
+            if (!list_append_take(made, item)) s = diag_no_memory(d);
+        }
+        value_set(v, value_list_take(made));
+    }
+    return s;
+}
+
 ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs,
                             ctsc_value *const *args, const ctsc_run_options *o, ctsc_value **out,
                             ctsc_error *e) {
@@ -134,7 +165,12 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
                                     : run_call(m, f, &w->rt, nargs, args, d, &result);
     if (o->random) o->random->rt.rng = w->rt.rng;
     workspace_give(&m->m->workspaces, w);
-    if (s != CTSC_OK) return api_leave(e, &own, s);
+    if (s == CTSC_OK && tensor_kinds() & TENSOR_KIND_LAZY && !o->lazy_results)
+        s = run_resolve(d, &result);
+    if (s != CTSC_OK) {
+        value_unref(result);
+        return api_leave(e, &own, s);
+    }
     ctsc_value *h = api_wrap_take(result);
     if (h) *out = h;
     else s = diag_no_memory(d);

@@ -301,6 +301,8 @@ ctsc_value *ctsc_run(ctsc_scope *s, const ctsc_module *m, const char *method, si
     if (s->trace) return trace_method(s, m, method, nargs, args);
     ctsc_value *out = NULL;
     if (m->m->gradients) return run_recorded(s, m, method, nargs, args);
-    if (ctsc_module_run(m, method, nargs, args, NULL, &out, &s->error) != CTSC_OK) return NULL;
+    static const ctsc_run_options as_they_are = {.size = sizeof as_they_are, .lazy_results = true};
+    if (ctsc_module_run(m, method, nargs, args, &as_they_are, &out, &s->error) != CTSC_OK)
+        return NULL;
     return ctsc_take(s, out);
 }

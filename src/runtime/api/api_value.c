@@ -6,6 +6,7 @@
  */
 #include "base/threads/thread_pool.h"
 #include "runtime/api/api.h"
+#include "tensor/conjugate.h"
 #include "tensor/device.h"
 
 #include <string.h>
@@ -76,6 +77,10 @@ void ctsc_value_free(ctsc_value *v) {
     value held = v->v;
     if (held.tag != V_TENSOR || !tensor_room_give(held.u.tensor, v)) mem_free(v);
     value_unref(held);
+}
+
+bool ctsc_value_is(const ctsc_value *a, const ctsc_value *b) {
+    return a && b && value_is(a->v, b->v);
 }
 
 ctsc_value *ctsc_value_copy(const ctsc_value *v) {
@@ -304,6 +309,10 @@ void *ctsc_tensor_data(const ctsc_value *t) {
     api_reads(t, "ctsc_tensor_data");
     return api_tensor(t) && tensor_device(api_tensor(t)) == DEVICE_HOST ? tensor_data(api_tensor(t))
                                                                         : NULL;
+}
+
+bool ctsc_tensor_is_lazy(const ctsc_value *t) {
+    return api_tensor(t) && tensor_is_lazy(api_tensor(t));
 }
 
 size_t ctsc_tensor_storage_bytes(const ctsc_value *t) {

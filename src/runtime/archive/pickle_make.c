@@ -11,6 +11,7 @@
  * Tests: tests/unit/test_pickle.c
  */
 #include "runtime/archive/pickle_internal.h"
+#include "tensor/conjugate.h"
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
 
@@ -292,14 +293,34 @@ static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, ui
     return CTSC_OK;
 }
 
+/* Conjugated or negated as {"conj": True}, {"neg": True} say: t's own handle, which nobody else has
+ * yet, becomes lazy. */
+static ctsc_status make_lazy(pickle_vm *vm, const value *metadata, value *t) {
+    bool bits[2] = {false, false};
+    if (metadata->tag != V_DICT) return CTSC_OK;
+    for (size_t i = 0; i < metadata->u.dict->used; i++) {
+        const dict_entry *e = &metadata->u.dict->entries[i];
+        if (e->key.tag == V_UNINIT) continue;
+        const char *key = e->key.tag == V_STR ? e->key.u.str->bytes : "";
+        int which = !strcmp(key, "conj") ? 0 : !strcmp(key, "neg") ? 1 : -1;
+        if (which < 0 || e->val.tag != V_BOOL)
+            return pickle_unsupported(vm, "a tensor with properties other than conj and neg");
+        bits[which] = e->val.u.b;
+    }
+    tensor *view;
+    if (!bits[0] && !bits[1]) return CTSC_OK;
+    TRY(tensor_lazy_view(vm->d, t->u.tensor, bits[0], bits[1], &view));
+    value_set(t, value_tensor_take(view));
+    return CTSC_OK;
+}
+
 static ctsc_status make_tensor(pickle_vm *vm, const value *args, size_t n, value *out) {
     const pickled_storage *ps = n >= 4 ? pickle_capsule_of(args[0], pickle_kind_storage) : NULL;
     if (!ps || n > 7) return pickle_bad_args(vm, "_rebuild_tensor");
     bool requires_grad = n > 4 && args[4].tag == V_BOOL && args[4].u.b;
     if (dtype_is_quantised(ps->dt)) return pickle_bad(vm, "a quantized tensor without a scale");
-    if (n == 7 && args[6].tag == V_DICT && args[6].u.dict->len)
-        return pickle_unsupported(vm, "a tensor with lazy conjugation or negation");
-    return make_tensor_as(vm, args, ps->dt, ps->numel, ps->s, requires_grad, out);
+    TRY(make_tensor_as(vm, args, ps->dt, ps->numel, ps->s, requires_grad, out));
+    return n == 7 ? make_lazy(vm, &args[6], out) : CTSC_OK;
 }
 
 /* The newer form: untyped bytes and a dtype. */
@@ -308,11 +329,10 @@ static ctsc_status make_tensor_v3(pickle_vm *vm, const value *args, size_t n, va
     if (!ps || n > 8 || args[6].tag != V_INT || !dtype_valid(args[6].u.i) ||
         dtype_is_quantised((dtype)args[6].u.i))
         return pickle_bad_args(vm, "_rebuild_tensor_v3");
-    if (n == 8 && args[7].tag == V_DICT && args[7].u.dict->len)
-        return pickle_unsupported(vm, "a tensor with lazy conjugation or negation");
     dtype dt = (dtype)args[6].u.i;
     uint64_t numel = ps->numel * dtype_size(ps->dt) / dtype_size(dt);
-    return make_tensor_as(vm, args, dt, numel, ps->s, args[4].tag == V_BOOL && args[4].u.b, out);
+    TRY(make_tensor_as(vm, args, dt, numel, ps->s, args[4].tag == V_BOOL && args[4].u.b, out));
+    return n == 8 ? make_lazy(vm, &args[7], out) : CTSC_OK;
 }
 
 /* (data, requires_grad, hooks) or, with attributes that somebody put on it, (data, requires_grad,

@@ -137,7 +137,8 @@ struct grad_node {
     /* with them: where there are any, complex numbers count as two, in a dim of their own
      * behind the others */
     grad_parts parts;
-    bool freed, has_saved; /* what was saved is gone; there was something */
+    bool conjugated, negated; /* with them: the view's numbers are so to those of the base */
+    bool freed, has_saved;    /* what was saved is gone; there was something */
     /* of outputs that keep their gradients; borrowed: they hold the node */
     struct autograd_meta *retained;
     grad_node *next_dead;

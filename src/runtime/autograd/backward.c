@@ -380,6 +380,12 @@ static ctsc_status backward_recount(const backward *b, bool wanted, const char *
     return CTSC_OK;
 }
 
+/* *t as the view's numbers are to the base's, or the other way. */
+static ctsc_status backward_relate(const backward *b, const grad_node *n, value *t) {
+    TRY(backward_recount(b, n->conjugated, "aten::conj", t));
+    return backward_recount(b, n->negated, "aten::_neg_view", t);
+}
+
 /* The gradient of a view's base: zeros but for the view. */
 static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor **out) {
     function *fn = op_host_installed->library_function("_as_strided_grad", b->cx->diag);
@@ -389,6 +395,8 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
           grad = value_ref(borrowed(g));
     ctsc_status s = backward_view_args(b->cx->diag, n->geometry, &v);
     if (s == CTSC_OK) s = backward_base_args(b->cx->diag, n, &base[0], &base[1]);
+    if (s == CTSC_OK) s = backward_relate(b, n, &grad);
+    if (s == CTSC_OK) s = backward_recount(b, n->conjugated, "aten::resolve_conj", &grad);
     if (s == CTSC_OK)
         s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_real", &grad);
     value args[] = {grad, base[0], base[1], v.sizes, v.strides, v.offset};
@@ -424,6 +432,7 @@ static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, va
                         part);
     if (s == CTSC_OK)
         s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_complex", part);
+    if (s == CTSC_OK) s = backward_relate(b, n, part);
     view_args_free(&v);
     value_unref(grad);
     value_unref(lists[0]);

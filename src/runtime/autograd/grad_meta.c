@@ -107,6 +107,8 @@ static bool autograd_set_geometry(grad_node *n, const tensor *v, const tensor *b
     n->parts = complex_view == complex_base ? PARTS_NONE
                : complex_base               ? PARTS_OF_BASE
                                             : PARTS_OF_VIEW;
+    n->conjugated = v->conjugated != base->conjugated;
+    n->negated = v->negated != base->negated;
     bool halved_view = n->parts == PARTS_OF_VIEW, halved_base = n->parts == PARTS_OF_BASE;
     int64_t *g = n->geometry = mem_alloc((size_t)(2 + 2 * (v->ndim + 1) + base->ndim + 1) *
                                          sizeof *g);

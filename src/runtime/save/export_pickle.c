@@ -17,6 +17,7 @@
 #include "frontend/codeprint/print_code.h"
 #include "runtime/archive/pickle_internal.h"
 #include "runtime/save/export.h"
+#include "tensor/conjugate.h"
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
 
@@ -218,6 +219,16 @@ static void pickler_quantiser(pickler *w, const quantiser *q) {
     pickler_op(w, OP_TUPLE);
 }
 
+/* What there is to say of a lazy tensor: {"conj": True}, {"neg": True}, both. */
+static void pickler_lazy(pickler *w, const tensor *t) {
+    if (!tensor_is_lazy(t)) return;
+    pickler_op(w, OP_EMPTY_DICT);
+    pickler_op(w, OP_MARK);
+    if (t->conjugated) pickler_name(w, "conj"), pickler_bool(w, true);
+    if (t->negated) pickler_name(w, "neg"), pickler_bool(w, true);
+    pickler_op(w, OP_SETITEMS);
+}
+
 /* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict());
  * _rebuild_qtensor, with the quantiser behind the strides; _v3, with the dtype behind all */
 static void pickler_tensor(pickler *w, const tensor *t) {
@@ -237,6 +248,7 @@ static void pickler_tensor(pickler *w, const tensor *t) {
     pickler_op(w, OP_EMPTY_TUPLE);
     pickler_op(w, OP_REDUCE);
     if (untyped) pickler_global(w, "torch", dtype_table[t->dtype].torch_name);
+    pickler_lazy(w, t);
     pickler_op(w, OP_TUPLE);
     pickler_op(w, OP_REDUCE);
 }

@@ -560,6 +560,9 @@ def fill__Scalar__d_self(grad: Tensor) -> Tensor:
 def copy___d_src(grad: Tensor) -> Tensor:
     return grad
 
+def _neg_view__d_self(grad: Tensor) -> Tensor:
+    return torch.neg(grad)
+
 def conj__d_self(grad: Tensor) -> Tensor:
     return torch.conj(grad)
 

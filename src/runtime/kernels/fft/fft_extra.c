@@ -163,6 +163,7 @@ OPERATOR(polar_tensor) {
 
 /* ---- parts: views of every other real number ------------------------------------------------- */
 
+/* Imaginary parts of lazily conjugated numbers are lazily negated ones. */
 static ctsc_status extra_part(op_ctx *cx, const tensor *t, int which, value *results) {
     int64_t strides[TENSOR_MAX_DIMS];
     dtype dt = t->dtype == DT_COMPLEX128  ? DT_FLOAT64
@@ -170,7 +171,9 @@ static ctsc_status extra_part(op_ctx *cx, const tensor *t, int which, value *res
                                           : DT_FLOAT16;
     tensor as = {.dtype = (uint8_t)dt, .storage = t->storage}, *view;
     for (int i = 0; i < t->ndim; i++) strides[i] = 2 * t->strides[i];
+    as.negated = t->negated != (which && t->conjugated);
     TRY(tensor_view_raw(cx->diag, &as, t->ndim, t->sizes, strides, 2 * t->offset + which, &view));
+    if (view->negated) tensor_note_kind(TENSOR_KIND_LAZY);
     return op_return_tensor(results, view);
 }
 OPERATOR(imag) {

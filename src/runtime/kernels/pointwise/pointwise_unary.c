@@ -7,6 +7,8 @@
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/pointwise/pointwise.h"
+#include "tensor/conjugate.h"
+#include "tensor/strides.h"
 
 /* Integers become float32. Columns: operator, kinds of the loops of float and of double, name in
  * refusals, how complex numbers are refused if otherwise. */
@@ -142,24 +144,50 @@ OPERATOR(sgn) {
     return pw_run(cx, args, 1, args, is_complex ? &pw_sgn : &pw_sign, NULL, results);
 }
 
-/* conj(x) of real tensors: the tensor itself. Of complex ones it is computed, where PyTorch makes a
- * view that knows of being conjugated; programs see the difference only by writing to it. */
 PW_COMPLEX_LOOPS(CHEAP, conj, 1, 0)
 static const pw_op pw_conj = {"conj_cpu", PW_SAME, {PW_COMPLEX_ROW(conj)}};
-OPERATOR(conj) {
-    if (!dtype_is_complex((dtype)args[0].u.tensor->dtype)) return op_return_self(results, args);
-    return pw_run(cx, args, 1, args, &pw_conj, NULL, results);
-}
 /* conj_physical(x): a tensor of its own, but for real x in the functional form. */
 OPERATOR(conj_physical) {
     tensor *t = args[0].u.tensor;
-    if (dtype_is_complex((dtype)t->dtype)) return op_conj(cx, args, results);
+    if (dtype_is_complex((dtype)t->dtype))
+        return pw_run(cx, args, 1, args, &pw_conj, NULL, results);
     return op_finish(cx, args, tensor_ref(t), results);
 }
-/* No tensor here is conjugated or negated lazily. */
-OPERATOR(resolve_lazy) {
+/* conj(x) of real tensors: the tensor itself; of complex ones a view that knows of being
+ * conjugated. Devices have no such views: there it is computed. */
+OPERATOR(conj) {
+    tensor *t = args[0].u.tensor, *view;
+    if (!dtype_is_complex((dtype)t->dtype)) return op_return_self(results, args);
+    if (tensor_device(t) != DEVICE_HOST) return op_conj_physical(cx, args, results);
+    TRY(tensor_lazy_view(cx->diag, t, true, false, &view));
+    return op_return_tensor(results, view);
+}
+OPERATOR(neg_view) {
+    tensor *view;
+    TRY(tensor_lazy_view(cx->diag, args[0].u.tensor, false, true, &view));
+    return op_return_tensor(results, view);
+}
+OPERATOR(is_conj) {
     (void)cx;
-    return op_return_self(results, args);
+    results[0] = value_bool(args[0].u.tensor->conjugated);
+    return CTSC_OK;
+}
+OPERATOR(is_neg) {
+    (void)cx;
+    results[0] = value_bool(args[0].u.tensor->negated);
+    return CTSC_OK;
+}
+OPERATOR(resolve_conj) {
+    tensor *copy, *t = args[0].u.tensor;
+    if (!t->conjugated) return op_return_self(results, args);
+    TRY(tensor_clone_like(cx->diag, t, &copy));
+    return op_return_tensor(results, copy);
+}
+OPERATOR(resolve_neg) {
+    tensor *copy, *t = args[0].u.tensor;
+    if (!t->negated) return op_return_self(results, args);
+    TRY(tensor_clone_like(cx->diag, t, &copy));
+    return op_return_tensor(results, copy);
 }
 /* +x */
 OPERATOR(positive) {

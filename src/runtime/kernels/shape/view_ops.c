@@ -10,6 +10,7 @@
  * Tests: tests/unit/test_shape.c
  */
 #include "runtime/kernels/engine/move.h"
+#include "tensor/conjugate.h"
 
 /* Like tensor_wrap_dim, for operators that refuse 0-dim tensors. */
 /* view: where the call that gave the status put the tensor. */
@@ -119,6 +120,12 @@ ctsc_status op_view_dtype(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     dtype dt;
     TRY(arg_dtype(cx, &args[1], (dtype)t->dtype, &dt));
+    if (tensor_is_lazy(t))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "torch.Tensor.view is not supported for %s when converting to a different "
+                         "dtype.",
+                         t->conjugated ? "conjugate view tensors"
+                                       : "tensors with negative bit set");
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS], offset = t->offset;
     memcpy(sizes, t->sizes, t->ndim * sizeof *sizes);
     memcpy(strides, t->strides, t->ndim * sizeof *strides);
@@ -553,6 +560,12 @@ ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
     if (!dtype_is_complex(dt))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "view_as_real is only supported for complex tensors");
+    if (t->conjugated)
+        return diag_fail(
+            cx->diag, CTSC_FAILED,
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
+            "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
+            "the resulting tensor will NOT alias the original.");
     if (n == TENSOR_MAX_DIMS)
         return diag_fail(cx->diag, CTSC_LIMIT, "tensors have at most %d dimensions",
                          TENSOR_MAX_DIMS);
@@ -562,7 +575,8 @@ ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
     }
     sizes[n] = 2;
     strides[n] = 1;
-    tensor as = {.dtype = (uint8_t)view_pair_dtype(dt), .storage = t->storage};
+    tensor as = {
+        .dtype = (uint8_t)view_pair_dtype(dt), .negated = t->negated, .storage = t->storage};
     tensor *view;
     return view_return(results,
                        tensor_view_raw(cx->diag, &as, n + 1, sizes, strides, 2 * t->offset, &view),
@@ -596,7 +610,7 @@ ctsc_status op_view_as_complex(op_ctx *cx, const value *args, value *results) {
     }
     if (t->offset % 2)
         return diag_fail(cx->diag, CTSC_FAILED, "Tensor must have a storage_offset divisible by 2");
-    tensor as = {.dtype = (uint8_t)dt, .storage = t->storage};
+    tensor as = {.dtype = (uint8_t)dt, .negated = t->negated, .storage = t->storage};
     tensor *view;
     return view_return(
         results, tensor_view_raw(cx->diag, &as, n, t->sizes, strides, t->offset / 2, &view), &view);
