@@ -284,10 +284,9 @@ def group_exported(tally, args, env):
 
 
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
-ONNX_READ_ONLY = {"affine_grid", "attention", "col2im", "cross_entropy", "deform_conv", "dequantize_blocks", "dft", "expand_input", "float8_exponent",
-                  "max_pool_indices", "ms_decoder_attention", "ms_gather_block_quantized", "ms_gemm_threshold", "ms_group_query_attention",
-                  "ms_language_model_buffer", "ms_language_model_prompt", "ms_language_model_step", "ms_matmul_nbits", "nll", "non_max_suppression",
-                  "reshape_input", "roi_align", "scatter_nd", "scatter_nd_max", "sequences", "slice_input", "unsqueeze_input"}
+ONNX_READ_ONLY = {"deform_conv", "dequantize_blocks", "dft", "expand_input", "float8_exponent", "ms_decoder_attention", "ms_gather_block_quantized",
+                  "ms_group_query_attention", "ms_language_model_buffer", "ms_language_model_step", "ms_matmul_nbits", "non_max_suppression",
+                  "reshape_input", "roi_align", "sequences", "slice_input", "unsqueeze_input"}
 
 
 # Of those whose results are quantised: the last steps. ONNX Runtime's rounding is not determined further (docs/precision.md).

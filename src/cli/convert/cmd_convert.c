@@ -27,7 +27,7 @@ static const struct argp_option convert_options[] = {
      "what to write, where the ending of OUT does not say; without OUT the file is IN's with "
      "the format's ending",
      0},
-    {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 21 (17)", 0},
+    {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 28 (20)", 0},
     {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
      "to ONNX: this dim of this argument (its name, or its number from 0) may have any size; once "
      "for each",

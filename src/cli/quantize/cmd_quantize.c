@@ -62,7 +62,7 @@ static const struct argp_option quantize_options[] = {
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {"dry-run", OPT_DRY, 0, 0, "write nothing", 0},
     {"opset", OPT_OPSET, "N", 0,
-     "to ONNX: the version of its operators, 13 to 21 (17; 21 for int4w)", 0},
+     "to ONNX: the version of its operators, 13 to 28 (20; 21 for int4w)", 0},
     {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
      "to ONNX: this dim of this argument may have any size; once for each", 0},
     {0},

@@ -30,10 +30,20 @@ bool out_refuse(onnx_out *o, const char *fmt, ...) {
     va_start(ap, fmt);
     sb_vprintf(&sb, fmt, ap);
     va_end(ap);
-    diag_fail_at(o->d, CTSC_UNSUPPORTED, o->at ? o->at->range : (source_range){0}, "ONNX: %s%s%s",
-                 o->at ? node_kind_text(o->at) : "", o->at ? ": " : "", sb_str(&sb));
+    /* the place is the program's: within a body it is that of the call */
+    const node *place = o->bodies ? o->bodies->at : o->at;
+    for (const out_body *b = o->bodies; b; b = b->outer) place = b->at;
+    if (place && place != o->at && o->at->op) {
+        const char *name = node_kind_text(place);
+        diag_fail_at(o->d, CTSC_UNSUPPORTED, place->range, "ONNX: %s: %s: %s", name,
+                     node_kind_text(o->at), sb_str(&sb));
+    } else {
+        diag_fail_at(o->d, CTSC_UNSUPPORTED, place ? place->range : (source_range){0},
+                     "ONNX: %s%s%s", place ? node_kind_text(place) : "", place ? ": " : "",
+                     sb_str(&sb));
+    }
     sb_free(&sb);
-    for (const call_site *c = o->at ? o->at->call : NULL; c; c = c->caller)
+    for (const call_site *c = place ? place->call : NULL; c; c = c->caller)
         diag_frame(o->d, c->range, c->callee);
     return false;
 }
@@ -365,9 +375,8 @@ static bool alias_write(onnx_out *o, out_value *x, const char *name) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* Runs it in world w. */
-static bool call_run(onnx_out *o, const op *op, int w, int nargs, out_value *const *args, int nres,
-                     out_value **res, type *const *out_types) {
+bool out_run(onnx_out *o, const op *op, int w, int nargs, out_value *const *args, int nres,
+             out_value **res, type *const *out_types) {
     value in[64], out[16] = {{0}};
     if (nargs > 64 || nres > 16) return out_refuse(o, "too many arguments");
     for (int i = 0; i < nargs; i++) in[i] = args[i]->v[w];
@@ -403,32 +412,6 @@ static bool call_reads_elements(int nargs, out_value *const *args, const op *o) 
     case SYM_ALLCLOSE: return tensor;
     default: return false;
     }
-}
-
-/* Operators of TorchScript: their bodies instead. */
-static bool call_walk_into(out_call *c, const op *op) {
-    onnx_out *o = c->o;
-    function *f = op_host_installed->composite_body(op, o->d);
-    if (!f) return false;
-    const graph *g = f->graph;
-    const node *at = o->at;
-    ptrmap outer = o->env;
-    if (++o->depth > OUT_MAX_DEPTH) return out_refuse(o, "operators nest too deeply");
-    o->env = (ptrmap){0};
-    bool ok = g->root->params.len == (size_t)c->nargs;
-    for (int i = 0; ok && i < c->nargs; i++) ok = out_put(o, g->root->params.data[i], c->args[i]);
-    ok = ok && out_walk(o, g->root);
-    out_value *r = ok ? out_get(o, g->root->returns.data[0]) : NULL;
-    for (int i = 0; r && i < c->nres; i++) {
-        out_value *item = c->nres == 1 ? r : out_item(o, r, (size_t)i);
-        if (item) c->res[i] = item;
-        else r = NULL;
-    }
-    ptrmap_free(&o->env);
-    o->env = outer;
-    o->at = at;
-    o->depth--;
-    return r != NULL;
 }
 
 /* Is there a number among the arguments that may change, or follows from one? */
@@ -505,11 +488,12 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     bool tainted = call_reads_elements(c->nargs, c->args, base);
     const out_row *row = out_find_row(base->schema->name);
     bool quantised = out_is_quantised(c);
-    bool body = base->traits.composite || (base->traits.ours && base->traits.device_body);
-    if (!row && !quantised && body && !op->schema->has_alias_write) return call_walk_into(c, base);
+    function *body = quantised ? NULL : body_find(o, base, row != NULL);
+    if (o->d->status != CTSC_OK) return false;
+    if (body) return body_walk(c, op, base, body) && call_written(o, op, c);
     if (!sized_before(c, base)) return false;
     for (int w = 0; w < o->worlds; w++)
-        if (!call_run(o, op, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;
+        if (!out_run(o, op, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;
     if (!sized_after(c, base, tainted)) return false;
     if (call_is_settled(o, c, tainted)) return true;
     if (!row && !quantised) return out_refuse(o, "the operator has no form in ONNX");
@@ -556,7 +540,7 @@ static bool walk_op(onnx_out *o, const node *n) {
         if (!call_dynamic(&c, op, key)) return false;
     } else {
         for (int w = 0; w < o->worlds; w++)
-            if (!call_run(o, op, w, nargs, args, nres, res, types)) return false;
+            if (!out_run(o, op, w, nargs, args, nres, res, types)) return false;
         for (int i = 0; i < nres; i++) res[i]->fixed = call_is_fixed(nargs, args);
         if (!out_weight_note(&c, op->key)) return false;
     }
@@ -784,6 +768,8 @@ static bool walk_isinstance(onnx_out *o, const node *n) {
 
 static bool walk_raise(onnx_out *o, const node *n) {
     out_value *text = n->inputs.len ? out_get(o, n->inputs.data[0]) : NULL;
+    if (o->bodies && text && text->v[0].tag == V_STR)
+        return out_refuse(o, "%s", text->v[0].u.str->bytes);
     diag_fail_at(o->d, CTSC_FAILED, n->range, "%s",
                  text && text->v[0].tag == V_STR ? text->v[0].u.str->bytes : "an exception");
     return false;

@@ -16,6 +16,7 @@
  * be as many again as the operators.)
  *
  *     onnx_out.c         the walk: values, containers, control flow, operators, writes in place
+ *     onnx_out_body.c    operators that are TorchScript
  *     onnx_out_flow.c    If and Loop
  *     onnx_out_lists.c   lists that these fill: sequences; onnx_out_numbers.c: of numbers
  *     onnx_out_sized.c   sizes that elements say
@@ -34,7 +35,7 @@
 #include "ir/graph/graph.h"
 #include "ir/unit.h"
 
-enum { ONNX_OUT_MIN_OPSET = 13, ONNX_OUT_MAX_OPSET = 21, ONNX_OUT_OPSET = 17 };
+enum { ONNX_OUT_MIN_OPSET = 13, ONNX_OUT_MAX_OPSET = 28, ONNX_OUT_OPSET = 20 };
 
 /* A dim of an argument that may have any size. */
 typedef struct onnx_axis {

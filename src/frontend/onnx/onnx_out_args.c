@@ -156,7 +156,14 @@ const char *out_reshape(onnx_out *o, const char *x, const out_value *in, const o
         return OUT(o, "Reshape", x, out_list_1d(o, list));
     if (open > 1) return out_refuse(o, "several sizes of the result are dynamic"), NULL;
     /* 0 says copy: a size that is 0 has to be said otherwise */
-    for (int i = 0; i < t->ndim; i++)
-        if (!t->sizes[i]) return out_refuse(o, "a tensor without elements"), NULL;
-    return OUT(o, "Reshape", x, out_const_ints(o, t->ndim, sizes));
+    bool empty = false, fixed = true;
+    for (int i = 0; i < t->ndim; i++) {
+        fixed = fixed && out_is_fixed(o, like, i);
+        empty = empty || (!t->sizes[i] && out_is_fixed(o, like, i));
+    }
+    if (empty && (!fixed || o->opset < 14))
+        return out_refuse(o, "a tensor without elements, of dynamic sizes"), NULL;
+    const char *y = OUT(o, "Reshape", x, out_const_ints(o, t->ndim, sizes));
+    if (empty) out_int(o, "allowzero", 1);
+    return y;
 }

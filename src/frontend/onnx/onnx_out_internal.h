@@ -47,6 +47,13 @@ typedef enum out_shift { SHIFT_NONE, SHIFT_MORE, SHIFT_LESS, SHIFT_TWICE, SHIFT_
 /* Storages that may be the same, which depends on the branch that is taken. */
 typedef struct out_link { const storage *a, *b; } out_link;
 
+/* An operator whose body is walked in its place (onnx_out_body.c). */
+typedef struct out_body {
+    const struct function *f;
+    const node *at; /* the call */
+    const struct out_body *outer;
+} out_body;
+
 typedef struct onnx_out {
     diag *d;
     const onnx_out_options *opt;
@@ -73,6 +80,7 @@ typedef struct onnx_out {
     bool sized; /* refused, because sizes follow from elements: a shift would tell */
     out_shift shift;
     int depth;
+    const out_body *bodies; /* that are being walked, the innermost first */
 } onnx_out;
 
 /* An operator that is being written; its results are computed already. */
@@ -103,10 +111,20 @@ bool out_put(onnx_out *o, const ir_value *v, out_value *x);
 out_value *out_constant(onnx_out *o, value v_take); /* the same in all worlds */
 bool out_walk(onnx_out *o, const block *b);
 bool out_refresh(onnx_out *o, out_value *x); /* a stale one is read again */
+/* Runs the operator on the examples of world w. */
+bool out_run(onnx_out *o, const op *op, int w, int nargs, out_value *const *args, int nres,
+             out_value **res, type *const *out_types);
 bool out_is_exact(const tensor *a, const tensor *b);
 size_t out_len(const out_value *x); /* of containers */
 out_value *out_item(onnx_out *o, const out_value *x, size_t i);
 out_value *out_container(onnx_out *o, bool tuple, type *t, size_t n, out_value *const *items);
+
+/* ---- onnx_out_body.c ------------------------------------------------------------------------- */
+
+/* The TorchScript that stands for the operator in a model; NULL: none. row: it has one */
+struct function *body_find(onnx_out *o, const op *base, bool row);
+/* Walks it: the results are those of the call. called: base, or its form that writes in place */
+bool body_walk(out_call *c, const op *called, const op *base, struct function *f);
 
 /* ---- onnx_out_flow.c ------------------------------------------------------------------------- */
 

@@ -10,6 +10,9 @@
 
 #include <math.h>
 
+static const char *math_reduce(onnx_out *o, const char *type, const char *x, int n,
+                               const int64_t *axes, bool keep);
+
 static dtype math_result(const out_call *c) {
     value v = c->res[0]->v[0];
     return v.tag == V_TENSOR ? (dtype)v.u.tensor->dtype
@@ -62,7 +65,7 @@ bool out_op_silu(out_call *c, const char *text) {
 }
 
 bool out_op_square(out_call *c, const char *text) {
-    const char *x = out_arg(c, 0);
+    const char *x = out_arg_as(c, 0, math_result(c));
     (void)text;
     return out_done(c, x ? OUT(c->o, "Mul", x, x) : NULL);
 }
@@ -166,17 +169,32 @@ bool out_op_prelu(out_call *c, const char *text) {
     return out_done(c, slope ? OUT(o, "PRelu", x, slope) : NULL);
 }
 
+/* Of integers bit by bit: BitwiseAnd, which came with 18. */
+static bool logical_bits(out_call *c, const char *text) {
+    char own[16] = "Bitwise";
+    dtype dt = math_result(c);
+    if (c->o->opset < 18) return out_refuse(c->o, "bits of integers need operator set 18");
+    strncat(own, text, sizeof own - sizeof "Bitwise");
+    const char *x = out_arg_as(c, 0, dt);
+    if (*text == 'N') return out_done(c, x ? OUT(c->o, own, x) : NULL);
+    const char *y = x ? out_arg_as(c, 1, dt) : NULL;
+    return out_done(c, y ? OUT(c->o, own, x, y) : NULL);
+}
+
 bool out_op_logical(out_call *c, const char *text) {
-    bool bits = strstr(c->key, "bitwise") || strstr(c->key, "__and__") || strstr(c->key, "__or__");
-    if (bits && math_result(c) != DT_BOOL) return out_refuse(c->o, "bits of integers");
+    bool logical = strstr(c->key, "logical") || strstr(c->key, "__not__") ||
+                   c->res[0]->v[0].tag != V_TENSOR;
+    if (!logical && math_result(c) != DT_BOOL) return logical_bits(c, text);
     const char *x = out_arg_as(c, 0, DT_BOOL);
     if (*text == 'N') return out_done(c, x ? OUT(c->o, text, x) : NULL);
     const char *y = x ? out_arg_as(c, 1, DT_BOOL) : NULL;
     return out_done(c, y ? OUT(c->o, text, x, y) : NULL);
 }
 
+/* IsInf, IsNaN: which take floats of 32 and 64 bits in all versions */
 bool out_op_test(out_call *c, const char *text) {
-    return out_done(c, OUT(c->o, text, out_arg(c, 0)));
+    dtype dt = out_dt(c, 0) == DT_FLOAT64 ? DT_FLOAT64 : DT_FLOAT32;
+    return out_done(c, OUT(c->o, text, out_arg_as(c, 0, dt)));
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
@@ -325,7 +343,8 @@ bool out_op_linear(out_call *c, const char *text) {
     (void)text;
     if (!w) return false;
     const out_weight *ints = constant ? c->args[1]->ints : NULL;
-    if (out_t(c, 0)->ndim == 2 && out_t(c, 1)->ndim == 2 && !ints) {
+    if (out_t(c, 0)->ndim == 2 && out_t(c, 1)->ndim == 2 && !ints &&
+        dtype_is_float(math_result(c))) {
         y = bias ? OUT(o, "Gemm", x, w, out_arg(c, 2)) : OUT(o, "Gemm", x, w);
         out_int(o, "transB", 1);
         return out_done(c, y);
@@ -384,6 +403,36 @@ bool out_op_einsum(out_call *c, const char *text) {
     return out_done(c, y);
 }
 
+/* May a row of the mask, added or of bools, leave nothing? */
+static bool attention_may_be_dead(const out_value *mask) {
+    const tensor *t = mask->v[0].u.tensor;
+    if (mask->name || (t->dtype != DT_BOOL && t->dtype != DT_FLOAT32) || !tensor_is_contiguous(t) ||
+        !t->ndim || !t->sizes[t->ndim - 1])
+        return true;
+    int64_t n = t->sizes[t->ndim - 1];
+    for (int64_t row = 0; row < t->numel / n; row++) {
+        bool alive = false;
+        for (int64_t i = row * n; i < (row + 1) * n; i++)
+            alive = alive || (t->dtype == DT_BOOL ? TENSOR_AT(t, bool)[i]
+                                                  : TENSOR_AT(t, float)[i] != -INFINITY);
+        if (!alive) return true;
+    }
+    return false;
+}
+
+/* Rows that the mask leaves nothing of are zeros, as in PyTorch; Softmax makes nan of them. */
+static const char *attention_softmax(out_call *c, const char *s) {
+    onnx_out *o = c->o;
+    static const int64_t last = -1;
+    dtype dt = math_result(c);
+    const char *p = s ? OUT(o, "Softmax", s) : NULL;
+    out_int(o, "axis", -1);
+    if (!out_given(c, 3) || !attention_may_be_dead(c->args[3])) return p;
+    const char *most = math_reduce(o, "ReduceMax", s, 1, &last, true),
+               *dead = most ? OUT(o, "Equal", most, out_const(o, dt, -INFINITY)) : NULL;
+    return dead && p ? OUT(o, "Where", dead, out_const(o, dt, 0), p) : NULL;
+}
+
 /* softmax(q k' scale + mask) v */
 bool out_op_attention(out_call *c, const char *text) {
     onnx_out *o = c->o;
@@ -397,7 +446,10 @@ bool out_op_attention(out_call *c, const char *text) {
         (out_given(c, 6) && !out_arg_float(c, 6, &scale)) ||
         (c->nargs > 7 && !out_arg_bool(c, 7, &grouped)))
         return false;
-    if (dropout != 0 || grouped) return out_refuse(o, "dropout and enable_gqa");
+    if (dropout != 0) return out_refuse(o, "dropout");
+    if (grouped) return out_refuse(o, "enable_gqa");
+    if (!out_is_fixed(o, c->args[0], out_t(c, 0)->ndim - 1))
+        return out_refuse(o, "heads of a dynamic size");
     for (int i = 0; i < n; i++) order[i] = i;
     order[n - 2] = n - 1;
     order[n - 1] = n - 2;
@@ -428,8 +480,7 @@ bool out_op_attention(out_call *c, const char *text) {
     } else if (s && out_given(c, 3)) {
         s = OUT(o, "Add", s, out_arg_as(c, 3, dt));
     }
-    s = s ? OUT(o, "Softmax", s) : NULL;
-    out_int(o, "axis", -1);
+    s = attention_softmax(c, s);
     return out_done(c, s ? OUT(o, "MatMul", s, v) : NULL);
 }
 
@@ -489,6 +540,11 @@ static const char *math_reduce(onnx_out *o, const char *type, const char *x, int
     return y;
 }
 
+/* What maxima are taken in: bools and short integers as integers of 32 bits. */
+static dtype math_ordered(dtype dt) {
+    return dt == DT_BOOL || dt == DT_INT8 || dt == DT_UINT8 || dt == DT_INT16 ? DT_INT32 : dt;
+}
+
 /* (self, dim, keepdim) from argument `at` on, where the overload has them. */
 static bool reduce_args(out_call *c, int at, int *n, int64_t *axes, bool *keep) {
     *n = 0;
@@ -506,7 +562,11 @@ bool out_op_reduce(out_call *c, const char *text) {
     bool keep;
     if (c->args[0]->v[0].tag != V_TENSOR) return out_refuse(c->o, "sums of lists");
     if (!reduce_args(c, 1, &n, axes, &keep)) return false;
-    return out_done(c, math_reduce(c->o, text, out_arg_as(c, 0, math_result(c)), n, axes, keep));
+    dtype dt = math_result(c), in = math_ordered(dt);
+    const char *x = out_arg_as(c, 0, in);
+    /* of one element; engines differ about axes of it */
+    if (!out_t(c, 0)->ndim) return out_done(c, out_cast(c->o, x, in, dt));
+    return out_done(c, out_cast(c->o, math_reduce(c->o, text, x, n, axes, keep), in, dt));
 }
 
 /* max(x), max(x, dim, keepdim) -> (values, indices), max(x, y) */
@@ -528,53 +588,23 @@ bool out_op_max(out_call *c, const char *text) {
         const char *x = out_arg_as(c, 0, dt), *y = x && c->nargs > 1 ? out_arg_as(c, 1, dt) : NULL;
         return out_done(c, y ? OUT(o, words[1], x, y) : NULL);
     }
-    if (c->nargs == 1) return out_done(c, math_reduce(o, words[0], out_arg(c, 0), 0, NULL, false));
+    dtype in = math_ordered(dt);
+    if (c->nargs == 1)
+        return out_done(
+            c, out_cast(o, math_reduce(o, words[0], out_arg_as(c, 0, in), 0, NULL, false), in, dt));
     int64_t dim;
     bool keep;
     if (!out_arg_int(c, 1, &dim) || !out_arg_bool(c, 2, &keep)) return false;
-    const char *x = out_arg(c, 0), *v = math_reduce(o, words[0], x, 1, &dim, keep),
+    if (!out_t(c, 0)->ndim) {
+        c->res[1]->name = out_const_int(o, 0);
+        return out_done(c, out_arg(c, 0)) && c->res[1]->name;
+    }
+    const char *x = out_arg_as(c, 0, in),
+               *v = out_cast(o, math_reduce(o, words[0], x, 1, &dim, keep), in, dt),
                *i = v ? OUT(o, words[2], x) : NULL;
     out_int(o, "axis", dim);
     out_int(o, "keepdims", keep);
     return out_set(c, 0, v) && out_set(c, 1, i);
-}
-
-bool out_op_norm(out_call *c, const char *text) {
-    double p = 2;
-    int n;
-    int64_t axes[TENSOR_MAX_DIMS];
-    bool keep;
-    (void)text;
-    if (out_given(c, 1) && !out_arg_float(c, 1, &p)) return false;
-    if (!reduce_args(c, 2, &n, axes, &keep)) return false;
-    if (p != 1 && p != 2) return out_refuse(c->o, "norms other than 1 and 2");
-    return out_done(
-        c, math_reduce(c->o, p == 1 ? "ReduceL1" : "ReduceL2", out_arg(c, 0), n, axes, keep));
-}
-
-/* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, correction, keepdim) */
-bool out_op_var(out_call *c, const char *text) {
-    onnx_out *o = c->o;
-    const tensor *t = out_t(c, 0);
-    int n = 0, at = c->nargs == 2 ? 1 : 2;
-    int64_t axes[TENSOR_MAX_DIMS], count = 1;
-    double less = 1;
-    bool keep = false;
-    if (c->nargs > 2 && out_given(c, 1) && !out_arg_ints(c, 1, -1, &n, axes)) return false;
-    if (out_given(c, at) && !out_arg_float(c, at, &less)) return false;
-    if (c->nargs > 3 && !out_arg_bool(c, 3, &keep)) return false;
-    for (int i = 0; i < (n ? n : t->ndim); i++) {
-        int d = n ? out_dim(t, axes[i]) : i;
-        if (less != 0 && !out_is_fixed(o, c->args[0], d))
-            return out_refuse(o, "an unbiased variance of a dynamic size");
-        count *= t->sizes[d];
-    }
-    const char *x = out_arg(c, 0), *mean = math_reduce(o, "ReduceMean", x, n, axes, true),
-               *d = mean ? OUT(o, "Sub", x, mean) : NULL, *sq = d ? OUT(o, "Mul", d, d) : NULL,
-               *v = math_reduce(o, "ReduceMean", sq, n, axes, keep);
-    if (v && less != 0)
-        v = OUT(o, "Mul", v, out_const(o, math_result(c), (double)count / ((double)count - less)));
-    return out_done(c, v && *text ? OUT(o, text, v) : v);
 }
 
 bool out_op_arg(out_call *c, const char *text) {
@@ -583,7 +613,8 @@ bool out_op_arg(out_call *c, const char *text) {
     int64_t dim = 0;
     bool keep = false, flat = !out_given(c, 1);
     if ((!flat && !out_arg_int(c, 1, &dim)) || !out_arg_bool(c, 2, &keep)) return false;
-    const char *x = out_arg(c, 0);
+    const char *x = out_arg_as(c, 0, math_ordered(out_dt(c, 0)));
+    if (!out_t(c, 0)->ndim) return out_done(c, out_const_int(o, 0));
     if (flat && keep) return out_refuse(o, "keepdim without a dim");
     if (x && flat) x = OUT(o, "Reshape", x, out_const_ints(o, 1, &all));
     const char *y = x ? OUT(o, text, x) : NULL;
@@ -600,7 +631,7 @@ bool out_op_all(out_call *c, const char *text) {
         return out_refuse(c->o, "of a list");
     const char *x = out_cast(c->o, out_arg_as(c, 0, DT_BOOL), DT_BOOL, DT_INT32),
                *y = math_reduce(c->o, text, x, n, axes, keep);
-    return out_done(c, out_cast(c->o, y, DT_INT32, DT_BOOL));
+    return out_done(c, out_cast(c->o, y, DT_INT32, math_result(c)));
 }
 
 bool out_op_cumsum(out_call *c, const char *text) {
@@ -610,12 +641,13 @@ bool out_op_cumsum(out_call *c, const char *text) {
 }
 
 static bool math_topk(out_call *c, const char *k, int64_t dim, bool largest, bool sorted) {
-    const char *in[] = {out_arg(c, 0), k}, *out[2];
+    dtype dt = math_result(c), own = math_ordered(dt);
+    const char *in[] = {out_arg_as(c, 0, own), k}, *out[2];
     if (!in[0] || !k || !out_nodes(c->o, "TopK", 2, in, 2, out)) return out_no_memory(c->o);
     out_int(c->o, "axis", dim);
     out_int(c->o, "largest", largest);
     out_int(c->o, "sorted", sorted);
-    return out_set(c, 0, out[0]) && out_set(c, 1, out[1]);
+    return out_set(c, 0, out_cast(c->o, out[0], own, dt)) && out_set(c, 1, out[1]);
 }
 
 bool out_op_topk(out_call *c, const char *text) {
@@ -633,6 +665,12 @@ bool out_op_sort(out_call *c, const char *text) {
     (void)text;
     if (!out_arg_int(c, first, &dim) || !out_arg_bool(c, first + 1, &largest)) return false;
     int at = out_dim(out_t(c, 0), dim);
-    if (!out_is_fixed(c->o, c->args[0], at)) return out_refuse(c->o, "of a dynamic size");
+    if (!out_is_fixed(c->o, c->args[0], at)) {
+        int64_t place = at;
+        const char *sizes = OUT(c->o, "Shape", out_arg(c, 0)),
+                   *n = sizes ? OUT(c->o, "Gather", sizes, out_const_ints(c->o, 1, &place)) : NULL;
+        out_int(c->o, "axis", 0);
+        return math_topk(c, n, dim, largest, true);
+    }
     return math_topk(c, out_const_ints(c->o, 1, &out_t(c, 0)->sizes[at]), dim, largest, true);
 }

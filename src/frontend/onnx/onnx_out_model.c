@@ -428,7 +428,14 @@ static void finish_append(ProtobufCBuffer *b, size_t len, const uint8_t *data) {
 }
 
 static int finish_ir_version(int opset) {
-    return opset < 15 ? 7 : opset < 19 ? 8 : opset < 21 ? 9 : 10;
+    return opset < 15   ? 7
+           : opset < 19 ? 8
+           : opset < 21 ? 9
+           : opset < 23 ? 10
+           : opset < 24 ? 11
+           : opset < 25 ? 12
+           : opset < 28 ? 13
+                        : 14;
 }
 
 ctsc_status out_finish(onnx_out *o) {

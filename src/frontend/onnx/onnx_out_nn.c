@@ -78,6 +78,28 @@ bool out_op_convolution(out_call *c, const char *text) {
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
+/* ONNX counts places in the whole tensor, PyTorch in a channel's plane. x, at: with a batch */
+static bool pool_indices(out_call *c, const char *x, const char *at, int n, bool single) {
+    onnx_out *o = c->o;
+    int64_t zero = 0, two = 2, most = INT64_MAX;
+    const char *sizes = OUT(o, "Shape", x),
+               *plane = sizes ? OUT(o, "Slice", sizes, out_const_ints(o, 1, &two),
+                                    out_const_ints(o, 1, &most), out_const_ints(o, 1, &zero))
+                              : NULL,
+               *count = plane ? OUT(o, "ReduceProd", plane) : NULL;
+    out_int(o, "keepdims", 0);
+    const tensor *t = out_t(c, 0);
+    int64_t area = 1;
+    bool fixed = true;
+    for (int i = t->ndim - n; i < t->ndim; i++) {
+        area *= t->sizes[i];
+        fixed = fixed && out_is_fixed(o, c->args[0], i);
+    }
+    const char *y = count ? OUT(o, "Mod", at, fixed ? out_const_int(o, area) : count) : NULL;
+    if (y && single) y = OUT(o, "Squeeze", y, out_const_ints(o, 1, &zero));
+    return out_set(c, 1, y);
+}
+
 bool out_op_pool(out_call *c, const char *text) {
     onnx_out *o = c->o;
     bool max = *text == 'M', ceil, all = true;
@@ -96,8 +118,9 @@ bool out_op_pool(out_call *c, const char *text) {
     memcpy(pad + n, pad, sizeof *pad * (size_t)n);
     const char *x = out_arg(c, 0);
     if (x && single) x = OUT(o, "Unsqueeze", x, out_const_ints(o, 1, &zero));
-    const char *y = x ? OUT(o, text, x) : NULL;
-    if (!y) return false;
+    const char *out[2] = {NULL, NULL};
+    if (!x || !out_nodes(o, text, 1, &x, c->nres > 1 ? 2 : 1, out)) return false;
+    const char *y = out[0];
     out_ints(o, "kernel_shape", n, kernel);
     out_ints(o, "strides", n, stride);
     out_ints(o, "pads", 2 * n, pad);
@@ -105,7 +128,7 @@ bool out_op_pool(out_call *c, const char *text) {
     if (max) out_ints(o, "dilations", n, dilation);
     else out_int(o, "count_include_pad", all);
     if (single) y = OUT(o, "Squeeze", y, out_const_ints(o, 1, &zero));
-    return out_done(c, y);
+    return out_done(c, y) && (c->nres == 1 || pool_indices(c, x, out[1], n, single));
 }
 
 /* [out, in]: row i has the mean of the window of output i */
@@ -318,8 +341,10 @@ bool out_op_dropout(out_call *c, const char *text) {
 /* ---- images ---------------------------------------------------------------------------------- */
 
 /* To the result's sizes; by scales where these are dynamic. */
+/* mode: "nearest exact" as PyTorch has it */
 static bool image_resize(out_call *c, const char *mode, bool align, const double *scales) {
     onnx_out *o = c->o;
+    bool exact = strstr(mode, " exact") != NULL;
     const tensor *t = out_t(c, 0), *r = out_r(c);
     bool fixed = true;
     for (int i = 2; i < r->ndim; i++) fixed = fixed && out_is_fixed(o, c->res[0], i);
@@ -361,12 +386,12 @@ static bool image_resize(out_call *c, const char *mode, bool align, const double
         return out_refuse(o, "to sizes that are dynamic");
     }
     (void)t;
-    out_text(o, "mode", mode);
+    out_text(o, "mode", *mode == 'n' ? "nearest" : mode);
     out_text(o, "coordinate_transformation_mode",
-             *mode == 'n' ? "asymmetric"
-             : align      ? "align_corners"
-                          : "half_pixel");
-    if (*mode == 'n') out_text(o, "nearest_mode", "floor");
+             *mode == 'n' && !exact ? "asymmetric"
+             : align                ? "align_corners"
+                                    : "half_pixel");
+    if (*mode == 'n') out_text(o, "nearest_mode", exact ? "round_prefer_ceil" : "floor");
     if (*mode == 'c') out_float(o, "cubic_coeff_a", -0.75);
     return out_done(c, y);
 }

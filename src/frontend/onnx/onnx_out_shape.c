@@ -251,31 +251,6 @@ bool out_op_flip(out_call *c, const char *text) {
                          : NULL);
 }
 
-bool out_op_roll(out_call *c, const char *text) {
-    onnx_out *o = c->o;
-    int n, m;
-    int64_t shifts[TENSOR_MAX_DIMS], dims[TENSOR_MAX_DIMS], zero = 0, most = INT64_MAX;
-    const char *x = out_arg(c, 0);
-    (void)text;
-    if (!out_arg_ints(c, 1, -1, &n, shifts) || !out_arg_ints(c, 2, -1, &m, dims)) return false;
-    if (n != m) return out_refuse(o, "without dims");
-    for (int i = 0; x && i < n; i++) {
-        int d = out_dim(out_t(c, 0), dims[i]);
-        int64_t size = out_t(c, 0)->sizes[d], at;
-        if (!size || !shifts[i]) continue;
-        if (!out_is_fixed(o, c->args[0], d) && shifts[i] % size != shifts[i])
-            return out_refuse(o, "by more than a dynamic size");
-        at = out_is_fixed(o, c->args[0], d) ? ((-shifts[i] % size) + size) % size : -shifts[i];
-        const char *a = shape_slice(o, x, out_const_ints(o, 1, &at), out_const_ints(o, 1, &most), d,
-                                    1),
-                   *b = shape_slice(o, x, out_const_ints(o, 1, &zero), out_const_ints(o, 1, &at), d,
-                                    1);
-        x = a && b ? OUT(o, "Concat", a, b) : NULL;
-        out_int(o, "axis", d);
-    }
-    return out_done(c, x);
-}
-
 /* [last before, last after, ...] as ONNX has it: before of all dims, then after. */
 static const char *shape_pads(onnx_out *o, const out_value *list, int ndim) {
     const char *parts[2 * TENSOR_MAX_DIMS];
@@ -321,15 +296,6 @@ bool out_op_pad(out_call *c, const char *text) {
     return out_done(c, y);
 }
 
-/* x as those sizes, its dims in that order, as the result's sizes. -1 and 0 as Reshape has them. */
-static const char *shape_shuffle(onnx_out *o, const char *x, int n, const int64_t *sizes,
-                                 const int64_t *order) {
-    const char *y = x ? OUT(o, "Reshape", x, out_const_ints(o, n, sizes)) : NULL;
-    y = y ? OUT(o, "Transpose", y) : NULL;
-    out_ints(o, "perm", n, order);
-    return y;
-}
-
 bool out_op_pixel_shuffle(out_call *c, const char *text) {
     int64_t r;
     (void)text;
@@ -339,39 +305,6 @@ bool out_op_pixel_shuffle(out_call *c, const char *text) {
     out_int(c->o, "blocksize", r);
     out_text(c->o, "mode", "CRD");
     return out_done(c, y);
-}
-
-bool out_op_pixel_unshuffle(out_call *c, const char *text) {
-    int64_t r;
-    const tensor *t = out_t(c, 0);
-    (void)text;
-    if (!out_arg_int(c, 1, &r)) return false;
-    if (t->ndim != 4 || !out_is_fixed(c->o, c->args[0], 2) || !out_is_fixed(c->o, c->args[0], 3))
-        return out_refuse(c->o, "of other than 4 dims, or of dynamic sizes");
-    int64_t sizes[] = {out_is_fixed(c->o, c->args[0], 0) ? t->sizes[0] : -1,
-                       t->sizes[1],
-                       t->sizes[2] / r,
-                       r,
-                       t->sizes[3] / r,
-                       r},
-            order[] = {0, 1, 3, 5, 2, 4};
-    return out_done(c, out_reshape(c->o, shape_shuffle(c->o, out_arg(c, 0), 6, sizes, order), NULL,
-                                   c->res[0], NULL));
-}
-
-bool out_op_channel_shuffle(out_call *c, const char *text) {
-    int64_t g;
-    const tensor *t = out_t(c, 0);
-    (void)text;
-    if (!out_arg_int(c, 1, &g)) return false;
-    if (t->ndim != 4) return out_refuse(c->o, "of other than 4 dims");
-    int64_t sizes[] = {0, g, t->sizes[1] / g, 0, 0}, order[] = {0, 2, 1, 3, 4};
-    for (int i = 2; i < 4; i++) {
-        if (!out_is_fixed(c->o, c->args[0], i)) return out_refuse(c->o, "of dynamic sizes");
-        sizes[i + 1] = t->sizes[i];
-    }
-    return out_done(c, out_reshape(c->o, shape_shuffle(c->o, out_arg(c, 0), 5, sizes, order),
-                                   c->args[0], c->res[0], NULL));
 }
 
 bool out_op_tril(out_call *c, const char *text) {
@@ -531,21 +464,66 @@ bool out_op_index(out_call *c, const char *text) {
     return out_done(c, at && x ? OUT(o, "GatherND", x, at) : NULL);
 }
 
+/* What ONNX calls the reduction of that text, "" where it is none; NULL: refused. */
+static const char *scatter_reduction(out_call *c, const char *text) {
+    static const char *const names[][2] = {
+        {"sum", "add"}, {"add", "add"}, {"prod", "mul"}, {"amax", "max"}, {"amin", "min"}};
+    bool self = true;
+    if (*text == 'n') return "";
+    if (!*text && (!out_arg_bool(c, 5, &self) || !(text = out_arg_text(c, 4)))) return NULL;
+    for (size_t i = 0; self && i < sizeof names / sizeof *names; i++) {
+        int since = names[i][1][0] == 'm' && names[i][1][1] != 'u' ? 18 : 16;
+        if (strcmp(text, names[i][0])) continue;
+        if (c->o->opset < since)
+            return out_refuse(c->o, "reduction '%s' needs operator set %d", text, since), NULL;
+        return names[i][1];
+    }
+    return out_refuse(c->o, "of such a reduction"), NULL;
+}
+
+/* scatter, scatter_add, scatter_reduce of a source of the sizes of the indices */
 bool out_op_scatter(out_call *c, const char *text) {
     onnx_out *o = c->o;
     int64_t dim;
     dtype dt = (dtype)out_r(c)->dtype;
-    if (!out_arg_int(c, 1, &dim)) return false;
-    if (c->nargs > 4) return out_refuse(o, "with a reduction");
+    const char *reduction = scatter_reduction(c, text);
+    if (!reduction || !out_arg_int(c, 1, &dim)) return false;
     const char *x = out_arg(c, 0), *at = x ? out_arg_as(c, 2, DT_INT64) : NULL,
                *v = at ? out_arg_as(c, 3, dt) : NULL;
     if (v && c->args[3]->v[0].tag != V_TENSOR) v = OUT(o, "Expand", v, shape_of(o, at));
     else if (v && !tensor_same_shape(out_t(c, 2), out_t(c, 3)))
         return out_refuse(o, "a source of other sizes than the indices");
-    if (*text == 'a' && o->opset < 16) return out_refuse(o, "needs operator set 16");
     const char *y = v ? OUT(o, "ScatterElements", x, at, v) : NULL;
     out_int(o, "axis", out_dim(out_t(c, 0), dim));
-    if (*text == 'a') out_text(o, "reduction", "add");
+    if (*reduction) out_text(o, "reduction", reduction);
+    return out_done(c, y);
+}
+
+/* Indices of the first dims, all of one size, and values of all that they choose. */
+bool out_op_index_put(out_call *c, const char *text) {
+    onnx_out *o = c->o;
+    bool add;
+    const out_value *list = c->args[1];
+    const char *parts[TENSOR_MAX_DIMS], *x = out_arg(c, 0);
+    int n = (int)list->v[0].u.list->len;
+    int64_t last = 0;
+    (void)text;
+    if (!x || n > TENSOR_MAX_DIMS || !out_arg_bool(c, 3, &add)) return false;
+    if (add && o->opset < 16) return out_refuse(o, "accumulate needs operator set 16");
+    for (int i = 0; i < n; i++) {
+        out_value *item = out_item(o, list, (size_t)i);
+        if (!item || item->v[0].tag != V_TENSOR) return out_refuse(o, "of other indices");
+        last = item->v[0].u.tensor->ndim;
+        const char *at = out_cast(o, out_name(o, item), (dtype)item->v[0].u.tensor->dtype,
+                                  DT_INT64);
+        if (!(parts[i] = at ? OUT(o, "Unsqueeze", at, out_const_ints(o, 1, &last)) : NULL))
+            return false;
+    }
+    const char *at = out_node(o, "Concat", n, parts);
+    out_int(o, "axis", last);
+    const char *v = at ? out_arg_as(c, 2, (dtype)out_r(c)->dtype) : NULL,
+               *y = v ? OUT(o, "ScatterND", x, at, v) : NULL;
+    if (add) out_text(o, "reduction", "add");
     return out_done(c, y);
 }
 

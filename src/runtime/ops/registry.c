@@ -75,6 +75,7 @@ static const op_host host = {
     .composite_body = op_composite_body,
     .derivative = composite_derivative,
     .library_function = composite_library_function,
+    .written_body = op_written_body,
     .call = interp_call_from_op,
 };
 

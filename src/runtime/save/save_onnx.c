@@ -134,6 +134,9 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
     bool checked = s == CTSC_OK && (s = interp_check_args(f, nargs, args, d, full)) == CTSC_OK;
     if (s == CTSC_OK && o->naxes) s = second_make(d, f, n, full, o->naxes, o->axes, second);
     if (s == CTSC_OK) s = pipeline_inline(g, false, d);
+    /* what any level makes of a graph first: dtypes depend on it */
+    if (s == CTSC_OK)
+        s = pass_run_list(&(pass_ctx){.diag = d}, g, "autocast,scalar-constants", NULL);
     if (s == CTSC_OK) s = file_open(d, path, &file);
     if (s == CTSC_OK) s = save_graph(d, f, g, n, full, o->naxes ? second : NULL, o, &file);
     if (s == CTSC_OK) s = file_commit(d, path, &file);

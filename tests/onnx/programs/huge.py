@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # input: int64[3]:arange
-# refused: a mask among several indices
 # Sizes that elements say, beside one that nobody could go through: there are no elements.
 import torch
 
