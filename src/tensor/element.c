@@ -178,6 +178,12 @@ void dtype_store_float(dtype dt, void *p, double v) {
     }
 }
 
+double dtype_round(dtype dt, double v) {
+    char kept[16];
+    dtype_store_float(dt, kept, v);
+    return dtype_load_float(dt, kept);
+}
+
 void dtype_store_complex(dtype dt, void *p, double re, double im) {
     dtype part = dtype_part(dt);
     dtype_store_float(part, p, re);

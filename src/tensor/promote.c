@@ -62,9 +62,11 @@ bool dtype_fits(dtype dt, double x) {
 
 const char *dtype_ctype_name(dtype dt) {
     static const char *const names[DT_COMPUTED] = {
-        [DT_UINT8] = "uint8_t", [DT_INT8] = "int8_t",           [DT_INT16] = "int16_t",
-        [DT_INT32] = "int",     [DT_INT64] = "int64_t",         [DT_FLOAT16] = "at::Half",
-        [DT_FLOAT32] = "float", [DT_BFLOAT16] = "at::BFloat16", [DT_FLOAT64] = "double",
+        [DT_UINT8] = "uint8_t",  [DT_INT8] = "int8_t",
+        [DT_INT16] = "int16_t",  [DT_INT32] = "int",
+        [DT_INT64] = "int64_t",  [DT_FLOAT16] = "c10::Half",
+        [DT_FLOAT32] = "float",  [DT_BFLOAT16] = "c10::BFloat16",
+        [DT_FLOAT64] = "double",
     };
     return !dtype_is_stored(dt) && names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }

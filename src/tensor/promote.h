@@ -38,7 +38,7 @@ dtype promotion_result(const promotion *p);
 bool dtype_fits(dtype dt, double x);
 /* The largest number of an int type of less than 64 bits, or of a float type of less; else 0. */
 double dtype_largest(dtype dt);
-/* The C++ type, as PyTorch's messages name it: "uint8_t", "at::Half". */
+/* The C++ type, as PyTorch's messages name it: "uint8_t", "c10::Half". */
 const char *dtype_ctype_name(dtype dt);
 
 #endif

@@ -196,6 +196,8 @@ int64_t dtype_load_int(dtype dt, const void *p);
 double dtype_load_float(dtype dt, const void *p);
 void dtype_store_int(dtype dt, void *p, int64_t v); /* wraps like a C cast */
 void dtype_store_float(dtype dt, void *p, double v);
+/* v as an element of dt keeps it. */
+double dtype_round(dtype dt, double v);
 void dtype_store_complex(dtype dt, void *p, double re, double im); /* dt is complex */
 /* "[2, 3]" into out. */
 void tensor_print_sizes(int ndim, const int64_t *sizes, strbuf *out);

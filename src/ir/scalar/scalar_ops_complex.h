@@ -7,10 +7,10 @@
  * operator's numbers. The interpreter's loops are the only consumer: generated kernels take no
  * complex tensors.
  *
- * Method: sums, products and quotients are those of PyTorch 1.13's c10::complex, the plain formulas
- * without C's corrections for infinities (Annex G) and without scaling: a quotient by 0 is NaN, and
- * the divisor's square may overflow. Elementary functions are libm's, which PyTorch calls too,
- * through the compiler's names for them, as <complex.h> would define `complex` and `I` as macros.
+ * Method: sums, products and quotients are those of PyTorch's c10::complex: without C's corrections
+ * for infinities (Annex G); quotients are scaled, and those by 0 are infinities. Elementary
+ * functions are libm's, which PyTorch calls too, through the compiler's names for them, as
+ * <complex.h> would define `complex` and `I` as macros.
  * Tests: tests/unit/test_complex.c, tests/interop/complex.py
  */
 #ifndef CTSC_IR_SCALAR_SCALAR_OPS_COMPLEX_H

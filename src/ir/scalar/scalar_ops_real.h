@@ -187,15 +187,14 @@ SCALAR_FN REAL OP_NAME(softplus)(REAL x, REAL beta, REAL threshold) {
     return y > threshold ? x : soft;
 }
 SCALAR_FN REAL OP_NAME(softshrink)(REAL x, REAL lambda) {
-    return x > lambda ? x - lambda : x < -lambda ? x + lambda : C(0.0); /* NaN gives 0 */
+    return x > lambda ? x - lambda : x < -lambda ? x + lambda : x * C(0.0); /* NaN stays */
 }
 SCALAR_FN REAL OP_NAME(hardshrink)(REAL x, REAL lambda) {
     return ((x >= -lambda) & (x <= lambda)) ? C(0.0) : x;
 }
 SCALAR_FN REAL OP_NAME(logit)(REAL x) { return OP_NAME(log)(x / (C(1.0) - x)); }
-SCALAR_FN REAL OP_NAME(logit_eps)(REAL x, REAL eps) {
-    REAL z = x < eps ? eps : x;
-    z = z > C(1.0) - eps ? C(1.0) - eps : z;
+SCALAR_FN REAL OP_NAME(logit_eps)(REAL x, REAL low, REAL high) {
+    REAL z = x < low ? low : x > high ? high : x; /* low may be the larger one */
     return OP_NAME(log)(z / (C(1.0) - z));
 }
 SCALAR_FN REAL OP_NAME(glu)(REAL a, REAL b) { return a * OP_NAME(sigmoid)(b); }

@@ -149,6 +149,12 @@ static bool ops_number_fits(lazy *l, const lazy_arg *a, dtype dt) {
     return (dt == DT_INT64 && t->dt != DT_FLOAT64) || dtype_fits(dt, x);
 }
 
+/* The same for bounds of clamp: no number of an unsigned dtype is below 0. */
+static bool ops_bound_fits(lazy *l, const lazy_arg *a, dtype dt) {
+    double x;
+    return ops_number_fits(l, a, dt) && !(dt == DT_UINT8 && lazy_arg_float(a, &x) && !(x >= 0));
+}
+
 static nest_expr *ops_constant(lazy *l, dtype dt, double x) { return lazy_const(l, dt, x); }
 
 static lazy_tensor *ops_finish(lazy *l, const ops_rule *r, dtype dt, int n,
@@ -198,6 +204,7 @@ static lazy_tensor *ops_sum(lazy *l, nest_op op, const lazy_tensor *x, const laz
         return NULL;
     if (plain) return ops_with(l, NULL, lazy_emit_op, op, dt, 2, both);
     nest_expr *number = ops_number(l, alpha, dt);
+    if (number) number = lazy_round(l, number, dt);
     return number ? lazy_pointwise(l, &(lazy_emitter){lazy_emit_scaled, NULL, op, 3, false}, dt, dt,
                                    2, both, NULL, &number)
                   : NULL;
@@ -207,6 +214,18 @@ static lazy_tensor *ops_add(lazy *l, const ops_rule *r, const op *o, const lazy_
     if (!ops_operands(l, 2, args, x)) return NULL;
     bool reversed = o->lowered == LOWER_rsub;
     return ops_sum(l, r->op, x[reversed], x[!reversed], &args[2]);
+}
+
+/* Half times or by a number, or a 0-dim tensor of another dtype, which stays a float
+ * (runtime/kernels/pointwise/pointwise_binary.c). */
+static lazy_tensor *ops_product(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
+    const lazy_tensor *x[2];
+    if (!ops_operands(l, 2, args, x)) return NULL;
+    const dtype dt = lazy_promote(2, x), dtypes[2] = {dt, DT_FLOAT32};
+    if (!dtype_is_half(dt) || x[0]->dt != dt || x[1]->dt == dt || x[1]->ndim > 0)
+        return ops_plain(l, r, o, args);
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, r->op, 2, false}, dt, dt, 2, x,
+                          dtypes, NULL);
 }
 
 /* Integers are divided only by a constant that is not 0: all else may have to fail. */
@@ -231,8 +250,9 @@ static lazy_tensor *ops_remainder(lazy *l, const ops_rule *r, const op *o, const
 static lazy_tensor *ops_div_mode(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     if (args[2].t || args[2].items) return NULL;
     if (args[2].constant.tag == V_NONE)
-        return ops_plain(
-            l, &(ops_rule){"div", ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV}, o, args);
+        return ops_product(
+            l, &(ops_rule){"div", ops_product, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV}, o,
+            args);
     (void)r;
     if (args[2].constant.tag != V_STR) return NULL;
     const char *mode = args[2].constant.u.str->bytes;
@@ -346,7 +366,7 @@ static lazy_tensor *ops_clamp_to(lazy *l, const lazy_tensor *self, const lazy_ar
             nest_expr *bound = dt == DT_INT64 && k ? nest_int(l->n, INT64_MAX)
                                                    : ops_constant(l, dt, open);
             bounds[k] = lazy_scalar(l, dt, bound);
-        } else if (bounds[k]->is_number && !tensors && !ops_number_fits(l, given[k], dt) &&
+        } else if (bounds[k]->is_number && !tensors && !ops_bound_fits(l, given[k], dt) &&
                    !dtype_is_float(dt)) {
             return NULL;
         }
@@ -364,7 +384,8 @@ static lazy_tensor *ops_clamp(lazy *l, const ops_rule *r, const op *o, const laz
     return ops_clamp_to(l, self, &args[1], &args[2]);
 }
 
-/* hardtanh(self, min_val, max_val), relu6(self): the dtype stays. */
+/* hardtanh(self, min_val, max_val), relu6(self): the dtype stays. Of integers only bounds that they
+ * hold. */
 static lazy_tensor *ops_hardtanh(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)r;
     static const lazy_arg six[2] = {{.constant = {.tag = V_INT, .u.i = 0}},
@@ -374,8 +395,7 @@ static lazy_tensor *ops_hardtanh(lazy *l, const ops_rule *r, const op *o, const 
     nest_expr *numbers[2];
     if (!x || !ops_accepts("fi", x->dt)) return NULL;
     for (int k = 0; k < 2; k++) {
-        double value;
-        if (x->dt == DT_UINT8 && (!lazy_arg_float(&bounds[k], &value) || value < 0)) return NULL;
+        if (dtype_is_int(x->dt) && !ops_bound_fits(l, &bounds[k], x->dt)) return NULL;
         if (!(numbers[k] = ops_number(l, &bounds[k], x->dt))) return NULL;
     }
     return lazy_pointwise(l, &(lazy_emitter){lazy_emit_clamp, NULL, NEST_SELECT, 3, false}, x->dt,
@@ -489,10 +509,16 @@ static lazy_tensor *ops_nan_to_num(lazy *l, const ops_rule *r, const op *o, cons
 static lazy_tensor *ops_logit(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     double eps = -1;
     if (!lazy_arg_is_none(&args[1]) && !lazy_arg_float(&args[1], &eps)) return NULL;
-    ops_rule with = *r;
-    with.numbers = eps >= 0;
-    if (eps >= 0) with.function = "logit_eps";
-    return ops_plain(l, &with, o, args);
+    if (!(eps >= 0)) return ops_plain(l, r, o, args);
+    const lazy_tensor *x = lazy_arg_tensor(l, &args[0]);
+    if (!x) return NULL;
+    const dtype dt = dtype_is_integral(x->dt) ? DT_FLOAT32 : x->dt;
+    if (!ops_accepts("f", dt)) return NULL;
+    eps = dtype_round(dt, eps);
+    nest_expr *bounds[2] = {ops_constant(l, dt, eps),
+                            ops_constant(l, dt, dtype_round(dt, 1 - eps))};
+    return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, "logit_eps", NEST_CALL, 3, false}, dt,
+                          dt, 1, &x, NULL, bounds);
 }
 
 /* ---- channels -------------------------------------------------------------------------------- */
@@ -683,8 +709,8 @@ static const ops_rule ops_rules[LOWERED_VIEWS] = {
     RULE(add, ops_add, OPS_SAME, "fib", 2, 1, NULL, NEST_ADD),
     RULE(sub, ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB),
     RULE(rsub, ops_add, OPS_SAME, "fi", 2, 1, NULL, NEST_SUB),
-    RULE(mul, ops_plain, OPS_SAME, "fib", 2, 0, lazy_emit_op, NEST_MUL),
-    RULE(div, ops_plain, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV),
+    RULE(mul, ops_product, OPS_SAME, "fib", 2, 0, lazy_emit_op, NEST_MUL),
+    RULE(div, ops_product, OPS_REAL, "f", 2, 0, lazy_emit_op, NEST_DIV),
     MADE(div_mode, ops_div_mode),
     MADE(floor_divide, ops_remainder),
     MADE(remainder, ops_remainder),

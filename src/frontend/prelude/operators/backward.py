@@ -30,7 +30,7 @@ def _check_wide(name: str, a: Tensor, b: Tensor):
 
 def _check_real(name: str, a: Tensor, b: Tensor):
     dtype = torch.result_type(a, b)
-    if dtype < 6 or dtype > 7 and dtype != 15:
+    if dtype < 5 or dtype > 7 and dtype != 15:
         torch.ops.ctsc.fail("\"{}\" not implemented for '{}'".format(name, torch.ops.ctsc.type_name(torch.empty([0], dtype=dtype, layout=None, device=None, pin_memory=None))))
 
 

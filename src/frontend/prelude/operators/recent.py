@@ -445,6 +445,7 @@ def fake_quantize_per_tensor_affine_cachemask(self: Tensor, scale: float, zero_p
     inverse = torch.reciprocal(torch.full([], scale, dtype=6))
     steps = torch.round(torch.to(self, 6) * inverse) + zero_point
     kept = torch.logical_and(torch.ge(steps, quant_min), torch.le(steps, quant_max))
+    steps = torch.where(torch.isnan(steps), quant_min, steps)
     result = (torch.clamp(steps, quant_min, quant_max) - zero_point) * torch.full([], scale, dtype=6)
     return torch.to(result, self.dtype), kept
 
@@ -490,6 +491,8 @@ def fake_quantize_per_channel_affine_cachemask(self: Tensor, scale: Tensor, zero
     zero = torch.reshape(torch.to(zero_point, 6), sizes)
     steps = torch.round(torch.to(self, 6) * torch.reciprocal(step)) + zero
     kept = torch.logical_and(torch.ge(steps, quant_min), torch.le(steps, quant_max))
+    # as integers, of which those that a processor cannot make are the least
+    steps = torch.where(torch.lt(torch.abs(steps), 9.2233720368547758e+18), steps, quant_min)
     result = (torch.clamp(steps, quant_min, quant_max) - zero) * step
     return torch.to(result, self.dtype), kept
 
@@ -500,6 +503,89 @@ def fake_quantize_per_channel_affine(self: Tensor, scale: Tensor, zero_point: Te
 
 
 # ---- odds and ends ---------------------------------------------------------------------------------
+
+
+# The exclusive or of the elements' 64 bits: of floating-point numbers those of a double, of others those of an int64
+def hash_tensor(self: Tensor, dim: List[int], keepdim: bool, mode: int) -> Tensor:
+    if mode != 0:
+        torch.ops.ctsc.fail("Unknown hash_tensor mode: {}".format(mode))
+    if torch.is_complex(self):
+        torch.ops.ctsc.fail("\"xor_sum_cpu\" not implemented for '{}'".format(torch.ops.ctsc.type_name(self)))
+    if self.numel() == 0 and len(dim) == 0:
+        torch.ops.ctsc.fail("hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+    bits = self
+    if torch.is_floating_point(self):
+        bits = torch.view_copy(torch.to(self, 7), dtype=4)
+    else:
+        bits = torch.to(self, 4)
+    reduced: List[int] = []
+    for d in dim:
+        reduced.append(__torch__.operators._wrap(d, self.dim()))
+    sizes: List[int] = []
+    kept: List[int] = []
+    order: List[int] = []
+    for i in range(self.dim()):
+        if len(dim) == 0 or i in reduced:
+            if self.size(i) == 0:
+                torch.ops.ctsc.fail("hash_tensor: Expected reduction dim {} to have non-zero size.".format(i))
+            if keepdim:
+                sizes.append(1)
+        else:
+            sizes.append(self.size(i))
+            kept.append(self.size(i))
+            order.append(i)
+    for i in range(self.dim()):
+        if len(dim) == 0 or i in reduced:
+            order.append(i)
+    bits = torch.flatten(torch.permute(bits, order), len(kept)) if len(kept) < self.dim() else torch.unsqueeze(bits, -1)
+    while bits.size(-1) > 1:
+        half = bits.size(-1) // 2
+        pairs = torch.bitwise_xor(torch.narrow(bits, -1, 0, half), torch.narrow(bits, -1, half, half))
+        if bits.size(-1) % 2 == 1:
+            pairs = torch.cat([pairs, torch.narrow(bits, -1, 2 * half, 1)], -1)
+        bits = pairs
+    return torch.view_copy(torch.reshape(bits, sizes), dtype=29)
+
+
+# Each tensor in num_chunks parts along dim, filled up with zeros to equal ones, each part flat; the parts of all side by side
+def _chunk_cat(tensors: List[Tensor], dim: int, num_chunks: int) -> Tensor:
+    if num_chunks < 1:
+        torch.ops.ctsc.fail("_chunk_cat expects positive num_chunks")
+    if len(tensors) == 0:
+        torch.ops.ctsc.fail("_chunk_cat expects a non-empty input tensor list")
+    first = tensors[0]
+    along = dim
+    for t in tensors:
+        if t.numel() == 0:
+            torch.ops.ctsc.fail("_chunk_cat expects non-empty tensor")
+        if t.dtype != first.dtype:
+            torch.ops.ctsc.fail("_chunk_cat expects all input tensors with the same dtype")
+        if t.dim() != first.dim() and dim < 0:
+            torch.ops.ctsc.fail("_chunk_cat expects non-negative dim when input tensors have different ndims")
+        along = __torch__.operators._wrap(dim, t.dim())
+        for i in range(along):
+            if t.size(i) != first.size(i):
+                torch.ops.ctsc.fail("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+    parts: List[Tensor] = []
+    for t in tensors:
+        size = t.size(along)
+        padding = (size + num_chunks - 1) // num_chunks * num_chunks - size
+        if padding > 0:
+            sizes = t.size()
+            sizes[along] = padding
+            t = torch.cat([t, torch.new_zeros(t, sizes)], along)
+        parts.append(torch.reshape(t, first.size()[:along] + [num_chunks, -1]))
+    return torch.cat(parts, along + 1)
+
+
+# Around the largest real part of each line; those that are not finite are left where they are
+def complex_logsumexp(self: Tensor, dim: List[int], keepdim: bool) -> Tensor:
+    if self.numel() == 0:
+        return torch.log(torch.sum(torch.exp(self), dim, keepdim))
+    largest = torch.amax(torch.real(self), dim, True)
+    largest = torch.where(torch.isfinite(largest), largest, torch.zeros_like(largest))
+    sums = torch.log(torch.sum(torch.exp(self - largest), dim, True)) + largest
+    return sums if keepdim else torch.reshape(sums, torch.sum(largest, dim, False).size())
 
 
 def _prelu_kernel(self: Tensor, weight: Tensor) -> Tensor:

@@ -87,7 +87,8 @@ static ctsc_status create_fill_there(op_ctx *cx, tensor *t, const value *v) {
 
 ctsc_status create_fill(op_ctx *cx, tensor *t, const value *v) {
     dtype dt = (dtype)t->dtype;
-    TRY(pw_require_fits(cx, v, dt));
+    /* PyTorch fills a single element as it converts numbers: half overflows to infinity */
+    if (t->numel != 1 || !dtype_is_half(dt)) TRY(pw_require_fits(cx, v, dt));
     pw_operand operand;
     if (tensor_device(t) != DEVICE_HOST) return create_fill_there(cx, t, v);
     TRY(pw_operand_init(cx, &operand, v, dt));
@@ -285,7 +286,7 @@ static dtype create_dtype_of(const value *v) {
 }
 
 static ctsc_status create_number(op_ctx *cx, const value *v, dtype dt, tensor **out) {
-    TRY(pw_require_fits(cx, v, dt));
+    if (!dtype_is_half(dt)) TRY(pw_require_fits(cx, v, dt));
     return operand_to_tensor(cx, v, dt, out);
 }
 

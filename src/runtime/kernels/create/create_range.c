@@ -40,8 +40,7 @@ static ctsc_status range_length(op_ctx *cx, const range_spec *r, dtype dt, bool 
         return diag_fail(cx->diag, CTSC_FAILED, "unsupported range: %g -> %g", start, end);
     if ((step > 0 && end < start) || (step < 0 && end > start))
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "upper bound and %s bound inconsistent with step sign",
-                         inclusive ? "lower" : "larger");
+                         "upper bound and lower bound inconsistent with step sign");
     if (dt == DT_INT64 && !inclusive && !range_is_float(r)) {
         int64_t a = arg_int(&r->start), b = arg_int(&r->end), s = arg_int(&r->step);
         uint64_t distance = s > 0 ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
@@ -74,7 +73,8 @@ static ctsc_status range_fill(op_ctx *cx, const range_spec *r, tensor *t) {
     return CTSC_OK;
 }
 
-/* Integer ranges count in integers: 2.7 is 2. What does not fit stays, and is refused. */
+/* Integer ranges count in integers: 2.7 is 2. What does not fit stays, and is refused. How many
+ * there are the numbers as they are say, but those of range in int64. */
 static void range_truncate(value *v) {
     if (v->tag == V_FLOAT && v->u.f >= -0x1p63 && v->u.f < 0x1p63) *v = value_int((int64_t)v->u.f);
 }
@@ -90,7 +90,7 @@ static ctsc_status range_make(op_ctx *cx, const value *args, const range_spec *r
         range_truncate(&whole.end);
         range_truncate(&whole.step);
     }
-    TRY(range_length(cx, dt == DT_INT64 ? &whole : r, dt, inclusive, &n));
+    TRY(range_length(cx, dt == DT_INT64 && inclusive ? &whole : r, dt, inclusive, &n));
     tensor *t;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));
     ctsc_status st = range_fill(cx, &whole, t);

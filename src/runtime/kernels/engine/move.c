@@ -130,6 +130,25 @@ ctsc_status move_target(op_ctx *cx, const value *args, tensor **out) {
     return CTSC_OK;
 }
 
+ctsc_status move_widen(op_ctx *cx, move_op op, tensor *target, tensor *source, tensor **wide_target,
+                       tensor **wide_source) {
+    const bool widens = dtype_is_half((dtype)target->dtype) && (op == MOVE_ADD || op == MOVE_MUL) &&
+                        tensor_device(target) == DEVICE_HOST;
+    if (!widens) {
+        *wide_target = tensor_ref(target);
+        *wide_source = tensor_ref(source);
+        return CTSC_OK;
+    }
+    TRY(tensor_to_dtype(cx->diag, target, DT_FLOAT32, wide_target));
+    ctsc_status status = tensor_to_dtype(cx->diag, source, DT_FLOAT32, wide_source);
+    if (status) tensor_unref(*wide_target);
+    return status;
+}
+
+ctsc_status move_narrow(op_ctx *cx, tensor *target, tensor *wide_target) {
+    return wide_target == target ? CTSC_OK : tensor_copy(cx->diag, target, wide_target);
+}
+
 ctsc_status move_finish(op_ctx *cx, const value *args, tensor *target, value *results) {
     if (move_in_place(cx)) return op_return_tensor(results, target);
     return op_finish(cx, args, target, results);

@@ -60,6 +60,12 @@ ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g,
 bool move_in_place(const op_ctx *cx);
 /* What an operator that changes some elements of self writes to: self made writable, or a copy. */
 ctsc_status move_target(op_ctx *cx, const value *args, tensor **out);
+/* Sums and products of many half or bfloat16 in one element are made in float: *wide_target and
+ * *wide_source are float copies then, and references otherwise. move_narrow writes the target's
+ * back. */
+ctsc_status move_widen(op_ctx *cx, move_op op, tensor *target, tensor *source, tensor **wide_target,
+                       tensor **wide_source);
+ctsc_status move_narrow(op_ctx *cx, tensor *target, tensor *wide_target);
 /* Hands the target over as the result of the form being run. Takes target. */
 ctsc_status move_finish(op_ctx *cx, const value *args, tensor *target, value *results);
 /* Finishes an operator of several tensor results; with out arguments (the last n of the schema)

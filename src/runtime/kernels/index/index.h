@@ -34,4 +34,8 @@ ctsc_status index_plan_read(op_ctx *cx, const tensor *self, const index_plan *p,
 ctsc_status index_plan_write(op_ctx *cx, tensor *self, const index_plan *p, tensor *values,
                              move_op op);
 
+/* index_reduce, its index spread over source's shape: scatter_reduce whose half and bfloat16 are
+ * reduced one by one. */
+ctsc_status index_reduce_spread(op_ctx *cx, const value *args, value *results);
+
 #endif

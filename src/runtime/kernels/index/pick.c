@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/index/index.h"
+#include "runtime/kernels/pointwise/pointwise.h"
 
 /* self or, of a 0-dim tensor, a view with one dimension. */
 static ctsc_status pick_at_least_1d(op_ctx *cx, tensor *t, tensor **out) {
@@ -181,6 +182,20 @@ static ctsc_status pick_scale(op_ctx *cx, tensor *source, const value *alpha, te
     return status;
 }
 
+/* Adds source to target; whole rows of half and bfloat16 in float, but those that were scaled: as
+ * PyTorch, which adds such rows, and single elements, one by one. */
+static ctsc_status pick_add(op_ctx *cx, tensor *target, int dim, const tensor *index,
+                            tensor *source, bool scaled) {
+    tensor *sums, *terms;
+    if (target->ndim < 2 || scaled) return pick_write(cx, target, dim, index, source, MOVE_ADD);
+    TRY(move_widen(cx, MOVE_ADD, target, source, &sums, &terms));
+    ctsc_status status = pick_write(cx, sums, dim, index, terms, MOVE_ADD);
+    if (!status) status = move_narrow(cx, target, sums);
+    tensor_unref(sums);
+    tensor_unref(terms);
+    return status;
+}
+
 ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
     tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[2]), *source;
     tensor *index = NULL, *target = NULL, *aligned = NULL, *scaled = NULL;
@@ -204,7 +219,7 @@ ctsc_status op_index_add(op_ctx *cx, const value *args, value *results) {
         aligned = status ? NULL : copy;
     }
     if (!status) status = move_target(cx, args, &target);
-    if (!status) status = pick_write(cx, target, dim, index, aligned, MOVE_ADD);
+    if (!status) status = pick_add(cx, target, dim, index, aligned, scaled != source);
     tensor_unref(index);
     tensor_unref(aligned);
     tensor_unref(scaled);
@@ -312,6 +327,7 @@ ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
         status = diag_fail(cx->diag, CTSC_FAILED,
                            "index %" PRId64 " is out of bounds for dimension %d with size %" PRId64,
                            TENSOR_AT(index, int64_t)[bad], dim, size);
+    if (!status) status = pw_require_fits_value(cx, &args[3], (dtype)self->dtype);
     if (!status) status = operand_to_tensor(cx, &args[3], (dtype)self->dtype, &given_fill);
     if (!status) status = tensor_to_device(cx->diag, given_fill, tensor_device(self), &fill);
     tensor_unref(given_fill);
@@ -359,8 +375,15 @@ ctsc_status op_index_reduce(op_ctx *cx, const value *args, value *results) {
                                  index->offset, &spread);
     }
     if (!status) {
-        const value inner[] = {args[0], value_int(dim), value_tensor_take(spread),
-                               args[3], args[4],        args[5]};
+        const bool writes = cx->op->schema->nargs > 6; /* out= */
+        const value inner[] = {args[0], value_int(dim), value_tensor_take(spread),      args[3],
+                               args[4], args[5],        writes ? args[6] : value_none()};
+        if (tensor_device(self) == DEVICE_HOST) {
+            status = index_reduce_spread(cx, inner, results);
+            tensor_unref(spread);
+            tensor_unref(index);
+            return status;
+        }
         const char *key = move_in_place(cx) ? "aten::scatter_reduce_.two"
                                             : "aten::scatter_reduce.two";
         value made = value_none();

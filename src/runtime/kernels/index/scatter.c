@@ -12,6 +12,7 @@
  */
 #include "runtime/kernels/engine/device_kernels.h"
 #include "runtime/kernels/engine/move.h"
+#include "runtime/kernels/pointwise/pointwise.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -180,6 +181,25 @@ static ctsc_status scatter_broadcast_but(op_ctx *cx, const tensor *a, const tens
     return tensor_expand(cx->diag, a, n, sizes, out);
 }
 
+/* Negative indices of take_along_dim count from the end: those become a copy without. */
+static void scatter_find_negative(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    bool *found = ctx;
+    for (int64_t i = 0; i < n; i++) *found |= *(const int64_t *)(const void *)(p[0] + i * s[0]) < 0;
+}
+static ctsc_status scatter_wrap(op_ctx *cx, int64_t size, tensor **index) {
+    bool negative = false;
+    tensor *t = *index, *wrapped;
+    if (tensor_device(t) != DEVICE_HOST || t->dtype != DT_INT64) return CTSC_OK;
+    iter_run_ordered(t->ndim, t->sizes, 1, &t, scatter_find_negative, &negative);
+    if (!negative) return CTSC_OK;
+    TRY(tensor_clone(cx->diag, t, &wrapped));
+    for (int64_t i = 0; i < wrapped->numel; i++)
+        TENSOR_AT(wrapped, int64_t)[i] += TENSOR_AT(wrapped, int64_t)[i] < 0 ? size : 0;
+    tensor_unref(t);
+    *index = wrapped;
+    return CTSC_OK;
+}
+
 ctsc_status op_take_along_dim(op_ctx *cx, const value *args, value *results) {
     const tensor *self = arg_tensor(&args[0]), *given = arg_tensor(&args[1]);
     tensor *base = NULL, *index = NULL, *out = NULL;
@@ -204,6 +224,7 @@ ctsc_status op_take_along_dim(op_ctx *cx, const value *args, value *results) {
         status = scatter_broadcast_but(cx, self, given, dim, &base);
         if (!status) status = scatter_broadcast_but(cx, given, self, dim, &index);
     }
+    if (!status) status = scatter_wrap(cx, base->ndim ? base->sizes[dim] : 1, &index);
     if (!status) status = scatter_gather(cx, base, dim, index, &out);
     tensor_unref(base);
     tensor_unref(index);
@@ -242,6 +263,7 @@ typedef struct scatter_job {
     tensor *index;  /* borrowed */
     tensor *src;    /* owned; 0-dim for a number */
     tensor *target; /* owned */
+    bool narrow;    /* half and bfloat16 are added one by one */
 } scatter_job;
 
 static void scatter_end(scatter_job *job) {
@@ -278,6 +300,7 @@ static ctsc_status scatter_begin(op_ctx *cx, const value *args, scatter_job *job
     }
     ctsc_status status = CTSC_OK;
     if (number) {
+        TRY(pw_require_fits(cx, &args[3], (dtype)self->dtype));
         status = scatter_number(cx, &args[3], self, &job->src);
     } else {
         job->src = tensor_ref(arg_tensor(&args[3]));
@@ -293,7 +316,13 @@ static ctsc_status scatter_write(op_ctx *cx, const scatter_job *job, tensor *src
     if (!move_kernel_for(op, dt).scatter)
         return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce", dt);
     if (job->index->numel == 0) return CTSC_OK;
-    return scatter_move(cx, job->target, job->dim, job->index, src, op, false);
+    tensor *target, *source;
+    TRY(move_widen(cx, job->narrow ? MOVE_SET : op, job->target, src, &target, &source));
+    ctsc_status status = scatter_move(cx, target, job->dim, job->index, source, op, false);
+    if (!status) status = move_narrow(cx, job->target, target);
+    tensor_unref(target);
+    tensor_unref(source);
+    return status;
 }
 
 static ctsc_status scatter_finish(op_ctx *cx, const value *args, scatter_job *job,
@@ -365,18 +394,20 @@ static ctsc_status scatter_identity(op_ctx *cx, scatter_kind kind, dtype dt, ten
     return tensor_scalar_int(cx->diag, dt, v > 0 ? most : -most - 1, out);
 }
 
-/* p[0] /= p[1], where counts of 0 count as 1. */
+/* p[0] /= p[1], counts in the same dtype, of which those of 0 count as 1. */
 static void scatter_divide_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     dtype dt = *(const dtype *)ctx;
     for (int64_t i = 0; i < n; i++) {
         char *to = p[0] + i * s[0];
-        int64_t count = *(const int64_t *)(p[1] + i * s[1]);
-        if (count <= 1) continue;
+        const char *count = p[1] + i * s[1];
         if (dtype_is_float(dt)) {
-            dtype_store_float(dt, to, dtype_load_float(dt, to) / (double)count);
+            double by = dtype_load_float(dt, count);
+            if (by > 1) dtype_store_float(dt, to, dtype_load_float(dt, to) / by);
         } else {
-            int64_t v = dtype_load_int(dt, to), q = v / count;
-            dtype_store_int(dt, to, q - (v % count < 0)); /* rounds down */
+            int64_t v = dtype_load_int(dt, to), by = dtype_load_int(dt, count);
+            if (by == 0) continue;
+            int64_t q = (int64_t)scalar_div_floor_i64(v, by);
+            dtype_store_int(dt, to, q);
         }
     }
 }
@@ -384,10 +415,16 @@ static void scatter_divide_run(void *ctx, int64_t n, char *const *p, const int64
 static ctsc_status scatter_divide(op_ctx *cx, const scatter_job *job, bool include_self) {
     tensor *counts, *one = NULL;
     dtype dt = (dtype)job->target->dtype;
-    TRY(tensor_zeros(cx->diag, DT_INT64, job->target->ndim, job->target->sizes, &counts));
-    for (int64_t i = 0; include_self && i < counts->numel; i++) TENSOR_AT(counts, int64_t)[i] = 1;
-    ctsc_status status = tensor_scalar_int(cx->diag, DT_INT64, 1, &one);
-    scatter_job count = {.dim = job->dim, .index = job->index, .target = counts};
+    TRY(tensor_zeros(cx->diag, dt, job->target->ndim, job->target->sizes, &counts));
+    char *at = tensor_data(counts);
+    for (int64_t i = 0; include_self && i < counts->numel; i++, at += dtype_size(dt))
+        dtype_store_int(dt, at, 1);
+    ctsc_status status = tensor_scalar_int(cx->diag, dt, 1, &one);
+    /* PyTorch counts by index_add */
+    scatter_job count = {.dim = job->dim,
+                         .index = job->index,
+                         .target = counts,
+                         .narrow = job->narrow && counts->ndim < 2};
     if (!status) status = scatter_write(cx, &count, one, MOVE_ADD);
     if (!status) {
         tensor *operands[] = {job->target, counts};
@@ -398,7 +435,7 @@ static ctsc_status scatter_divide(op_ctx *cx, const scatter_job *job, bool inclu
     return status;
 }
 
-ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
+static ctsc_status scatter_reduced(op_ctx *cx, const value *args, bool narrow, value *results) {
     scatter_kind kind = SCATTER_SUM;
     int dim;
     TRY(scatter_check_args(cx, args, &dim));
@@ -416,6 +453,7 @@ ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_UNSUPPORTED,
                          "scatter_reduce with reduce=\"mean\" is not supported on CUDA devices");
     TRY(scatter_begin(cx, args, &job));
+    job.narrow = narrow;
     ctsc_status status = CTSC_OK;
     if (!include_self) {
         tensor *identity = NULL, *there = NULL;
@@ -430,4 +468,12 @@ ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
     if (!status && kind == SCATTER_MEAN && job.index->numel > 0)
         status = scatter_divide(cx, &job, include_self);
     return scatter_finish(cx, args, &job, status, results);
+}
+
+ctsc_status op_scatter_reduce(op_ctx *cx, const value *args, value *results) {
+    return scatter_reduced(cx, args, false, results);
+}
+
+ctsc_status index_reduce_spread(op_ctx *cx, const value *args, value *results) {
+    return scatter_reduced(cx, args, true, results);
 }

@@ -218,7 +218,7 @@ static ctsc_status search_check_isin(op_ctx *cx, const value *v) {
     dtype dt = v->tag == V_TENSOR ? (dtype)v->u.tensor->dtype
                : v->tag == V_BOOL ? DT_BOOL
                                   : DT_INT64;
-    if (dt != DT_BOOL && dt != DT_BFLOAT16 && sort_has_order(dt)) return CTSC_OK;
+    if (dt != DT_BOOL && sort_has_order(dt)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED, "Unsupported input type encountered for isin(): %s",
                      dtype_table[dt].ir_name);
 }

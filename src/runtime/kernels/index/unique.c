@@ -153,20 +153,42 @@ typedef struct unique_rows {
 
 static int unique_compare(const unique_rows *r, int64_t a, int64_t b) {
     const uint64_t *x = r->keys + a * r->width, *y = r->keys + b * r->width;
-    for (int64_t i = 0; i < r->width; i++)
+    for (int64_t i = 0; i < r->width; i++) {
+        if (r->has_nan && (x[i] == r->nan || y[i] == r->nan)) continue; /* neither is less */
         if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    }
     return 0;
 }
 
 static bool unique_same_row(const unique_rows *r, int64_t a, int64_t b) {
     if (unique_compare(r, a, b) != 0) return false;
     for (int64_t i = 0; r->has_nan && i < r->width; i++)
-        if (r->keys[a * r->width + i] == r->nan) return false;
+        if (r->keys[a * r->width + i] == r->nan || r->keys[b * r->width + i] == r->nan)
+            return false;
     return true;
 }
 
+/* Few rows by insertion, the order in which PyTorch compares them: rows with NaN have none. */
+static void unique_insert_rows(const unique_rows *r, int64_t *order, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        int64_t row = order[i], at = i;
+        bool first = unique_compare(r, row, order[0]) < 0;
+        while (at > 0 && (first || unique_compare(r, row, order[at - 1]) < 0)) {
+            order[at] = order[at - 1];
+            at--;
+        }
+        order[at] = row;
+    }
+}
+
+enum { UNIQUE_FEW = 16 };
+
 /* Stable merge sort of row numbers, bottom up. */
 static void unique_sort_rows(const unique_rows *r, int64_t *order, int64_t *scratch, int64_t n) {
+    if (n <= UNIQUE_FEW) {
+        unique_insert_rows(r, order, n);
+        return;
+    }
     int64_t *from = order, *to = scratch;
     for (int64_t run = 1; run < n; run *= 2) {
         for (int64_t start = 0; start < n; start += 2 * run) {

@@ -56,6 +56,18 @@ ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt) {
                      dtype_ctype_name(dt));
 }
 
+ctsc_status pw_require_fits_value(op_ctx *cx, const value *v, dtype dt) {
+    if (v->tag != V_TENSOR) return pw_require_fits(cx, v, dt);
+    const tensor *t = v->u.tensor;
+    const dtype from = (dtype)t->dtype;
+    if (t->numel != 1 || from == dt || dtype_is_complex(from) || dtype_is_quantised(from) ||
+        tensor_device(t) != DEVICE_HOST)
+        return CTSC_OK;
+    const value number = dtype_is_float(from) ? value_float(tensor_item_float(t))
+                                              : value_int(tensor_item_int(t));
+    return pw_require_fits(cx, &number, dt);
+}
+
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static void pw_operand_scalar(pw_operand *o, dtype dt) {
@@ -288,6 +300,19 @@ void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, i
         if (to_bytes) q[0] = p[0] + at * s[0];
         loop(ctx, part, q, step);
         if (!to_bytes) pw_half_store(dt, part, p[0] + at * s[0], s[0], room[0]);
+    }
+}
+
+void pw_half_number(iter_kernel loop, dtype dt, float y, int64_t n, char *const *p,
+                    const int64_t *s) {
+    _Alignas(32) float room[PW_HALF_BLOCK];
+    char *const q[3] = {(char *)room, (char *)room, (char *)&y};
+    const int64_t step[3] = {sizeof(float), sizeof(float), 0};
+    for (int64_t at = 0; at < n; at += PW_HALF_BLOCK) {
+        int64_t part = n - at < PW_HALF_BLOCK ? n - at : PW_HALF_BLOCK;
+        pw_half_load(dt, part, p[1] + at * s[1], s[1], room);
+        loop(NULL, part, q, step);
+        pw_half_store(dt, part, p[0] + at * s[0], s[0], room);
     }
 }
 

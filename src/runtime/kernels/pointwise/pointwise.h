@@ -98,6 +98,11 @@ ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, co
 ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt);
 /* "value cannot be converted to type uint8_t without overflow" unless number v fits into dt. */
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
+/* The same for a number, or a 0-dim tensor that stands for one. */
+ctsc_status pw_require_fits_value(op_ctx *cx, const value *v, dtype dt);
+/* Sets number k, a lower (0) or upper (1) bound of clamp in dtype dt: beyond an integer dtype's end
+ * it is that end, and refused where it would leave no number. */
+ctsc_status pw_clamp_bound(op_ctx *cx, dtype dt, const value *bound, int k, pw_numbers *numbers);
 /* Sets number k from a Scalar argument. */
 void pw_number(pw_numbers *n, int k, const value *v);
 void pw_number_float(pw_numbers *n, int k, double v);
@@ -106,6 +111,11 @@ void pw_number_float(pw_numbers *n, int k, double v);
  * results rounded in blocks. to_bytes: the results are bytes, which the loop writes itself. */
 void pw_half(iter_kernel loop, int inputs, dtype dt, bool to_bytes, void *ctx, int64_t n,
              char *const *p, const int64_t *s);
+
+/* The same of a loop of two inputs whose second one is a number that half has no room for: y stays
+ * a float. */
+void pw_half_number(iter_kernel loop, dtype dt, float y, int64_t n, char *const *p,
+                    const int64_t *s);
 
 /* ---- loop templates -------------------------------------------------------------------------- */
 

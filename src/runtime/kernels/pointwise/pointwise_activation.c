@@ -5,6 +5,9 @@
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/pointwise/pointwise.h"
+#include "tensor/promote.h"
+
+#include <float.h>
 
 #include <string.h>
 
@@ -123,24 +126,28 @@ OPERATOR(softplus) {
 PW_REAL_LOOPS(softshrink, 1, 1)
 static const pw_op pw_softshrink = {"softshrink_cpu", PW_SAME, {PW_REAL_ROW(softshrink)}};
 OPERATOR(softshrink) {
-    if (arg_float(&args[1]) < 0) {
+    const dtype dt = (dtype)args[0].u.tensor->dtype;
+    const double lambda = arg_float(&args[1]),
+                 most = dt == DT_FLOAT64 ? DBL_MAX : dtype_largest(dt);
+    if (dtype_is_float(dt) && !(lambda >= 0 && lambda <= most)) {
         strbuf text = STRBUF_INIT;
-        sb_printf(&text, "%g", arg_float(&args[1]));
-        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
-                                   "lambda must be greater or equal to 0, but found to be %s.",
-                                   sb_str(&text));
+        sb_printf(&text, "lambda must be in range [0, %g] for input dtype %s, but found %g", most,
+                  dtype_table[dt].ir_name, lambda);
+        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED, "%s", sb_str(&text));
         sb_free(&text);
         return st;
     }
     pw_numbers numbers;
-    pw_number(&numbers, 0, &args[1]);
+    pw_number_float(&numbers, 0, dtype_is_half(dt) ? dtype_round(dt, lambda) : lambda);
     return pw_run(cx, args, 1, args, &pw_softshrink, &numbers, results);
 }
 PW_REAL_LOOPS(hardshrink, 1, 1)
 static const pw_op pw_hardshrink = {"hardshrink_cpu", PW_SAME, {PW_REAL_ROW(hardshrink)}};
 OPERATOR(hardshrink) {
     pw_numbers numbers;
-    pw_number(&numbers, 0, &args[1]);
+    const dtype dt = (dtype)args[0].u.tensor->dtype;
+    TRY(pw_require_fits(cx, &args[1], dt));
+    pw_number_float(&numbers, 0, dtype_round(dt, arg_float(&args[1])));
     return pw_run(cx, args, 1, args, &pw_hardshrink, &numbers, results);
 }
 
@@ -152,10 +159,11 @@ static const pw_op pw_threshold = {
 OPERATOR(threshold) {
     pw_numbers numbers;
     dtype dt = (dtype)args[0].u.tensor->dtype;
-    if (dtype_is_int(dt))
-        for (int k = 1; k <= 2; k++) TRY(pw_require_fits(cx, &args[k], dt));
-    pw_number(&numbers, 0, &args[1]);
-    pw_number(&numbers, 1, &args[2]);
+    for (int k = 1; k <= 2; k++) {
+        TRY(pw_require_fits(cx, &args[k], dt));
+        pw_number(&numbers, k - 1, &args[k]);
+        if (dtype_is_half(dt)) numbers.f[k - 1] = dtype_round(dt, numbers.f[k - 1]);
+    }
     return pw_run(cx, args, 1, args, &pw_threshold, &numbers, results);
 }
 
@@ -170,12 +178,9 @@ static ctsc_status activation_hardtanh(op_ctx *cx, const value *args, const valu
     dtype dt = (dtype)args[0].u.tensor->dtype;
     if (dt == DT_BOOL)
         return diag_fail(cx->diag, CTSC_FAILED, "Bool inputs not supported for hardtanh");
-    if (dt == DT_UINT8 && (arg_float(low) < 0 || arg_float(high) < 0))
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "cannot do hardtanh on an unsigned type with negative limits");
     pw_numbers numbers;
-    pw_number(&numbers, 0, low);
-    pw_number(&numbers, 1, high);
+    TRY(pw_clamp_bound(cx, dt, low, 0, &numbers));
+    TRY(pw_clamp_bound(cx, dt, high, 1, &numbers));
     return pw_run(cx, args, 1, args, &pw_hardtanh, &numbers, results);
 }
 OPERATOR(hardtanh) { return activation_hardtanh(cx, args, &args[1], &args[2], results); }

@@ -69,6 +69,10 @@ static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, con
         numbers.i[0] = scalar_neg_i64(numbers.i[0]);
         numbers.c[0] = scalar_neg_c128(numbers.c[0]);
     }
+    if (dtype_is_half(dt)) {
+        TRY(pw_require_fits(cx, alpha, dt));
+        numbers.f[0] = dtype_round(dt, numbers.f[0]);
+    }
     return pw_run_as(cx, args, 2, operands, &pw_add_scaled, dt, &numbers, results);
 }
 
@@ -116,6 +120,46 @@ OPERATOR(add_relu) {
 
 /* ---- mul, div -------------------------------------------------------------------------------- */
 
+/* half and bfloat16 times or by a number, or a 0-dim tensor of another dtype: as in PyTorch that
+ * stays a float, and the result alone is rounded. Other operators round it first. */
+#define BINARY_NUMBER_LOOPS(op)                                                                    \
+    static void op##_f16_number_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {     \
+        const pw_numbers *numbers = ctx;                                                           \
+        pw_half_number(op##_f32_loop, DT_FLOAT16, (float)numbers->f[0], n, p, s);                  \
+    }                                                                                              \
+    static void op##_bf16_number_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {    \
+        const pw_numbers *numbers = ctx;                                                           \
+        pw_half_number(op##_f32_loop, DT_BFLOAT16, (float)numbers->f[0], n, p, s);                 \
+    }                                                                                              \
+    static const pw_op pw_##op##_number = {                                                        \
+        #op "_cpu",                                                                                \
+        PW_SAME,                                                                                   \
+        {[DT_FLOAT16] = op##_f16_number_loop, [DT_BFLOAT16] = op##_bf16_number_loop}};
+
+/* Is x a half, and y a number or a 0-dim tensor that is none and leaves x one? */
+static bool binary_stays_wide(const value *operands) {
+    const value *x = &operands[0], *y = &operands[1];
+    if (x->tag != V_TENSOR || !dtype_is_half((dtype)x->u.tensor->dtype)) return false;
+    if (y->tag != V_TENSOR) return y->tag != V_COMPLEX;
+    const tensor *t = y->u.tensor;
+    return t->ndim == 0 && t->dtype != x->u.tensor->dtype &&
+           promote_operands(2, operands) == (dtype)x->u.tensor->dtype;
+}
+
+static ctsc_status binary_product(op_ctx *cx, const value *args, const pw_op *op,
+                                  const pw_op *by_number, value *results) {
+    if (!binary_stays_wide(args)) return pw_run(cx, args, 2, args, op, NULL, results);
+    pw_numbers numbers;
+    value number = args[1];
+    if (number.tag == V_TENSOR) {
+        const tensor *t = number.u.tensor;
+        number = dtype_is_float((dtype)t->dtype) ? value_float(tensor_item_float(t))
+                                                 : value_int(tensor_item_int(t));
+    }
+    pw_number(&numbers, 0, &number);
+    return pw_run(cx, args, 1, args, by_number, &numbers, results);
+}
+
 PW_REAL_LOOPS(mul, 2, 0)
 PW_WRAPPING_LOOPS(mul, 2, 0)
 PW_CHEAP_LOOP(2, mul_bool_loop, uint8_t, uint8_t, , *o = x & y)
@@ -124,12 +168,14 @@ static const pw_op pw_mul = {
     "mul_cpu",
     PW_SAME,
     {PW_REAL_ROW(mul), PW_INT_ROW(mul), PW_COMPLEX_ROW(mul), [DT_BOOL] = mul_bool_loop}};
-OPERATOR(mul) { return pw_run(cx, args, 2, args, &pw_mul, NULL, results); }
+BINARY_NUMBER_LOOPS(mul)
+OPERATOR(mul) { return binary_product(cx, args, &pw_mul, &pw_mul_number, results); }
 
 PW_REAL_LOOPS(div, 2, 0)
 PW_COMPLEX_LOOPS(CHEAP, div, 2, 0)
 static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div), PW_COMPLEX_ROW(div)}};
-OPERATOR(div) { return pw_run(cx, args, 2, args, &pw_div, NULL, results); }
+BINARY_NUMBER_LOOPS(div)
+OPERATOR(div) { return binary_product(cx, args, &pw_div, &pw_div_number, results); }
 
 PW_REAL_LOOPS(div_trunc, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, div_trunc, 2, 0)
@@ -187,7 +233,7 @@ static ctsc_status binary_divide(op_ctx *cx, const value *args, const pw_op *op,
 /* div(..., rounding_mode): None, 'trunc' or 'floor' */
 OPERATOR(div_mode) {
     const value *mode = &args[2];
-    if (arg_is_none(mode)) return pw_run(cx, args, 2, args, &pw_div, NULL, results);
+    if (arg_is_none(mode)) return op_div(cx, args, results);
     if (!strcmp(mode->u.str->bytes, "trunc"))
         return binary_divide(cx, args, &pw_div_trunc, results);
     if (!strcmp(mode->u.str->bytes, "floor"))
@@ -311,13 +357,18 @@ BINARY_MINMAX(fmin, PLAIN, "fmin_cpu", minimum, mul_bool_loop)
     X(xlogy, MATH, MATH, "xlogy_cpu", PW_REAL)                                                     \
     X(xlog1py, MATH, PLAIN, "xlog1py_cpu", PW_REAL)                                                \
     X(hypot, PLAIN, PLAIN, "hypot_cpu", PW_SAME)                                                   \
-    X(logaddexp, MATH, PLAIN, "logaddexp_cpu", PW_SAME)                                            \
     X(logaddexp2, MATH, PLAIN, "logaddexp2_cpu", PW_SAME)
 #define BINARY_DEFINE(op, kind, kind64, label, integers)                                           \
     PW_REAL_LOOPS_OF(kind, kind64, op, 2, 0)                                                       \
     static const pw_op pw_##op = {label, integers, {PW_REAL_ROW(op)}};                             \
     OPERATOR(op) { return pw_run(cx, args, 2, args, &pw_##op, NULL, results); }
 BINARY_FUNCTIONS(BINARY_DEFINE)
+
+PW_REAL_LOOPS_OF(MATH, PLAIN, logaddexp, 2, 0)
+PW_COMPLEX_LOOPS(PLAIN, logaddexp, 2, 0)
+static const pw_op pw_logaddexp = {
+    "logaddexp_cpu", PW_SAME, {PW_REAL_ROW(logaddexp), PW_COMPLEX_ROW(logaddexp)}};
+OPERATOR(logaddexp) { return pw_run(cx, args, 2, args, &pw_logaddexp, NULL, results); }
 
 PW_REAL_LOOPS_OF(MATH, PLAIN, ldexp, 2, 0)
 PW_COMPLEX_LOOPS(PLAIN, ldexp, 2, 0)

@@ -44,6 +44,33 @@ static void ternary_open_bounds(dtype dt, pw_numbers *n) {
     n->i[1] = is_unsigned ? 255 : bits >= 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
 }
 
+ctsc_status pw_clamp_bound(op_ctx *cx, dtype dt, const value *bound, int k, pw_numbers *numbers) {
+    if (!dtype_is_int(dt) || bound->tag == V_COMPLEX || bound->tag == V_BOOL) {
+        TRY(pw_require_fits(cx, bound, dt));
+        pw_number(numbers, k, bound);
+        return CTSC_OK;
+    }
+    pw_numbers open;
+    ternary_open_bounds(dt, &open);
+    const double v = arg_float(bound);
+    const bool whole = bound->tag != V_FLOAT, nan = v != v,
+               below = whole ? arg_int(bound) < open.i[0] : v < (double)open.i[0],
+               above = whole ? arg_int(bound) > open.i[1] : v >= (double)open.i[1] + 1;
+    if (nan || (k == 0 ? above : below)) {
+        strbuf text = STRBUF_INIT;
+        if (whole) sb_printf(&text, "%lld", (long long)arg_int(bound));
+        else sb_printf(&text, "%g", v);
+        ctsc_status st = diag_fail(cx->diag, CTSC_FAILED,
+                                   "Clamp %s value %s is outside the representable range of %s",
+                                   k ? "max" : "min", sb_str(&text), dtype_table[dt].ir_name);
+        sb_free(&text);
+        return st;
+    }
+    if (k == 0 ? below : above) numbers->i[k] = open.i[k];
+    else pw_number(numbers, k, bound);
+    return CTSC_OK;
+}
+
 /* Bounds are numbers, tensors or None; integers are promoted by float bounds. */
 static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low, const value *high,
                                  value *results) {
@@ -77,8 +104,7 @@ static ctsc_status ternary_clamp(op_ctx *cx, const value *args, const value *low
     const value *bounds[2] = {low, high};
     for (int k = 0; k < 2; k++) {
         if (arg_is_none(bounds[k])) continue;
-        TRY(pw_require_fits(cx, bounds[k], dt));
-        pw_number(&numbers, k, bounds[k]);
+        TRY(pw_clamp_bound(cx, dt, bounds[k], k, &numbers));
     }
     return pw_run_as(cx, args, 1, operands, &pw_clamp_numbers, dt, &numbers, results);
 }
@@ -105,7 +131,8 @@ static const pw_op pw_lerp_number = {
 OPERATOR(lerp) {
     bool number = args[2].tag != V_TENSOR;
     TRY(pw_require_same_dtype(cx, &args[0], &args[1], "end"));
-    if (!number) TRY(pw_require_same_dtype(cx, &args[0], &args[2], "weight"));
+    if (!number && args[2].u.tensor->ndim > 0)
+        TRY(pw_require_same_dtype(cx, &args[0], &args[2], "weight"));
     if (args[2].tag == V_COMPLEX)
         TRY(pw_require_fits(cx, &args[2], (dtype)args[0].u.tensor->dtype));
     return pw_run_as(cx, args, 3, args, number ? &pw_lerp_number : &pw_lerp_tensor,
@@ -243,7 +270,7 @@ OPERATOR(masked_fill) {
                          "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
                          "with %d dimension(s).",
                          fill->u.tensor->ndim);
-    if (fill->tag != V_TENSOR) TRY(pw_require_fits(cx, fill, dt));
+    TRY(pw_require_fits_value(cx, fill, dt));
     if (args[1].u.tensor->dtype == DT_BOOL)
         return ternary_select(cx, args, &args[1], fill, &args[0], dt, results);
     tensor *mask;

@@ -13,9 +13,6 @@
 /* Integers become float32. Columns: operator, kinds of the loops of float and of double, name in
  * refusals, how complex numbers are refused if otherwise. */
 #define UNARY_REAL(X)                                                                              \
-    X(exp2, MATH, PLAIN, "exp2", NULL)                                                             \
-    X(expm1, MATH, PLAIN, "expm1_vml_cpu", NULL)                                                   \
-    X(log1p, MATH, PLAIN, "log1p_vml_cpu", NULL)                                                   \
     X(erf, MATH, PLAIN, "erf_vml_cpu", NULL)                                                       \
     X(erfc, PLAIN, PLAIN, "erfc_vml_cpu", NULL)                                                    \
     X(deg2rad, CHEAP, CHEAP, "mul_cpu", "deg2rad is not supported for complex tensors.")           \
@@ -25,6 +22,9 @@
  * complex numbers, name in refusals. */
 #define UNARY_COMPLEX(X)                                                                           \
     X(exp, MATH, MATH, MATH, "exp_vml_cpu")                                                        \
+    X(exp2, MATH, PLAIN, PLAIN, "exp2")                                                            \
+    X(expm1, MATH, PLAIN, PLAIN, "expm1_vml_cpu")                                                  \
+    X(log1p, MATH, PLAIN, PLAIN, "log1p_vml_cpu")                                                  \
     X(log, MATH, MATH, PLAIN, "log_vml_cpu")                                                       \
     X(log2, MATH, PLAIN, PLAIN, "log2_vml_cpu")                                                    \
     X(log10, PLAIN, PLAIN, PLAIN, "log10_vml_cpu")                                                 \
@@ -323,29 +323,40 @@ static void unary_nan_to_num_bounds(dtype dt, double *high) {
                                : 3.3895313892515355e38;
 }
 PW_REAL_LOOPS(nan_to_num, 1, 3)
-static const pw_op pw_nan_to_num = {
-    "nan_to_num",
-    PW_SAME,
-    {PW_REAL_ROW(nan_to_num), PW_INT_ROW(positive), [DT_BOOL] = positive_u8_loop}};
+/* The parts of complex numbers one by one. */
+#define UNARY_NAN_TO_NUM(sfx, T, P, real)                                                          \
+    PW_PLAIN_LOOP(1, nan_to_num_##sfx##_loop, T, T, PW_NUMS3(P, f),                                \
+                  *o = ((T){scalar_nan_to_num_##real(x.re, n0, n1, n2),                            \
+                            scalar_nan_to_num_##real(x.im, n0, n1, n2)}))
+UNARY_NAN_TO_NUM(c64, complex64, float, f32)
+UNARY_NAN_TO_NUM(c128, complex128, double, f64)
+static const pw_op pw_nan_to_num = {"nan_to_num",
+                                    PW_SAME,
+                                    {PW_REAL_ROW(nan_to_num), PW_INT_ROW(positive),
+                                     PW_COMPLEX_ROW(nan_to_num), [DT_BOOL] = positive_u8_loop}};
 OPERATOR(nan_to_num) {
     pw_numbers numbers = {0};
     double high;
-    unary_nan_to_num_bounds((dtype)args[0].u.tensor->dtype, &high);
+    unary_nan_to_num_bounds(dtype_part((dtype)args[0].u.tensor->dtype), &high);
     pw_number_float(&numbers, 0, arg_is_none(&args[1]) ? 0 : arg_float(&args[1]));
     pw_number_float(&numbers, 1, arg_is_none(&args[2]) ? high : arg_float(&args[2]));
     pw_number_float(&numbers, 2, arg_is_none(&args[3]) ? -high : arg_float(&args[3]));
     return pw_run(cx, args, 1, args, &pw_nan_to_num, &numbers, results);
 }
 
-/* logit(self, eps=None) */
+/* logit(self, eps=None): between eps and 1 - eps, which are of the dtype. */
 PW_REAL_LOOPS_OF(MATH, MATH, logit, 1, 0)
-PW_REAL_LOOPS_OF(MATH, MATH, logit_eps, 1, 1)
+PW_REAL_LOOPS_OF(MATH, MATH, logit_eps, 1, 2)
 static const pw_op pw_logit = {"logit_cpu", PW_REAL, {PW_REAL_ROW(logit)}};
 static const pw_op pw_logit_eps = {"logit_cpu", PW_REAL, {PW_REAL_ROW(logit_eps)}};
 OPERATOR(logit) {
     if (arg_is_none(&args[1]) || arg_float(&args[1]) < 0)
         return pw_run(cx, args, 1, args, &pw_logit, NULL, results);
     pw_numbers numbers;
-    pw_number(&numbers, 0, &args[1]);
+    dtype dt = (dtype)args[0].u.tensor->dtype;
+    if (!dtype_is_float(dt)) dt = DT_FLOAT32;
+    const double eps = dtype_round(dt, arg_float(&args[1]));
+    pw_number_float(&numbers, 0, eps);
+    pw_number_float(&numbers, 1, dtype_round(dt, 1 - eps));
     return pw_run(cx, args, 1, args, &pw_logit_eps, &numbers, results);
 }

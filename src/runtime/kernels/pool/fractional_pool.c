@@ -17,6 +17,7 @@ typedef struct fractional_job {
     const pool_geometry *g;
     int n; /* dims that are pooled */
     dtype dt;
+    dtype own; /* of the arguments: half and bfloat16 are computed with as floats (dt) */
     const char *x, *samples;
     char *y;
     int64_t *indices;
@@ -25,6 +26,11 @@ typedef struct fractional_job {
 
 static double fractional_sample(const fractional_job *j, int64_t i) {
     return j->dt == DT_FLOAT64 ? ((const double *)j->samples)[i] : ((const float *)j->samples)[i];
+}
+
+/* A step of the arithmetic of places, which PyTorch does in the arguments' dtype. */
+static float fractional_round(const fractional_job *j, float v) {
+    return dtype_is_half(j->own) ? (float)dtype_round(j->own, (double)v) : v;
 }
 
 /* Start of window i along a dim; outside of the input where the sample is not in [0, 1). */
@@ -37,9 +43,11 @@ static int64_t fractional_start(const fractional_job *j, double sample, int64_t 
         at = ((double)i + sample) * alpha;
         shift = sample * alpha;
     } else {
-        float alpha = (float)(in - kernel) / (float)(out - 1);
-        at = ((float)i + (float)sample) * alpha;
-        shift = (float)sample * alpha;
+        float alpha = fractional_round(j, fractional_round(j, (float)(in - kernel)) /
+                                              fractional_round(j, (float)(out - 1)));
+        float from = fractional_round(j, fractional_round(j, (float)i) + (float)sample);
+        at = fractional_round(j, from * alpha);
+        shift = fractional_round(j, (float)sample * alpha);
     }
     return fabs(at) < 0x1p31 && fabs(shift) < 0x1p31 ? (int64_t)at - (int64_t)shift : -1;
 }
@@ -168,10 +176,11 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
            *starts = NULL;
     pool_geometry g;
     int64_t sizes[TENSOR_MAX_DIMS];
-    dtype dt = (dtype)input->dtype;
-    if (dt != DT_FLOAT32 && dt != DT_FLOAT64)
+    const dtype own = (dtype)input->dtype, dt = wide_dtype(own);
+    if (!dtype_is_float(own))
         return op_refuse_dtype(
-            cx, n == 2 ? "fractional_max_pool2d_out_frame" : "fractional_max_pool3d_out_frame", dt);
+            cx, n == 2 ? "fractional_max_pool2d_out_frame" : "fractional_max_pool3d_out_frame",
+            own);
     TRY(fractional_read(cx, args, n, &g));
     pool_result_sizes(input, n, &g, sizes);
     ctsc_status st = wide_as(cx, input, dt, &x);
@@ -184,6 +193,7 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
         fractional_job j = {.g = &g,
                             .n = n,
                             .dt = dt,
+                            .own = own,
                             .x = tensor_data(x),
                             .samples = tensor_data(samples),
                             .y = tensor_data(out),
@@ -198,6 +208,7 @@ static ctsc_status fractional_pool(op_ctx *cx, const value *args, int n, value *
                      kernel_grain(out->numel / g.planes * g.kernel[0] * g.kernel[1] * g.kernel[2]),
                      fractional_range, &j);
     }
+    if (st == CTSC_OK) st = wide_round(cx, &out, own);
     tensor_unref(starts);
     tensor_unref(x);
     tensor_unref(samples);

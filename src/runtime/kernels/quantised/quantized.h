@@ -35,12 +35,12 @@
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* As PyTorch without fbgemm: the reciprocal of the scale, all in float. What no int64 can hold
- * becomes the smallest integer, as its conversion does on x86. */
+/* As PyTorch without fbgemm: the reciprocal of the scale, all in float. NaN becomes the smallest
+ * integer. */
 static inline int64_t quant_round(float x, float inverse_scale, int64_t zero_point, int64_t lo,
                                   int64_t hi) {
     float q = (float)zero_point + nearbyintf(x * inverse_scale);
-    if (!(q > -0x1p63f && q < 0x1p63f)) return lo;
+    if (!(q > -0x1p63f && q < 0x1p63f)) return q > 0 ? hi : lo;
     return (int64_t)q < lo ? lo : (int64_t)q > hi ? hi : (int64_t)q;
 }
 static inline float quant_value(int64_t q, float scale, int64_t zero_point) {

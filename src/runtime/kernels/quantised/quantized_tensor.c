@@ -210,13 +210,18 @@ void quant_range(const tensor *t, float *lo, float *hi) {
 
 /* ---- one scale ------------------------------------------------------------------------------- */
 
-typedef struct quant_run { float scale, inverse; int64_t zero_point, lo, hi; dtype dt; } quant_run;
+typedef struct quant_run {
+    float scale, inverse;
+    int64_t zero_point, lo, hi;
+    dtype dt;
+    bool per_channel;
+} quant_run;
 
 static VECTOR_CLONES void quant_run_bytes(const float *x, int64_t n, float inverse, float lo,
-                                          float hi, int32_t zero_point, int8_t *out) {
+                                          float hi, float nan, int32_t zero_point, int8_t *out) {
     for (int64_t i = 0; i < n; i++) {
         float v = rintf(x[i] * inverse);
-        v = v < 0x1p63f ? v : lo; /* as quant_round has it */
+        v = v == v ? v : nan;
         v = v > hi ? hi : v;
         v = v > lo ? v : lo;
         out[i] = (int8_t)((int32_t)v + zero_point);
@@ -228,7 +233,9 @@ static void quant_quantise_run(void *ctx, int64_t n, char *const *p, const int64
     bool fits = r->zero_point >= -1024 && r->zero_point <= 1024; /* what is compared stays exact */
     if (r->dt != DT_QINT32 && fits && s[0] == 1 && s[1] == sizeof(float)) {
         quant_run_bytes((const float *)(void *)p[1], n, r->inverse, (float)(r->lo - r->zero_point),
-                        (float)(r->hi - r->zero_point), (int32_t)r->zero_point, (int8_t *)p[0]);
+                        (float)(r->hi - r->zero_point),
+                        (float)((r->per_channel ? r->lo : r->hi) - r->zero_point),
+                        (int32_t)r->zero_point, (int8_t *)p[0]);
         return;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -305,6 +312,7 @@ static void quant_quantise_channel(const quantiser *q, int64_t c, tensor *out, t
     if (q->scheme == QSCHEME_CHANNEL_AFFINE) {
         float scale = (float)TENSOR_AT(q->scales, double)[c];
         quant_run r = {.inverse = 1 / scale,
+                       .per_channel = true,
                        .zero_point = TENSOR_AT(q->zero_points, int64_t)[c],
                        .lo = dtype_qmin(dt),
                        .hi = dtype_qmax(dt),

@@ -75,13 +75,19 @@ ctsc_status op_bincount(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* The bin of v, or -1; in float arithmetic for float tensors, as PyTorch computes it. NaN counts in
- * the first bin, as there. */
-static int64_t histogram_bin(double v, double least, double most, int64_t bins, bool narrow) {
-    if (v < least || v > most) return -1;
-    double at = narrow ? (float)((float)((float)v - (float)least) * (float)bins) /
-                             (float)((float)most - (float)least)
-                       : (v - least) * (double)bins / (most - least);
+/* The bin of v, or -1; each step in the arithmetic of the tensor's dtype, as PyTorch computes it.
+ * NaN is in none. */
+static int64_t histogram_bin(double v, double least, double most, int64_t bins, dtype dt) {
+    if (!(v >= least && v <= most)) return -1;
+    double at;
+    if (dt == DT_FLOAT64) at = (v - least) * (double)bins / (most - least);
+    else if (dt == DT_FLOAT32)
+        at = (float)((float)((float)v - (float)least) * (float)bins) /
+             (float)((float)most - (float)least);
+    else
+        at = dtype_round(
+            dt, dtype_round(dt, dtype_round(dt, v - least) * dtype_round(dt, (double)bins)) /
+                    dtype_round(dt, most - least));
     int64_t bin = at >= 0 && at < 0x1p62 ? (int64_t)at : 0;
     return bin >= bins ? bins - 1 : bin;
 }
@@ -106,10 +112,8 @@ static ctsc_status histogram_range(op_ctx *cx, const tensor *flat, const value *
     *least = arg_float(&args[2]);
     *most = arg_float(&args[3]);
     dtype dt = (dtype)flat->dtype;
-    if (dt == DT_FLOAT32) {
-        *least = (float)*least;
-        *most = (float)*most;
-    }
+    *least = dtype_round(dt, *least);
+    *most = dtype_round(dt, *most);
     if (*least > *most)
         return diag_fail(cx->diag, CTSC_FAILED, "torch.histc: max must be larger than min");
     if (*least == *most && flat->numel > 0) histogram_bounds(flat, least, most);
@@ -127,7 +131,7 @@ ctsc_status op_histc(op_ctx *cx, const value *args, value *results) {
     dtype dt = (dtype)self->dtype;
     int64_t bins = arg_int(&args[1]);
     double least, most;
-    if (dt != DT_FLOAT32 && dt != DT_FLOAT64) return op_refuse_dtype(cx, "histogram_cpu", dt);
+    if (!dtype_is_float(dt)) return op_refuse_dtype(cx, "histogram_cpu", dt);
     if (bins <= 0)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "torch.histogram(): bins must be > 0, but got %" PRId64 " for dimension 0",
@@ -139,7 +143,7 @@ ctsc_status op_histc(op_ctx *cx, const value *args, value *results) {
         const char *data = tensor_data(flat);
         for (int64_t i = 0; i < flat->numel; i++) {
             double v = dtype_load_float(dt, data + (size_t)i * dtype_size(dt));
-            int64_t bin = histogram_bin(v, least, most, bins, dt == DT_FLOAT32);
+            int64_t bin = histogram_bin(v, least, most, bins, dt);
             if (bin >= 0) TENSOR_AT(counts, int64_t)[bin]++;
         }
         status = tensor_to_dtype(cx->diag, counts, dt, &out);
@@ -166,7 +170,7 @@ int64_t histogram_place(const histogram_axis *axis, double v) {
     if (v < least || v > most) return -1;
     int64_t low = 0, high = axis->bins + 1; /* the first edge greater than v lies in [low, high] */
     if (axis->even) {
-        int64_t near = histogram_bin(v, least, most, axis->bins, axis->dt == DT_FLOAT32);
+        int64_t near = histogram_bin(v, least, most, axis->bins, axis->dt);
         low = near > 0 ? near - 1 : 0;
         high = near + 2 < high ? near + 2 : high;
     }

@@ -467,6 +467,11 @@ ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *input, *out;
     bool mask[TENSOR_MAX_DIMS];
     const tensor *target = op_target(cx, args, NULL);
+    if (dtype_is_complex((dtype)in->dtype)) {
+        value sums = value_none();
+        TRY(op_call(cx, "ctsc::complex_logsumexp", 3, args, &sums));
+        return op_finish(cx, args, sums.u.tensor, results);
+    }
     if (target && !dtype_is_float((dtype)target->dtype))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "logsumexp(): Expected floating point type for result tensor, but got: %s",

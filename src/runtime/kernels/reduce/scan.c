@@ -110,12 +110,14 @@ static double scan_log_add(double a, double v) {
     }
 
 static void scan_complex(const scan_job *j, int64_t base, int64_t lanes) {
-    bool sum = j->what == SCAN_SUM;
+    bool sum = j->what == SCAN_SUM, logs = j->what == SCAN_LOGSUMEXP;
     if (j->in->dtype == DT_COMPLEX64) {
         if (sum) SCAN_COMPLEX(complex64, float, 0, scalar_add_c128)
+        else if (logs) SCAN_COMPLEX(complex64, float, -INFINITY, scalar_logaddexp_c128)
         else SCAN_COMPLEX(complex64, float, 1, scalar_mul_c128)
     } else {
         if (sum) SCAN_COMPLEX(complex128, double, 0, scalar_add_c128)
+        else if (logs) SCAN_COMPLEX(complex128, double, -INFINITY, scalar_logaddexp_c128)
         else SCAN_COMPLEX(complex128, double, 1, scalar_mul_c128)
     }
 }
@@ -124,7 +126,7 @@ static ctsc_status scan_lanes(const scan_job *j, int64_t base, int64_t lanes) {
     op_ctx *cx = j->cx;
     dtype dt = (dtype)j->in->dtype;
     if ((dt == DT_COMPLEX64 || dt == DT_COMPLEX128) &&
-        (j->what == SCAN_SUM || j->what == SCAN_PROD)) {
+        (j->what == SCAN_SUM || j->what == SCAN_PROD || j->what == SCAN_LOGSUMEXP)) {
         scan_complex(j, base, lanes);
         return CTSC_OK;
     }

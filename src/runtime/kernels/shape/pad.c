@@ -251,8 +251,8 @@ static ctsc_status pad_check_result(op_ctx *cx, const tensor *t, int n, const in
 static ctsc_status pad_mirror(op_ctx *cx, tensor *self, const value *padding, int n, int mode,
                               tensor **out) {
     static const char *const names[2][3] = {
-        {"reflection_pad1d", "reflection_pad2d", "reflection_pad3d_cpu"},
-        {"replication_pad1d_cpu", "replication_pad2d_cpu", "replication_pad3d_cpu"},
+        {"reflection_pad1d", "reflection_pad2d", "reflection_pad3d"},
+        {"replication_pad1d", "replication_pad2d", "replication_pad3d"},
     };
     const int64_t *pad;
     int dim;
@@ -262,7 +262,7 @@ static ctsc_status pad_mirror(op_ctx *cx, tensor *self, const value *padding, in
     if (!pad_shape_ok(self, n)) return pad_bad_shape(cx, self, n, mode);
     if (mode == PAD_REFLECT) TRY(pad_check_reflect(cx, self, n, pad));
     TRY(pad_check_result(cx, self, n, pad));
-    if (dtype_is_integral((dtype)self->dtype))
+    if (self->dtype == DT_BOOL || dtype_is_stored((dtype)self->dtype))
         return op_refuse_dtype(cx, names[mode][n - 1], (dtype)self->dtype);
     return pad_gather(cx, self, n, pad, mode, out);
 }
@@ -282,9 +282,13 @@ PAD_OP(replication_pad3d, 3, PAD_REPLICATE)
 
 static ctsc_status pad_circular(op_ctx *cx, tensor *self, const value *padding, tensor **out) {
     const int64_t *pad;
-    int len = arg_ints(padding, &pad), n = self->ndim - 2;
-    if (len != 2 * n)
-        return kernel_fail(cx, "Invalid padding size, expected %d but got %d", 2 * n, len);
+    int len = arg_ints(padding, &pad), n = len / 2;
+    if (len % 2 || (n != self->ndim - 2 && n != self->ndim - 1))
+        return kernel_fail(cx,
+                           "Invalid padding size, expected 1 or 2 non-padded dimensions, which "
+                           "would be equivalent to padding of length %d or %d respectively but got "
+                           "%d",
+                           2 * (self->ndim - 1), 2 * (self->ndim - 2), len);
     if (n > 3)
         return diag_fail(cx->diag, CTSC_UNSUPPORTED, "circular padding of more than 3 dimensions");
     for (int k = 0; k < n; k++) {
@@ -334,7 +338,12 @@ static ctsc_status pad_any(op_ctx *cx, const value *args, int64_t mode, value *r
     if (mode < 0 || mode > PAD_CONSTANT || n < 1 || n > 3 ||
         (self->ndim != n + 1 && self->ndim != n + 2))
         return kernel_fail(
-            cx, "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
+            cx,
+            "Padding size %d is not supported for %dD input tensor.\nSupported combinations for "
+            "non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  "
+            "- 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: "
+            "padding size = 6 (pads last 3 dimensions)",
+            len, self->ndim);
     if (mode == PAD_CIRCULAR) {
         TRY(pad_circular(cx, self, &args[1], &y));
         return op_return_tensor(results, y);

@@ -485,8 +485,7 @@ ctsc_status op_trace(op_ctx *cx, const value *args, value *results) {
     if (t->ndim != 2)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "trace: expected a matrix, but got tensor with dim %d", t->ndim);
-    if (!whole && !pairs && dt != DT_FLOAT32 && dt != DT_FLOAT64)
-        return op_refuse_dtype(cx, "trace", dt);
+    if (!whole && !pairs && !dtype_is_float(dt)) return op_refuse_dtype(cx, "trace", dt);
     int64_t n = t->sizes[0] < t->sizes[1] ? t->sizes[0] : t->sizes[1];
     int64_t step = (t->strides[0] + t->strides[1]) * (int64_t)dtype_size(dt);
     const char *at = tensor_data(t);
