@@ -837,11 +837,18 @@ typedef struct ctsc_argument {
     ctsc_dtype dtype;     /* where it is */
     int ndim;             /* -1: not known */
     const int64_t *sizes; /* ndim of them; -1: any size */
+    /* dtype is what operators want (ctsc_signature_find_dtypes), not what the program says */
+    bool likely;
 } ctsc_argument;
 
 /* Free *out with ctsc_signature_free. Fails with CTSC_USAGE if there is no such method. */
 CTSC_API ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method,
                                            ctsc_signature **out, ctsc_error *e);
+/* Of tensors whose dtype the program does not say, the one that its operators want, where they do:
+ * int64 of an embedding's indices, that of the weights of a convolution's image (`likely`). s: the
+ * signature of that method of m. Optimises the method, which may take a while. */
+CTSC_API ctsc_status ctsc_signature_find_dtypes(ctsc_signature *s, const ctsc_module *m,
+                                                const char *method, ctsc_error *e);
 CTSC_API void ctsc_signature_free(ctsc_signature *s); /* s may be NULL */
 /* Arguments without self, in the order in which ctsc_module_run takes them. */
 CTSC_API size_t ctsc_signature_argument_count(const ctsc_signature *s);

@@ -53,9 +53,50 @@ static bool outputs_push(outputs *o, const ctsc_value *v, const char *name) {
     return true;
 }
 
+/* What all items of a list are, if that is a number, a bool or a string; else CTSC_KIND_OTHER. */
+static ctsc_kind outputs_item_kind(const ctsc_value *v) {
+    ctsc_kind all = CTSC_KIND_OTHER;
+    for (size_t i = 0; i < ctsc_value_len(v); i++) {
+        ctsc_value *item = ctsc_value_item(v, i);
+        ctsc_kind k = ctsc_value_kind(item);
+        ctsc_value_free(item);
+        if (k != CTSC_KIND_INT && k != CTSC_KIND_FLOAT && k != CTSC_KIND_BOOL &&
+            k != CTSC_KIND_STRING)
+            return CTSC_KIND_OTHER;
+        if (i && k != all) return CTSC_KIND_OTHER;
+        all = k;
+    }
+    return all;
+}
+
+/* A list of numbers or bools is a tensor of one dimension. */
+static bool outputs_push_numbers(outputs *o, const ctsc_value *v, ctsc_kind k, const char *name) {
+    int64_t n = (int64_t)ctsc_value_len(v);
+    ctsc_value *t = NULL;
+    ctsc_dtype dtype = k == CTSC_KIND_INT     ? CTSC_INT64
+                       : k == CTSC_KIND_FLOAT ? CTSC_FLOAT64
+                                              : CTSC_BOOL;
+    if (ctsc_tensor_new(dtype, 1, &n, &t, NULL) != CTSC_OK) return false;
+    void *data = ctsc_tensor_data(t);
+    for (int64_t i = 0; i < n; i++) {
+        ctsc_value *item = ctsc_value_item(v, (size_t)i);
+        if (k == CTSC_KIND_INT) ((int64_t *)data)[i] = ctsc_value_int(item);
+        else if (k == CTSC_KIND_FLOAT) ((double *)data)[i] = ctsc_value_float(item);
+        else ((uint8_t *)data)[i] = ctsc_value_bool(item);
+        ctsc_value_free(item);
+    }
+    bool ok = outputs_push(o, t, name);
+    ctsc_value_free(t);
+    return ok;
+}
+
 static bool outputs_walk(outputs *o, const ctsc_value *v, const char *name, int depth) {
-    ctsc_kind k = ctsc_value_kind(v);
+    ctsc_kind k = ctsc_value_kind(v), items;
     if (depth > OUTPUTS_DEPTH) return false;
+    if (k == CTSC_KIND_LIST && (items = outputs_item_kind(v)) != CTSC_KIND_OTHER)
+        return items == CTSC_KIND_STRING ? outputs_push(o, v, name)
+                                         : outputs_push_numbers(o, v, items, name);
+    if (k == CTSC_KIND_LIST && !ctsc_value_len(v)) return outputs_push(o, v, name);
     if (k != CTSC_KIND_TUPLE && k != CTSC_KIND_LIST && k != CTSC_KIND_DICT)
         return outputs_push(o, v, name);
     bool ok = true;

@@ -56,6 +56,29 @@ static bool encode_tensor(infer *q, const ctsc_value *v, int64_t first, int64_t 
     return true;
 }
 
+/* An Optional that is not there; a list of no tensors. */
+static bool encode_is_nothing(const infer *q, const ctsc_value *v, size_t i) {
+    const ctsc_argument *a = ctsc_signature_result(q->job.model->signature, i);
+    if (ctsc_value_kind(v) != CTSC_KIND_LIST) return ctsc_value_kind(v) == CTSC_KIND_NONE;
+    return !ctsc_value_len(v) && model_list_item(a ? a->type : "") == CTSC_KIND_OTHER;
+}
+
+/* Strings; or a list without items, of which only the signature says what they would be. */
+static bool encode_list(infer *q, const ctsc_value *v, size_t i, encode_row *r) {
+    const ctsc_argument *a = ctsc_signature_result(q->job.model->signature, i);
+    ctsc_kind k = ctsc_value_len(v) ? CTSC_KIND_STRING : model_list_item(a ? a->type : "");
+    r->ndim = 1;
+    r->count = ctsc_value_len(v);
+    r->sizes[0] = (int64_t)r->count;
+    r->type = k == CTSC_KIND_INT     ? datatype_of(CTSC_INT64)
+              : k == CTSC_KIND_FLOAT ? datatype_of(CTSC_FLOAT64)
+              : k == CTSC_KIND_BOOL  ? datatype_of(CTSC_BOOL)
+                                     : datatype_bytes;
+    r->data = (const char *)&r->scalar;
+    r->plain = v;
+    return true;
+}
+
 static bool encode_plain(infer *q, const ctsc_value *v, encode_row *r) {
     double d;
     r->ndim = 1;
@@ -85,11 +108,23 @@ static bool encode_plain(infer *q, const ctsc_value *v, encode_row *r) {
     }
 }
 
+/* Text i of an output of texts; borrowed from it. */
+static const char *encode_text(const encode_row *r, size_t i, size_t *len) {
+    if (ctsc_value_kind(r->plain) == CTSC_KIND_STRING) return ctsc_value_string(r->plain, len);
+    ctsc_value *item = ctsc_value_item(r->plain, i);
+    const char *text = ctsc_value_string(item, len);
+    ctsc_value_free(item);
+    return text;
+}
+
 static size_t encode_bytes(const encode_row *r) {
-    size_t len;
+    size_t len, all = 0;
     if (r->type->bytes) return r->count * r->type->bytes;
-    ctsc_value_string(r->plain, &len);
-    return 4 + len;
+    for (size_t i = 0; i < r->count; i++) {
+        encode_text(r, i, &len);
+        all += 4 + len;
+    }
+    return all;
 }
 
 /* ---- elements -------------------------------------------------------------------------------- */
@@ -122,9 +157,12 @@ static void encode_json(const encode_row *r, buffer *out) {
     if (r->type->bytes) {
         encode_numbers(r, out);
     } else {
-        size_t len;
-        const char *text = ctsc_value_string(r->plain, &len);
-        buffer_json(out, text, len);
+        for (size_t i = 0; i < r->count; i++) {
+            size_t len;
+            const char *text = encode_text(r, i, &len);
+            if (i) buffer_putc(out, ',');
+            buffer_json(out, text, len);
+        }
     }
     buffer_putc(out, ']');
 }
@@ -134,12 +172,14 @@ static void encode_raw(const encode_row *r, buffer *out) {
         buffer_put(out, r->data, r->count * r->type->bytes);
         return;
     }
-    size_t len;
-    const char *text = ctsc_value_string(r->plain, &len);
-    unsigned char prefix[4] = {(unsigned char)len, (unsigned char)(len >> 8),
-                               (unsigned char)(len >> 16), (unsigned char)(len >> 24)};
-    buffer_put(out, prefix, sizeof prefix);
-    buffer_put(out, text, len);
+    for (size_t i = 0; i < r->count; i++) {
+        size_t len;
+        const char *text = encode_text(r, i, &len);
+        unsigned char prefix[4] = {(unsigned char)len, (unsigned char)(len >> 8),
+                                   (unsigned char)(len >> 16), (unsigned char)(len >> 24)};
+        buffer_put(out, prefix, sizeof prefix);
+        buffer_put(out, text, len);
+    }
 }
 
 /* ---- the response ---------------------------------------------------------------------------- */
@@ -151,6 +191,8 @@ static bool encode_find(infer *q, const outputs *o, size_t i, int64_t first, int
     r->name = model_output_name(q->job.model, i, o->names[i], r->room);
     if (ctsc_value_kind(o->values[i]) == CTSC_KIND_TENSOR)
         return encode_tensor(q, o->values[i], first, total, r);
+    if (ctsc_value_kind(o->values[i]) == CTSC_KIND_LIST)
+        return encode_list(q, o->values[i], i, r);
     return encode_plain(q, o->values[i], r);
 }
 
@@ -227,8 +269,7 @@ bool infer_encode(infer *q, const outputs *o, int64_t first, int64_t total, int 
     buffer_puts(out, ",\"outputs\":[");
     for (size_t i = 0; i < o->n; i++) {
         encode_row r;
-        /* an Optional that is not there */
-        if (ctsc_value_kind(o->values[i]) == CTSC_KIND_NONE) continue;
+        if (encode_is_nothing(q, o->values[i], i)) continue;
         bool ok = encode_find(q, o, i, first, total, &r);
         const json_t *wanted = ok && q->wanted ? encode_wanted(q, r.name) : NULL;
         if (ok && q->wanted && !wanted) continue;

@@ -16,6 +16,18 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+ctsc_kind model_list_item(const char *type) {
+    static const struct { const char *type; ctsc_kind item; } lists[] = {
+        {"List[int]", CTSC_KIND_INT},
+        {"List[float]", CTSC_KIND_FLOAT},
+        {"List[bool]", CTSC_KIND_BOOL},
+        {"List[str]", CTSC_KIND_STRING},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strstr(type, lists[i].type)) return lists[i].item;
+    return CTSC_KIND_OTHER;
+}
+
 /* How the values of an argument come out of the protocol's tensors. */
 static bool model_input_form(model_input *in) {
     static const struct { ctsc_kind kind; int form; } forms[] = {
@@ -23,23 +35,16 @@ static bool model_input_form(model_input *in) {
         {CTSC_KIND_FLOAT, INPUT_FLOAT},   {CTSC_KIND_BOOL, INPUT_BOOL},
         {CTSC_KIND_STRING, INPUT_STRING},
     };
-    static const struct { const char *type; ctsc_kind item; } lists[] = {
-        {"List[int]", CTSC_KIND_INT},
-        {"List[float]", CTSC_KIND_FLOAT},
-        {"List[bool]", CTSC_KIND_BOOL},
-        {"List[str]", CTSC_KIND_STRING},
-    };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (forms[i].kind == in->arg->kind) {
             in->form = forms[i].form;
             return true;
         }
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (in->arg->kind == CTSC_KIND_LIST && strstr(in->arg->type, lists[i].type)) {
-            in->form = INPUT_LIST;
-            in->item = lists[i].item;
-            return true;
-        }
+    in->item = model_list_item(in->arg->type);
+    if (in->arg->kind == CTSC_KIND_LIST && in->item != CTSC_KIND_OTHER) {
+        in->form = INPUT_LIST;
+        return true;
+    }
     in->form = INPUT_NONE;
     return in->arg->optional || in->arg->default_value;
 }
@@ -125,13 +130,13 @@ static const char *model_kind_datatype(ctsc_kind k) {
     case CTSC_KIND_FLOAT: return "FP64";
     case CTSC_KIND_BOOL: return "BOOL";
     case CTSC_KIND_STRING: return "BYTES";
-    default: return "FP32"; /* what a tensor is unless config.json says otherwise */
+    default: return "UNKNOWN"; /* a tensor's, unless config.json says what it is */
     }
 }
 
 static void model_tensor_json(buffer *out, const char *name, const config_tensor *c,
                               const ctsc_argument *a, ctsc_kind kind, bool list) {
-    const datatype *own = a && a->typed ? datatype_of(a->dtype) : NULL;
+    const datatype *own = a && (a->typed || a->likely) ? datatype_of(a->dtype) : NULL;
     buffer_puts(out, "{\"name\":");
     buffer_json(out, name, strlen(name));
     buffer_printf(out, ",\"datatype\":\"%s\",",
@@ -169,9 +174,13 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
         if (named && r && r->kind == CTSC_KIND_NONE) continue; /* answers have none of it */
         if (!first) buffer_putc(out, ',');
         first = false;
+        bool list = r && r->kind == CTSC_KIND_LIST;
         model_tensor_json(out, model_output_name(m, i, NULL, room),
                           i < m->config.noutputs ? &m->config.outputs[i] : NULL, r,
-                          r ? r->kind : CTSC_KIND_TENSOR, r && r->kind == CTSC_KIND_LIST);
+                          list ? model_list_item(r->type)
+                          : r  ? r->kind
+                               : CTSC_KIND_TENSOR,
+                          list);
     }
     buffer_puts(out, "]}");
 }
@@ -241,6 +250,7 @@ static bool model_open(model *m, size_t len, char *why, size_t size) {
         s = ctsc_module_set_precision(m->module, m->config.precision, e);
     if (s == CTSC_OK) s = ctsc_module_signature(m->module, m->config.method, &m->signature, e);
     if (s != CTSC_OK) snprintf(why, size, "%s", e ? ctsc_error_message(e) : "out of memory");
+    else (void)ctsc_signature_find_dtypes(m->signature, m->module, m->config.method, e);
     ctsc_error_free(e);
     return s == CTSC_OK && model_inputs(m, why, size);
 }

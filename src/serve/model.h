@@ -75,6 +75,9 @@ static inline void model_unref(model *m) {
 }
 /* By the argument's name, the model's own or config.json's for it, or as "input__0". -1: none. */
 int model_find_input(const model *m, const char *name);
+/* What items of a list of that type are, as in "List[int]"; CTSC_KIND_OTHER: no numbers, bools or
+ * strings. */
+ctsc_kind model_list_item(const char *type);
 /* What the model says of an input beyond config.json; NULL: no such datatype in the protocol, or
  * nothing. */
 const datatype *model_input_type(const model_input *in);

@@ -43,6 +43,10 @@ MODELS = {
               " -> Tuple[int, float, bool, str, List[int], Dict[str, float]]:\n"
               "    if extra is not None:\n        n += int(extra.numel())\n"
               "    return n + k, f * 2, not flag, text + '!', items, {'a': 1.5}\n", None),
+    "lists": ("from typing import List, Tuple\nimport torch\nfrom torch import Tensor\n\n"
+              "def forward(n: int) -> Tuple[List[int], List[float], List[bool], List[str], List[Tensor]]:\n"
+              "    a = [i for i in range(n)]\n"
+              "    return a, [i * 0.5 for i in a], [i > 0 for i in a], ['a' * (i + 1) for i in a], [torch.full([1], float(i)) for i in a]\n", None),
     "slow": ("import torch\n\ndef forward(x, n: int):\n    for i in range(n):\n        x = (x @ x).tanh() + 0.1\n    return x\n",
              {"instances": 1, "max_queue": 2, "timeout_ms": 400}),
     "sleepy": ("import torch\n\ndef forward(x, n: int):\n    for i in range(n):\n        x = (x @ x).tanh() + 0.1\n    return x\n",
@@ -218,7 +222,16 @@ def test_values_of_other_types(s):
               tensor("text", [1], ["h\u00e9 \"q\""], "BYTES"), tensor("items", [3], [7, 8, 9], "INT64")]
     out = s.infer("typed", inputs)["outputs"]
     assert [(o["datatype"], o["data"]) for o in out] == [
-        ("INT64", [12]), ("FP64", [2.5]), ("BOOL", [False]), ("BYTES", ["h\u00e9 \"q\"!"]), ("INT64", [7]), ("INT64", [8]), ("INT64", [9]), ("FP64", [1.5])]
+        ("INT64", [12]), ("FP64", [2.5]), ("BOOL", [False]), ("BYTES", ["h\u00e9 \"q\"!"]), ("INT64", [7, 8, 9]), ("FP64", [1.5])]
+    assert [o["shape"] for o in out[4:]] == [[3], [1]]
+    listed = s.infer("lists", [tensor("n", [1], [2], "INT64")])["outputs"]
+    assert [(o["name"], o["datatype"], o["shape"], o["data"]) for o in listed] == [
+        ("output__0", "INT64", [2], [0, 1]), ("output__1", "FP64", [2], [0, 0.5]), ("output__2", "BOOL", [2], [False, True]), ("output__3", "BYTES", [2], ["a", "aa"]),
+        ("output__4", "FP32", [1], [0]), ("output__5", "FP32", [1], [1])]
+    listed = s.infer("lists", [tensor("n", [1], [0], "INT64")])["outputs"]
+    assert [(o["datatype"], o["shape"], o["data"]) for o in listed] == [(t, [0], []) for t in ("INT64", "FP64", "BOOL", "BYTES")]
+    said = s.json("GET", "/v2/models/lists")["outputs"]
+    assert [(o["datatype"], o["shape"]) for o in said[:4]] == [(t, [-1]) for t in ("INT64", "FP64", "BOOL", "BYTES")]
     assert out[-1]["name"] == "a"
     assert s.infer("typed", inputs + [tensor("extra", [4], [0] * 4), tensor("k", [1], [1], "INT64")])["outputs"][0]["data"] == [10]
     text = b"ab\0c"

@@ -167,11 +167,53 @@ static void signature_errors(void **state) {
     ctsc_module_free(m);
 }
 
+/* Dtypes that only operators tell: through views, of indices and masks, beside weights. */
+static void signature_dtypes(void **state) {
+    static const char source[] =
+        "from typing import Tuple\n"
+        "import torch\n"
+        "from torch import Tensor, nn\n\n"
+        "class Main(nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.e, self.c = nn.Embedding(5, 4), nn.Conv2d(1, 2, 3).half()\n"
+        "    def forward(self, ids: Tensor, image: Tensor, mask: Tensor, any: Tensor, n: int) -> "
+        "Tuple[Tensor, Tensor, Tensor, int]:\n"
+        "        x = self.e(ids.view(-1, 2)).masked_fill(mask.unsqueeze(0), 0.0)\n"
+        "        return torch.relu(x), self.c(image.transpose(1, 2)), any + 1, n\n";
+    static const int want[] = {CTSC_INT64, CTSC_FLOAT16, CTSC_BOOL, -1, -1},
+                     made[] = {CTSC_FLOAT32, CTSC_FLOAT16, -1, -1};
+    (void)state;
+    ctsc_module *m = NULL;
+    ctsc_signature *s = NULL;
+    ctsc_error *e = ctsc_error_new();
+    if (ctsc_module_compile_text("m.py", source, strlen(source), NULL, &m, e) != CTSC_OK)
+        fail_msg("%s", ctsc_error_message(e));
+    ctsc_module_eval(m);
+    assert_int_equal(ctsc_module_signature(m, "forward", &s, e), CTSC_OK);
+    assert_false(ctsc_signature_argument(s, 0)->likely);
+    assert_int_equal(ctsc_signature_find_dtypes(s, m, "forward", e), CTSC_OK);
+    for (size_t i = 0; i < 5; i++) {
+        const ctsc_argument *a = ctsc_signature_argument(s, i);
+        assert_int_equal(a->likely ? (int)a->dtype : -1, want[i]);
+        assert_false(a->typed);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const ctsc_argument *a = ctsc_signature_result(s, i);
+        assert_int_equal(a->likely ? (int)a->dtype : -1, made[i]);
+    }
+    assert_int_equal(ctsc_signature_find_dtypes(s, m, "backward", e), CTSC_USAGE);
+    ctsc_signature_free(s);
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signature_forward),
         cmocka_unit_test(signature_named_tuple),
         cmocka_unit_test(signature_exported),
+        cmocka_unit_test(signature_dtypes),
         cmocka_unit_test(signature_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

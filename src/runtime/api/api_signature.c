@@ -9,6 +9,7 @@
 
 #include "ir/graph/graph.h"
 #include "ir/unit.h"
+#include "runtime/program/wanted_dtypes.h"
 
 #include <string.h>
 
@@ -124,6 +125,30 @@ ctsc_status ctsc_module_signature(const ctsc_module *m, const char *method, ctsc
             st = diag_no_memory(d);
         }
     }
+    return api_leave(e, &own, st);
+}
+
+static void signature_likely(ctsc_argument *row, int dt) {
+    if (row->typed || dt < 0) return;
+    row->likely = true;
+    row->dtype = (ctsc_dtype)dt;
+}
+
+ctsc_status ctsc_signature_find_dtypes(ctsc_signature *s, const ctsc_module *m, const char *method,
+                                       ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    function *f = NULL;
+    ctsc_status st = api_method(m, d, method, &f);
+    if (st != CTSC_OK) return api_leave(e, &own, st);
+    size_t n = s->nargs + s->nresults;
+    int *found = mem_alloc((n + 1) * sizeof *found);
+    if (!found) return api_leave(e, &own, diag_no_memory(d));
+    for (size_t i = 0; i < n; i++) found[i] = -1;
+    st = s->nargs + 1 == (size_t)f->schema->nargs
+             ? wanted_dtypes(f, m->m->root.u.object, found, found + s->nargs, d)
+             : diag_fail(d, CTSC_USAGE, "the signature is of another method than '%s'", method);
+    for (size_t i = 0; i < n && st == CTSC_OK; i++) signature_likely(&s->rows[i], found[i]);
+    mem_free(found);
     return api_leave(e, &own, st);
 }
 

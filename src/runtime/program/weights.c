@@ -167,28 +167,71 @@ ctsc_status weights_dict(diag *d, const char *path, value *out) {
     return s;
 }
 
-/* ---- the state_dict in a checkpoint ---------------------------------------------------------- */
+/* ---- the state_dict in a checkpoint ---------------------------------------------------------- *
+ *
+ * Training scripts keep it beside losses, random states, optimizers and averages. It is
+ *
+ *     a dict of nothing but tensors; else
+ *     what is kept under one of the usual names, the first of them; else
+ *     the dict itself, if tensors in it have names as parameters have; else
+ *     the only dict of tensors inside.
+ */
 
-static bool weights_has_tensors(const dict *x) {
-    for (size_t i = 0; i < x->used; i++)
-        if (x->entries[i].key.tag == V_STR && x->entries[i].val.tag == V_TENSOR) return true;
-    return false;
-}
+static const char *const weights_names[] = {
+    "state_dict", "model_state_dict", "model_state", "model",   "module",
+    "net",        "network",          "weights",     "params",
+};
 
 typedef struct weights_search {
     dict *found;
-    strbuf names; /* "'model', 'ema'" */
+    strbuf names; /* "'generator', 'discriminator'" */
     size_t count;
 } weights_search;
 
-/* Dicts with tensors that lie in x; what is inside of one is its own affair. */
+static dict *weights_entry(const dict *x, const char *name) {
+    for (size_t i = 0; i < x->used; i++)
+        if (x->entries[i].key.tag == V_STR && x->entries[i].val.tag == V_DICT &&
+            !strcmp(x->entries[i].key.u.str->bytes, name))
+            return x->entries[i].val.u.dict;
+    return NULL;
+}
+
+static size_t weights_tensors(const dict *x) {
+    size_t n = 0;
+    for (size_t i = 0; i < x->used; i++)
+        n += x->entries[i].key.tag == V_STR && x->entries[i].val.tag == V_TENSOR;
+    return n;
+}
+
+/* "fc.weight", "weight": tensors of modules; "loss" is none. */
+static bool weights_of_module(const dict *x) {
+    for (size_t i = 0; i < x->used; i++) {
+        if (x->entries[i].key.tag != V_STR || x->entries[i].val.tag != V_TENSOR) continue;
+        const char *name = x->entries[i].key.u.str->bytes;
+        if (strchr(name, '.') || !strcmp(name, "weight") || !strcmp(name, "bias")) return true;
+    }
+    return false;
+}
+
+static dict *weights_chosen(dict *x, int depth) {
+    dict *in = NULL;
+    if (weights_tensors(x) == x->len && x->len) return x;
+    for (size_t i = 0; depth < WEIGHTS_DEPTH && i < sizeof weights_names / sizeof *weights_names;
+         i++)
+        if ((in = weights_entry(x, weights_names[i])) && (in = weights_chosen(in, depth + 1)))
+            return in;
+    return weights_of_module(x) ? x : NULL;
+}
+
+/* The dicts inside of x that could be it. */
 static void weights_find(weights_search *w, const dict *x, int depth) {
     for (size_t i = 0; i < x->used; i++) {
         const dict_entry *e = &x->entries[i];
         if (e->key.tag != V_STR || e->val.tag != V_DICT) continue;
-        if (weights_has_tensors(e->val.u.dict)) {
+        dict *chosen = weights_chosen(e->val.u.dict, depth + 1);
+        if (chosen) {
             sb_printf(&w->names, "%s'%.100s'", w->count++ ? ", " : "", e->key.u.str->bytes);
-            w->found = e->val.u.dict;
+            w->found = chosen;
         } else if (depth + 1 < WEIGHTS_DEPTH) {
             weights_find(w, e->val.u.dict, depth + 1);
         }
@@ -212,12 +255,12 @@ ctsc_status weights_state(diag *d, const char *path, value *out) {
     TRY(weights_dict(d, path, &v));
     weights_search w = {.names = STRBUF_INIT};
     ctsc_status s = CTSC_OK;
-    bool empty = !v.u.dict->used;
-    if (weights_has_tensors(v.u.dict) || empty) w.found = v.u.dict;
-    else weights_find(&w, v.u.dict, 0);
+    w.found = v.u.dict->len ? weights_chosen(v.u.dict, 0) : v.u.dict;
+    if (!w.found) weights_find(&w, v.u.dict, 0);
     if (!w.found)
         s = diag_fail(d, CTSC_BAD_FILE,
-                      "%s does not hold a state_dict (a dict of names and tensors)", path);
+                      "%s does not hold a state_dict (a dict of names and tensors)%s", path,
+                      weights_tensors(v.u.dict) ? ", only single tensors beside other things" : "");
     else if (w.count > 1)
         s = diag_fail(d, CTSC_BAD_FILE, "%s holds %zu dicts of tensors: %s", path, w.count,
                       sb_str(&w.names));

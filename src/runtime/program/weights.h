@@ -17,8 +17,8 @@ ctsc_status weights_of_index(diag *d, reader r, value *out);
 /* The same as weights_values for --weights, which takes archives as well: a dict, which may hold
  * the state_dict somewhere inside. */
 ctsc_status weights_dict(diag *d, const char *path, value *out);
-/* The state_dict itself: a dict of tensors by name. Of a checkpoint the one dict of
- * tensors that lies in it. */
+/* The state_dict itself: a dict of tensors by name. Of a checkpoint what training scripts keep as
+ * such (weights.c says which dict that is); fails where several could be it. */
 ctsc_status weights_state(diag *d, const char *path, value *out);
 
 /* What the tensor of that name in `given` is multiplied with: a scale beside it, where it is of

@@ -223,27 +223,29 @@ ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu,
     return CTSC_OK;
 }
 
-static ctsc_status linear_dynamic(op_ctx *cx, const value *args, value *results, bool relu) {
-    const packed *p;
+/* The weight decides how it is done, not the operator's name: cells of recurrent layers call
+ * linear_dynamic with floats of 16 bits, too. */
+static ctsc_status linear_dynamic(op_ctx *cx, const value *args, bool relu, bool reduce_range,
+                                  value *results) {
+    const packed *p = packed_in(&args[1]);
     tensor *out;
-    TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
-    TRY(quant_linear_dynamic(cx, p, args[0].u.tensor, relu, arg_bool(&args[2]), &out));
+    if (!p || p->kind != PACKED_LINEAR_HALF) TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
+    TRY(p->kind == PACKED_LINEAR_HALF
+            ? quant_linear_half(cx, p, args[0].u.tensor, relu, &out)
+            : quant_linear_dynamic(cx, p, args[0].u.tensor, relu, reduce_range, &out));
     return op_return_tensor(results, out);
 }
 
-OPERATOR(quantized_linear_dynamic) { return linear_dynamic(cx, args, results, false); }
-OPERATOR(quantized_linear_relu_dynamic) { return linear_dynamic(cx, args, results, true); }
-
-static ctsc_status linear_half(op_ctx *cx, const value *args, value *results, bool relu) {
-    const packed *p;
-    tensor *out;
-    TRY(packed_of(cx, &args[1], PACKED_LINEAR_HALF, &p));
-    TRY(quant_linear_half(cx, p, args[0].u.tensor, relu, &out));
-    return op_return_tensor(results, out);
+OPERATOR(quantized_linear_dynamic) {
+    return linear_dynamic(cx, args, false, arg_bool(&args[2]), results);
 }
-
-OPERATOR(quantized_linear_dynamic_fp16) { return linear_half(cx, args, results, false); }
-OPERATOR(quantized_linear_relu_dynamic_fp16) { return linear_half(cx, args, results, true); }
+OPERATOR(quantized_linear_relu_dynamic) {
+    return linear_dynamic(cx, args, true, arg_bool(&args[2]), results);
+}
+OPERATOR(quantized_linear_dynamic_fp16) { return linear_dynamic(cx, args, false, false, results); }
+OPERATOR(quantized_linear_relu_dynamic_fp16) {
+    return linear_dynamic(cx, args, true, false, results);
+}
 
 static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, const quant_target *to,
                                  tensor **out) {

@@ -15,6 +15,10 @@ torch.save({"model": weights, "epoch": 3, "args": argparse.Namespace(lr=0.1), "l
 torch.save({"state_dict": prefixed("module."), "epoch": 3}, "parallel.pth")
 torch.save(prefixed("_orig_mod."), "compiled.pth")
 torch.save({"state_dict": prefixed("model._orig_mod."), "hyper_parameters": {"a": 1}, "callbacks": {}}, "lightning.ckpt")
+torch.save({"epoch": 3, "loss": torch.tensor(0.5), "rng_state": torch.get_rng_state()[:16].clone(), "model_state_dict": weights,
+            "optimizer_state_dict": {"state": {0: {"exp_avg": torch.ones(2)}}, "param_groups": [{"lr": 0.1, "params": [0]}]}}, "loop.ckpt")
+torch.save({"epoch": 3, "loss": torch.tensor(0.5)}, "loss.ckpt")
+torch.save({"generator": {"a.weight": torch.ones(1)}, "discriminator": {"a.weight": torch.zeros(1)}, "step": torch.tensor(3)}, "two.ckpt")
 torch.save({"fc.weight": weights["fc.weight"], "extra": torch.ones(1)}, "wrong.pth")
 torch.save(net, "whole.pth")
 save_file(dict(weights), "model.safetensors", metadata={"format": "pt"})
