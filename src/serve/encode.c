@@ -191,8 +191,7 @@ static bool encode_find(infer *q, const outputs *o, size_t i, int64_t first, int
     r->name = model_output_name(q->job.model, i, o->names[i], r->room);
     if (ctsc_value_kind(o->values[i]) == CTSC_KIND_TENSOR)
         return encode_tensor(q, o->values[i], first, total, r);
-    if (ctsc_value_kind(o->values[i]) == CTSC_KIND_LIST)
-        return encode_list(q, o->values[i], i, r);
+    if (ctsc_value_kind(o->values[i]) == CTSC_KIND_LIST) return encode_list(q, o->values[i], i, r);
     return encode_plain(q, o->values[i], r);
 }
 

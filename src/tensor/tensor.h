@@ -76,7 +76,8 @@ enum {
     TENSOR_KIND_QUANTISED = 1,
     TENSOR_KIND_DEVICE = 2,
     TENSOR_KIND_STORED = 4,
-    TENSOR_KIND_LAZY = 8
+    TENSOR_KIND_LAZY = 8,
+    TENSOR_KIND_UNDEFINED = 16 /* None where a tensor's type stands: PyTorch's undefined tensor */
 };
 extern atomic_uint tensor_kinds_made;
 static inline unsigned tensor_kinds(void) {

@@ -272,3 +272,32 @@ def test_jit_falls_back():
     assert len(compiled.traces) == 1 and not compiled.reasons and list(compiled.parameters())
     with pytest.raises(RuntimeError, match="functions that def makes"):
         ctsc.script(lambda x: x + 1)
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_none_for_a_tensor(level):
+    """An undefined tensor: passed on, no None to the program, refused by operators, also inside of fused kernels."""
+    class Part(nn.Module):
+        def forward(self, x, mask):
+            return x * 2 + 1
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = Part()
+
+        def forward(self, x, mask, use: bool):
+            y = self.part(x, mask)
+            if use:
+                y = (y * mask + 1).relu()
+            return y, mask is None
+
+    m = ctsc.jit.script(Net())
+    m.set_opt(level)
+    x = ctsc.ones(2)
+    for _ in range(3):
+        assert m(x, x, True)[0].tolist() == [4, 4]
+        y, none = m(x, None, False)
+        assert y.tolist() == [3, 3] and none is False
+        with pytest.raises(RuntimeError, match="Expected a proper Tensor but got None"):
+            m(x, None, True)

@@ -94,6 +94,10 @@ def test_dlpack():
         ctsc.from_dlpack(capsule)
     b = ctsc.from_dlpack(ctsc.ones(2, dtype=ctsc.bfloat16).__dlpack__(max_version=(1, 0)))
     assert b.dtype is ctsc.bfloat16
+    for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "uint16", "uint64"):
+        f = ctsc.tensor([1., 2., 4.]).to(getattr(ctsc, name))
+        g = ctsc.from_dlpack(f.__dlpack__(max_version=(1, 1)))
+        assert g.dtype == f.dtype and g.data_ptr() == f.data_ptr() and g.float().tolist() == [1, 2, 4]
     assert ctsc.from_dlpack(np.arange(3)).tolist() == [0, 1, 2]
     del capsule
     t.__dlpack__()  # nobody takes it

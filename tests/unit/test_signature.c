@@ -210,10 +210,8 @@ static void signature_dtypes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signature_forward),
-        cmocka_unit_test(signature_named_tuple),
-        cmocka_unit_test(signature_exported),
-        cmocka_unit_test(signature_dtypes),
+        cmocka_unit_test(signature_forward),  cmocka_unit_test(signature_named_tuple),
+        cmocka_unit_test(signature_exported), cmocka_unit_test(signature_dtypes),
         cmocka_unit_test(signature_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

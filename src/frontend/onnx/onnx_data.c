@@ -14,6 +14,7 @@
  */
 #include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
+#include "tensor/element.h"
 
 bool onnx_hold(onnx_program *p, tensor *t_take) {
     if (vec_push(&p->held, t_take)) return true;
@@ -150,15 +151,6 @@ static tensor *data_listed(onnx_program *p, const Onnx__TensorProto *t, dtype dt
 
 /* ---- less than a byte ------------------------------------------------------------------------ */
 
-/* float4e2m1 is kept as float8_e4m3fn, which has all of its numbers: 0, 0.5, 1, 1.5, 2, 3, 4, 6. */
-static void data_spread(const uint8_t *from, int64_t n, uint8_t *to) {
-    static const uint8_t codes[8] = {0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
-    for (int64_t i = 0; i < n; i++) {
-        unsigned nibble = from[i / 2] >> (i % 2 ? 4 : 0) & 15; /* the low one first */
-        to[i] = (uint8_t)(codes[nibble & 7] | (nibble & 8) << 4);
-    }
-}
-
 /* The bytes, several elements in each. */
 static const uint8_t *data_packed(onnx_program *p, const Onnx__TensorProto *t, size_t nbytes,
                                   storage **held) {
@@ -186,7 +178,7 @@ static tensor *data_narrow(onnx_program *p, const Onnx__TensorProto *t) {
         return NULL;
     const uint8_t *pairs = data_packed(p, t, ((size_t)numel + 1) / 2, &held);
     if ((pairs || !numel) && tensor_new(p->d, DT_FLOAT8_E4M3FN, ndim, t->dims, &x) == CTSC_OK)
-        data_spread(pairs, numel, tensor_data(x));
+        float8_from_float4(pairs, numel, tensor_data(x));
     storage_unref(held);
     return x;
 }

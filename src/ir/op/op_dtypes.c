@@ -32,6 +32,8 @@ static unsigned op_kinds(const schema *s, int nargs, const value *args) {
         while (t->kind == T_OPTIONAL || t->kind == T_LIST) t = type_elem(t);
         if (t->kind != T_TENSOR && t->kind != T_DEVICE) continue;
         kinds |= op_value_kinds(args[i]);
+        if (args[i].tag == V_NONE && s->args[i].type->kind == T_TENSOR)
+            kinds |= TENSOR_KIND_UNDEFINED;
         const list *l = args[i].tag == V_LIST ? args[i].u.list : NULL;
         for (size_t k = 0; l && l->kind == LIST_TENSOR && k < l->len; k++)
             if (l->u.tensors[k]) kinds |= op_tensor_kinds(l->u.tensors[k]);
@@ -50,6 +52,17 @@ static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *res
                      "build process (if using "
                      "custom build).",
                      cx->op->key);
+}
+
+static ctsc_status op_refuse_undefined(op_ctx *cx, const value *args, value *results) {
+    const schema *s = cx->op->schema;
+    int i = 0;
+    (void)results;
+    while (i + 1 < s->nargs && (args[i].tag != V_NONE || s->args[i].type->kind != T_TENSOR)) i++;
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "Expected a proper Tensor but got None (or an undefined Tensor in C++) for "
+                     "argument #%d '%s'",
+                     i, s->args[i].name);
 }
 
 /* ---- dtypes that are only stored ------------------------------------------------------------- */
@@ -148,6 +161,7 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
 /* Composites and derived overloads call others, which ask for themselves. */
 op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
+    if (kinds & TENSOR_KIND_UNDEFINED) return op_refuse_undefined;
     bool calls = o->traits.composite || o->fn == op_host_installed->derived_write ||
                  o->fn == op_host_installed->derived_copy;
     if (kinds & TENSOR_KIND_LAZY && !calls && !op_takes_lazy(o)) return op_with_resolved;

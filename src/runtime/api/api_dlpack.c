@@ -14,8 +14,16 @@
 
 #include <string.h>
 
-enum { DL_CPU = 1, DL_MAJOR = 1, DL_MINOR = 0 };
+enum { DL_CPU = 1, DL_MAJOR = 1, DL_MINOR = 1 };
 enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
+/* since 1.1 */
+enum {
+    DL_FLOAT8_E4M3FN = 10,
+    DL_FLOAT8_E4M3FNUZ = 11,
+    DL_FLOAT8_E5M2 = 12,
+    DL_FLOAT8_E5M2FNUZ = 13,
+    DL_FLOAT8_E8M0FNU = 14
+};
 enum { DL_READ_ONLY = 1 };
 
 typedef struct dl_tensor {
@@ -43,7 +51,15 @@ struct DLManagedTensorVersioned {
 
 /* The type code of a dtype; -1: DLPack has none, or none that the library knows. */
 static int dl_code(const ctsc_dtype_info *t) {
-    if (t->dtype == CTSC_BFLOAT16) return DL_BFLOAT;
+    switch (t->dtype) {
+    case CTSC_BFLOAT16: return DL_BFLOAT;
+    case CTSC_FLOAT8_E4M3FN: return DL_FLOAT8_E4M3FN;
+    case CTSC_FLOAT8_E4M3FNUZ: return DL_FLOAT8_E4M3FNUZ;
+    case CTSC_FLOAT8_E5M2: return DL_FLOAT8_E5M2;
+    case CTSC_FLOAT8_E5M2FNUZ: return DL_FLOAT8_E5M2FNUZ;
+    case CTSC_FLOAT8_E8M0FNU: return DL_FLOAT8_E8M0FNU;
+    default: break;
+    }
     if (t->kind == CTSC_DTYPE_UNSIGNED) return DL_UINT;
     if (t->use != CTSC_DTYPE_COMPUTED) return -1;
     return t->kind == CTSC_DTYPE_BOOL     ? DL_BOOL

@@ -40,11 +40,14 @@ static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t 
     return false;
 }
 
-/* Kernels know nothing of lazily conjugated and negated tensors; operators do. */
-static bool fused_has_lazy(const fused *f, const value *args) {
-    if (!(tensor_kinds() & TENSOR_KIND_LAZY)) return false;
+/* Kernels know nothing of lazily conjugated and negated tensors, nor of undefined ones; operators
+ * do. */
+static bool fused_has_rare(const fused *f, const value *args) {
+    if (!(tensor_kinds() & (TENSOR_KIND_LAZY | TENSOR_KIND_UNDEFINED))) return false;
     for (int i = 0; i < f->group.nparams; i++)
-        if (args[i].tag == V_TENSOR && tensor_is_lazy(args[i].u.tensor)) return true;
+        if (args[i].tag == V_NONE ? f->g->root->params.data[i]->type->kind == T_TENSOR
+                                  : args[i].tag == V_TENSOR && tensor_is_lazy(args[i].u.tensor))
+            return true;
     return false;
 }
 
@@ -55,7 +58,7 @@ static ctsc_status fused_run(code_group *g, interp *in, const value *args, value
     bool fits = true;
     if (device_in_use() && cuda_group_device(f->group.nparams, args) != DEVICE_HOST)
         return fused_run_on_device(f, in, args, results, native);
-    if (fused_is_counted(f, in) || fused_has_lazy(f, args))
+    if (fused_is_counted(f, in) || fused_has_rare(f, args))
         return fused_interpret(f, in, args, results);
     fused_kernel *found = fused_find(f, args, slots);
     const fused_kernel *k = found;

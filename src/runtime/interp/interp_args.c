@@ -4,9 +4,10 @@
  * form that its types ask for.
  *
  * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
- * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a
- * list and a list to a tuple; the elements of containers likewise; a plain tuple to the NamedTuple
- * asked for. A container that fits already is shared, not copied.
+ * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a list
+ * and a list to a tuple; the elements of containers likewise; a plain tuple to the NamedTuple asked
+ * for. A container that fits already is shared, not copied. None is an undefined tensor, which may
+ * be passed on and which operators refuse.
  * Tests: tests/unit/test_interp.c
  */
 #include "runtime/interp/interp.h"
@@ -271,6 +272,11 @@ ctsc_status interp_check_args(const function *f, int nargs, const value *args, d
         value in = given ? args[done] : a->default_value;
         if (args_fit_at_once(in, a->type)) {
             full[done] = value_ref(in);
+            continue;
+        }
+        if (in.tag == V_NONE && a->type->kind == T_TENSOR) {
+            tensor_note_kind(TENSOR_KIND_UNDEFINED);
+            full[done] = in;
             continue;
         }
         conversion c = convert(in, a->type, &full[done]);

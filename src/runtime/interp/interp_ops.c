@@ -277,7 +277,7 @@ static bool tolist_dtype_fits(dtype dt, type_kind k) {
 ctsc_status bc_tolist(frame *f, const site *s) {
     const value *v = s->nargs ? site_arg(f, s, 0) : NULL;
     if (!v || v->tag != V_TENSOR)
-        return diag_fail(f->in->d, CTSC_INTERNAL, "tolist needs a tensor");
+        return diag_fail(f->in->d, CTSC_FAILED, "tolist() of None (or an undefined Tensor in C++)");
     const tensor *t = v->u.tensor;
     type *base = s->type;
     int dims = 0;

@@ -4,8 +4,8 @@
  *
  * Method. An argument of the optimised graph, in which calls are inlined and attributes are
  * constants, is followed through operators that keep its dtype to the first that says more: by the
- * name of its own argument (index, mask), or by a floating constant beside it. With those dtypes put
- * into the graph, value_analysis.h tells those of the results.
+ * name of its own argument (index, mask), or by a floating constant beside it. With those dtypes
+ * put into the graph, value_analysis.h tells those of the results.
  * Tests: tests/unit/test_signature.c
  */
 #include "runtime/program/wanted_dtypes.h"
@@ -18,11 +18,10 @@
 enum { WANTED_DEPTH = 32 };
 
 static int wanted_by_name(const char *name) {
-    static const struct { const char *name; dtype dt; } names[] = {{"index", DT_INT64},
-                                                                   {"indices", DT_INT64},
-                                                                   {"offsets", DT_INT64},
-                                                                   {"mask", DT_BOOL},
-                                                                   {"condition", DT_BOOL}};
+    static const struct { const char *name; dtype dt; } names[] = {
+        {"index", DT_INT64}, {"indices", DT_INT64},  {"offsets", DT_INT64},
+        {"mask", DT_BOOL},   {"condition", DT_BOOL},
+    };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i].name, name)) return names[i].dt;
     return -1;
@@ -57,8 +56,7 @@ static int wanted_of(const ir_value *v, int depth) {
         if (dt < 0) dt = wanted_beside(n, u->index);
         bool same = !u->index && (n->op->traits.dtype_same || n->op->traits.makes_view ||
                                   n->op->traits.fusible == FUSIBLE_VIEW);
-        if (dt < 0 && same && n->outputs.len)
-            dt = wanted_of(n->outputs.data[0], depth - 1);
+        if (dt < 0 && same && n->outputs.len) dt = wanted_of(n->outputs.data[0], depth - 1);
     }
     return dt;
 }
@@ -77,8 +75,7 @@ ctsc_status wanted_dtypes(function *f, object *root, int *arguments, int *result
         ir_value *v = b->params.data[i];
         arguments[i - 1] = v->type->kind == T_TENSOR ? wanted_of(v, WANTED_DEPTH) : -1;
     }
-    for (size_t i = 1; i < b->params.len; i++)
-        wanted_note(b->params.data[i], arguments[i - 1]);
+    for (size_t i = 1; i < b->params.len; i++) wanted_note(b->params.data[i], arguments[i - 1]);
     const ir_value *r = b->returns.len ? b->returns.data[0] : NULL;
     bool apart = r && r->def && r->def->kind == N_TUPLE_CONSTRUCT;
     size_t n = apart ? r->def->inputs.len : b->returns.len;

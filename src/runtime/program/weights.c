@@ -178,7 +178,7 @@ ctsc_status weights_dict(diag *d, const char *path, value *out) {
  */
 
 static const char *const weights_names[] = {
-    "state_dict", "model_state_dict", "model_state", "model",   "module",
+    "state_dict", "model_state_dict", "model_state", "model",  "module",
     "net",        "network",          "weights",     "params",
 };
 
