@@ -97,6 +97,9 @@ typedef struct onnx_node {
     int nin, nout;
     onnx_value **in; /* NULL: left out */
     const struct onnx_row *row;
+    /* what inputs are, which int64 stands for here (onnx_op_unsigned.c); 0: nothing does */
+    int unsigned_dt;
+    bool unsigned_flip; /* with the topmost bit flipped */
 } onnx_node;
 
 /* One operator from one version on. */
@@ -234,6 +237,15 @@ ir_value *onnx_conv_integer(onnx_node *n, const onnx_value *weight, ir_value *co
 
 /* x as a type of TensorProto, by the node's saturate and round_mode. */
 ir_value *onnx_cast(onnx_node *n, ir_value *x, int64_t to);
+
+/* ---- onnx_op_unsigned.c ---------------------------------------------------------------------- */
+
+/* Inputs of unsigned types that aten cannot compute with, as int64, where that helps. */
+bool onnx_unsigned_begin(onnx_node *n);
+/* *done: the node is one that uint64 has an own form of. */
+bool onnx_unsigned_wide(onnx_node *n, bool *done);
+/* A result of such a node. */
+ir_value *onnx_unsigned_end(onnx_node *n, ir_value *v);
 
 /* ---- onnx_op_nbits.c ------------------------------------------------------------------------- */
 

@@ -382,6 +382,10 @@ static void node_declared(const onnx_program *p, onnx_value *v) {
 bool onnx_out(onnx_node *n, int i, ir_value *ir, int rank, int dt) {
     if (!ir || onnx_failed(n->p)) return onnx_no_memory(n->p);
     if (i >= n->nout || !*n->proto->output[i]) return true;
+    if (n->unsigned_dt && i == 0 && n->row->shape[1] == '=') {
+        if (!(ir = onnx_unsigned_end(n, ir))) return false;
+        dt = n->unsigned_dt;
+    }
     onnx_value *v = onnx_value_new(n->sc, n->p, n->proto->output[i]);
     if (!v) return false;
     v->ir = ir;
@@ -459,9 +463,11 @@ bool onnx_import_node(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *pr
         if (n.in[i] && n.in[i]->absent) n.in[i] = NULL;
     }
     if (function) return onnx_inline(&n, function);
+    bool done;
+    if (!onnx_unsigned_begin(&n) || !onnx_unsigned_wide(&n, &done)) return onnx_no_memory(p);
     /* an attribute of another type may have been found on the way */
-    if (!(n.row->fn ? n.row->fn(&n, n.row->text) : onnx_template(&n, n.row->text)) ||
-        onnx_failed(p))
+    if (!done && (!(n.row->fn ? n.row->fn(&n, n.row->text) : onnx_template(&n, n.row->text)) ||
+                  onnx_failed(p)))
         return onnx_no_memory(p);
     for (int i = 0; i < n.nout; i++)
         if (onnx_wants(&n, i) && !strmap_get(&sc->names, proto->output[i]))

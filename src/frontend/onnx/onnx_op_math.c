@@ -316,11 +316,6 @@ bool onnx_op_softmax(onnx_node *n, const char *text) {
         n, ONNX_EMIT(n->p, log ? "aten::log_softmax.int" : "aten::softmax.int", x, dim));
 }
 
-bool onnx_op_hardmax(onnx_node *n, const char *text) {
-    (void)text;
-    return onnx_template(n, "ctsc::onnx_hardmax $0 @i:axis=-1");
-}
-
 /* ---- products -------------------------------------------------------------------------------- */
 
 static ir_value *math_linear(onnx_node *n, ir_value *x, onnx_value *w, bool turn, ir_value *bias) {
@@ -414,64 +409,72 @@ static ir_value *reduce_axes(onnx_node *n, int *count) {
     return onnx_as_ints(n->sc, n->p, v);
 }
 
-static ir_value *reduce_call(onnx_node *n, const char *what, ir_value *x, ir_value *axes,
-                             ir_value *keep) {
-    static const struct { const char *name, *key; double ord; } ops[] = {
-        {"amax", "aten::amax", 0},
-        {"amin", "aten::amin", 0},
-        {"amax_empty", "ctsc::onnx_amax_empty", 0},
-        {"amin_empty", "ctsc::onnx_amin_empty", 0},
-        {"mean", "aten::mean.dim", 0},
-        {"sum", "aten::sum.dim_IntList", 0},
-        {"logsumexp", "ctsc::onnx_logsumexp", 0},
-        {"l1", "aten::linalg_vector_norm", 1},
-        {"l2", "aten::linalg_vector_norm", 2},
-        {"prod", "ctsc::onnx_prod", 0},
-        {"sum_square", "ctsc::onnx_sum_square", 0},
-        {"log_sum", "ctsc::onnx_log_sum", 0},
-    };
-    onnx_program *p = n->p;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        if (strcmp(ops[i].name, what)) continue;
-        if (ops[i].ord != 0)
-            return ONNX_EMIT(p, ops[i].key, x, onnx_float(p, ops[i].ord), axes, keep);
-        return ONNX_EMIT(p, ops[i].key, x, axes, keep);
-    }
+/* aten's operator, and what ctsc::onnx_reduce calls it. */
+static const struct { const char *name, *key; double ord; } reduce_ops[] = {
+    {"max", "aten::amax", 0},
+    {"min", "aten::amin", 0},
+    {"mean", "aten::mean.dim", 0},
+    {"sum", "aten::sum.dim_IntList", 0},
+    {"l1", "aten::linalg_vector_norm", 1},
+    {"l2", "aten::linalg_vector_norm", 2},
+};
+
+/* Sizes that the model says of a value; NULL: it says nothing. */
+static const Onnx__TensorShapeProto *math_declared(const onnx_node *n, int i) {
+    const Onnx__GraphProto *g = n->p->model->graph;
+    const char *name = n->proto->input[i];
+    const Onnx__ValueInfoProto *v = strmap_get(&n->p->info, name);
+    for (size_t k = 0; !v && k < g->n_input; k++)
+        if (g->input[k]->name && !strcmp(g->input[k]->name, name)) v = g->input[k];
+    const Onnx__TypeProto__Tensor *t = v && v->type ? v->type->tensor_type : NULL;
+    return t ? t->shape : NULL;
+}
+
+/* May the input have no elements, as far as the model says? Their maximum is an end of the dtype's
+ * range, where PyTorch refuses. */
+static bool reduce_may_be_empty(const onnx_node *n) {
+    const Onnx__TensorShapeProto *shape = math_declared(n, 0);
+    for (size_t i = 0; shape && i < shape->n_dim; i++)
+        if (!shape->dim[i]->has_dim_value || shape->dim[i]->dim_value <= 0) return true;
+    return !shape;
+}
+
+/* The key of the operator of aten that does it; NULL: there is none. count: of the axes, -1 where
+ * they are not known. */
+static const char *reduce_key(const onnx_node *n, const char *what, int count, double *ord) {
+    int dt = n->in[0]->dt;
+    bool order = !strcmp(what, "max") || !strcmp(what, "min");
+    if (dt < 0 || (!dtype_is_float((dtype)dt) && !order) || n->in[0]->rank == 0) return NULL;
+    if (count <= 0 && onnx_attr(n, "noop_with_empty_axes")) return NULL;
+    if (order && reduce_may_be_empty(n)) return NULL;
+    for (size_t i = 0; i < sizeof reduce_ops / sizeof *reduce_ops; i++)
+        if (!strcmp(reduce_ops[i].name, what))
+            return *ord = reduce_ops[i].ord, reduce_ops[i].key;
     return NULL;
 }
 
-/* Has the input no elements, as far as the model says? Their maximum is an end of the dtype's
- * range, where PyTorch refuses. */
-static bool reduce_is_empty(const onnx_node *n) {
-    const Onnx__GraphProto *g = n->p->model->graph;
-    const char *name = n->proto->input[0];
-    const Onnx__ValueInfoProto *v = strmap_get(&n->p->info, name);
-    for (size_t i = 0; !v && i < g->n_input; i++)
-        if (g->input[i]->name && !strcmp(g->input[i]->name, name)) v = g->input[i];
-    const Onnx__TypeProto__Tensor *t = v && v->type ? v->type->tensor_type : NULL;
-    for (size_t i = 0; t && t->shape && i < t->shape->n_dim; i++)
-        if (t->shape->dim[i]->has_dim_value && !t->shape->dim[i]->dim_value) return true;
-    return false;
-}
-
 bool onnx_op_reduce(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
     int count;
+    double ord = 0;
     onnx_value *v = onnx_need(n, 0);
-    bool keep = onnx_attr_int(n, "keepdims", 1) != 0;
+    bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
+         noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
     if (!v) return false;
-    ir_value *x = onnx_t(n, 0), *axes = x ? reduce_axes(n, &count) : NULL;
-    if (!axes) return onnx_no_memory(n->p);
-    if (count < 0 && onnx_attr_int(n, "noop_with_empty_axes", 0))
-        return onnx_unsupported(n->p, "noop_with_empty_axes with axes that are not known");
-    if (!count && onnx_attr_int(n, "noop_with_empty_axes", 0))
-        return onnx_out(n, 0, x, v->rank, v->dt);
-    const char *what = text;
-    if (reduce_is_empty(n))
-        what = !strcmp(text, "amax") ? "amax_empty" : !strcmp(text, "amin") ? "amin_empty" : text;
-    ir_value *out = reduce_call(n, what, x, axes, onnx_bool(n->p, keep));
-    if (out && v->dt >= 0 && (v->dt == DT_INT32 || v->dt == DT_INT8 || v->dt == DT_UINT8))
-        out = onnx_cast(n, out, onnx_from_dtype((dtype)v->dt)); /* sums of torch are of int64 */
-    int rank = keep ? v->rank : v->rank < 0 || count < 0 ? -1 : count ? v->rank - count : 0;
+    ir_value *x = onnx_t(n, 0), *axes = x ? reduce_axes(n, &count) : NULL,
+             *keeps = axes ? onnx_bool(p, keep) : NULL, *out;
+    if (!keeps) return onnx_no_memory(p);
+    const char *key = reduce_key(n, text, count, &ord);
+    if (!key)
+        out = ONNX_EMIT(p, "ctsc::onnx_reduce", x, axes, keeps, onnx_bool(p, noop),
+                        onnx_str(p, text));
+    else if (ord != 0) out = ONNX_EMIT(p, key, x, onnx_float(p, ord), axes, keeps);
+    else out = ONNX_EMIT(p, key, x, axes, keeps);
+    int rank = keep || (noop && !count)      ? v->rank
+               : v->rank < 0 || count < 0    ? -1
+               : count                       ? v->rank - count
+                                             : 0;
+    if (noop && count < 0 && !keep) rank = -1;
     return onnx_out(n, 0, out, rank, v->dt);
 }
 
@@ -488,15 +491,15 @@ bool onnx_op_arg(onnx_node *n, const char *text) {
     return onnx_out(n, 0, out, keep || v->rank < 0 ? v->rank : v->rank - 1, DT_INT64);
 }
 
-bool onnx_op_cumsum(onnx_node *n, const char *text) {
+/* CumSum and CumProd: the text is the operator's key. */
+bool onnx_op_cumulative(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     onnx_value *v = onnx_need(n, 1);
     ir_value *x = v ? onnx_t(n, 0) : NULL, *axis = x ? onnx_as_int(n->sc, p, v) : NULL;
     bool exclusive = onnx_attr_int(n, "exclusive", 0) != 0,
          reverse = onnx_attr_int(n, "reverse", 0) != 0;
-    (void)text;
     if (!axis) return false;
-    return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_cumsum", x, axis, onnx_bool(p, exclusive),
+    return onnx_result(n, ONNX_EMIT(p, text, x, axis, onnx_bool(p, exclusive),
                                     onnx_bool(p, reverse)));
 }
 

@@ -26,6 +26,19 @@ def onnx_softsign(self: Tensor) -> Tensor:
     return self / (torch.abs(self) + 1)
 
 
+# ONNX says what is so for x > alpha; not a number is not greater.
+def onnx_thresholded_relu(self: Tensor, alpha: float) -> Tensor:
+    return torch.where(self > alpha, self, torch.zeros_like(self))
+
+
+def onnx_sign(self: Tensor) -> Tensor:
+    if torch.is_floating_point(self):
+        return torch.where(torch.isnan(self), self, torch.sign(self))
+    if self.dtype == 27 or self.dtype == 28 or self.dtype == 29:
+        return torch.to(torch.ne(self, 0), self.dtype)
+    return torch.sign(self)
+
+
 def onnx_is_inf(self: Tensor, negative: int, positive: int) -> Tensor:
     found = torch.isinf(self)
     if negative == 0:
@@ -44,6 +57,8 @@ def onnx_div(self: Tensor, other: Tensor) -> Tensor:
 def onnx_pow(self: Tensor, exponent: Tensor) -> Tensor:
     if torch.is_floating_point(exponent) and not torch.is_floating_point(self):
         return torch.to(torch.pow(torch.to(self, 7), exponent), self.dtype)
+    if torch.is_floating_point(self) and not torch.is_floating_point(exponent):
+        return torch.to(torch.pow(torch.to(self, 7), torch.to(exponent, 7)), self.dtype)
     return torch.to(torch.pow(self, torch.to(exponent, self.dtype)), self.dtype)
 
 
@@ -54,7 +69,12 @@ def onnx_softmax_flat(self: Tensor, axis: int, log: bool) -> Tensor:
     return torch.reshape(torch.softmax(flat, 1), self.size())
 
 
-def onnx_hardmax(self: Tensor, axis: int) -> Tensor:
+def onnx_hardmax(self: Tensor, axis: int, flat: bool) -> Tensor:
+    if torch.numel(self) == 0:
+        return torch.clone(self)
+    if flat:
+        x = __torch__.operators.onnx_shapes.onnx_flatten(self, axis)
+        return torch.reshape(torch.scatter(torch.zeros_like(x), 1, torch.argmax(x, 1, True), 1.0), self.size())
     return torch.scatter(torch.zeros_like(self), axis, torch.argmax(self, axis, True), 1.0)
 
 
@@ -74,16 +94,38 @@ def onnx_all_dims(self: Tensor, dims: List[int]) -> List[int]:
     return out
 
 
-def onnx_logsumexp(self: Tensor, dims: List[int], keepdim: bool) -> Tensor:
-    return torch.logsumexp(self, __torch__.operators.onnx_math.onnx_all_dims(self, dims), keepdim)
-
-
-def onnx_sum_square(self: Tensor, dims: List[int], keepdim: bool) -> Tensor:
-    return torch.sum(self * self, dims, keepdim)
-
-
-def onnx_log_sum(self: Tensor, dims: List[int], keepdim: bool) -> Tensor:
-    return torch.log(torch.sum(self, dims, keepdim))
+# The reductions that aten's operators do not cover: of integers, of no elements, over no dims (noop), of what is only known when it runs.
+def onnx_reduce(self: Tensor, axes: List[int], keepdim: bool, noop: bool, how: str) -> Tensor:
+    dims = axes if noop else __torch__.operators.onnx_math.onnx_all_dims(self, axes)
+    x = self
+    keep = keepdim
+    if len(dims) == 0:
+        x = torch.unsqueeze(self, -1)
+        dims = [-1]
+        keep = False
+    if how == "max":
+        return __torch__.operators.onnx_signals.onnx_amax_empty(x, dims, keep)
+    if how == "min":
+        return __torch__.operators.onnx_signals.onnx_amin_empty(x, dims, keep)
+    if how == "prod":
+        return torch.to(__torch__.operators.onnx_math.onnx_prod(x, dims, keep), x.dtype)
+    whole = not torch.is_floating_point(x)
+    if how == "sum":
+        y = torch.sum(x, dims, keep)
+    elif how == "l1":
+        y = torch.sum(torch.abs(x), dims, keep) if whole else torch.linalg_vector_norm(x, 1.0, dims, keep)
+    elif how == "sum_square":
+        y = torch.sum(x * x, dims, keep)
+    elif how == "l2":
+        y = torch.sqrt(torch.to(torch.sum(x * x, dims, keep), 7)) if whole else torch.linalg_vector_norm(x, 2.0, dims, keep)
+    elif how == "mean":
+        y = torch.mean(torch.to(x, 7) if whole else x, dims, keep)
+    elif how == "log_sum":
+        y = torch.sum(x, dims, keep)
+        y = torch.log(torch.to(y, 7) if whole else y)
+    else:
+        y = torch.logsumexp(torch.to(x, 7) if whole else x, dims, keep)
+    return torch.to(y, x.dtype)
 
 
 def onnx_prod(self: Tensor, dims: List[int], keepdim: bool) -> Tensor:
@@ -111,6 +153,18 @@ def onnx_cumsum(self: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tens
     out = torch.cumsum(x, axis, dtype=self.dtype)
     if exclusive:
         out = out - x
+    if reverse:
+        out = torch.flip(out, [axis])
+    return out
+
+
+def onnx_cumprod(self: Tensor, axis: int, exclusive: bool, reverse: bool) -> Tensor:
+    x = self
+    if reverse:
+        x = torch.flip(x, [axis])
+    if exclusive:
+        x = torch.cat([torch.ones_like(torch.narrow(x, axis, 0, 1 if x.size(axis) > 0 else 0)), torch.slice(x, axis, 0, -1)], axis)
+    out = torch.cumprod(x, axis, dtype=self.dtype)
     if reverse:
         out = torch.flip(out, [axis])
     return out

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# onnx_numbers.py - operators of ONNX that aten has no counterpart of (frontend/onnx/onnx_rows.def): unsigned integers, random numbers, distinct elements.
+
+
+# ---- unsigned integers, as int64 (frontend/onnx/onnx_op_unsigned.c) --------------------------------------------------
+
+
+def _onnx_flip(x: Tensor) -> Tensor:
+    return torch.bitwise_xor(x, -9223372036854775807 - 1)
+
+
+def onnx_signed(x: Tensor, flip: bool) -> Tensor:
+    y = torch.to(x, 4)
+    return __torch__.operators.onnx_numbers._onnx_flip(y) if flip else y
+
+
+def onnx_unsigned(x: Tensor, dtype: int, flip: bool) -> Tensor:
+    return torch.to(__torch__.operators.onnx_numbers._onnx_flip(x) if flip else x, dtype)
+
+
+# Of 64 bits: twice the quotient of half of it, and one more where the rest is large enough.
+def onnx_unsigned_div(a: Tensor, b: Tensor) -> Tensor:
+    half = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 9223372036854775807)
+    q = torch.bitwise_left_shift(torch.div(half, torch.clamp(b, min=1), rounding_mode="trunc"), 1)
+    q = torch.where(b < 0, torch.zeros_like(q), q)
+    rest = __torch__.operators.onnx_numbers._onnx_flip(a - q * b)
+    return q + torch.to(torch.ge(rest, __torch__.operators.onnx_numbers._onnx_flip(b)), 4)
+
+
+def onnx_unsigned_mod(a: Tensor, b: Tensor) -> Tensor:
+    return a - __torch__.operators.onnx_numbers.onnx_unsigned_div(a, b) * b
+
+
+def onnx_unsigned_shift(a: Tensor, b: Tensor) -> Tensor:
+    half = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 9223372036854775807)
+    return torch.where(torch.eq(b, 0), a, torch.bitwise_right_shift(half, torch.clamp(b - 1, min=0)))
