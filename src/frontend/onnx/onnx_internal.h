@@ -163,6 +163,9 @@ ir_value *onnx_t(onnx_node *n, int i); /* it as a tensor, needed */
 ir_value *onnx_t_or_none(onnx_node *n, int i);
 ir_value *onnx_sequence(onnx_node *n, int i); /* it as a List[Tensor], needed */
 bool onnx_wants(const onnx_node *n, int i);   /* is output i used? */
+/* The dims that the model says of input i; NULL: it says nothing. */
+const Onnx__TensorShapeProto *onnx_declared(const onnx_node *n, int i);
+int64_t onnx_declared_size(const onnx_node *n, int i, int64_t dim); /* -1: it does not say */
 
 /* Attributes; in functions that which the call gives. */
 const Onnx__AttributeProto *onnx_attr(const onnx_node *n, const char *name);

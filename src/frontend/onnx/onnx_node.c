@@ -229,6 +229,25 @@ ir_value *onnx_sequence(onnx_node *n, int i) {
     return v ? v->ir : NULL;
 }
 
+const Onnx__TensorShapeProto *onnx_declared(const onnx_node *n, int i) {
+    const Onnx__GraphProto *g = n->p->model->graph;
+    const char *name = n->proto->input[i];
+    const Onnx__ValueInfoProto *v = strmap_get(&n->p->info, name);
+    for (size_t k = 0; !v && k < g->n_input; k++)
+        if (g->input[k]->name && !strcmp(g->input[k]->name, name)) v = g->input[k];
+    /* names of functions are of their own */
+    const Onnx__TypeProto__Tensor *t = v && v->type && !n->p->call ? v->type->tensor_type : NULL;
+    return t ? t->shape : NULL;
+}
+
+int64_t onnx_declared_size(const onnx_node *n, int i, int64_t dim) {
+    const Onnx__TensorShapeProto *shape = onnx_declared(n, i);
+    if (shape && dim < 0) dim += (int64_t)shape->n_dim;
+    if (!shape || dim < 0 || dim >= (int64_t)shape->n_dim || !shape->dim[dim]->has_dim_value)
+        return -1;
+    return shape->dim[dim]->dim_value;
+}
+
 bool onnx_wants(const onnx_node *n, int i) {
     const char *name = i < n->nout ? n->proto->output[i] : "";
     return *name && strmap_get(&n->p->uses, name);

@@ -214,8 +214,31 @@ static bool loop_inputs(onnx_node *n, onnx_scope *sc, const Onnx__GraphProto *g,
     return true;
 }
 
+/* What an iteration gives for a result that is stacked: the dtype, and the sizes that the body says
+ * (0 where it says none), for loops of no iterations. */
+typedef struct flow_each { int dt, rank; int64_t sizes[TENSOR_MAX_DIMS]; } flow_each;
+
+static void flow_each_note(const Onnx__GraphProto *g, size_t output, const onnx_value *v,
+                           flow_each *each) {
+    const Onnx__TypeProto *ty = output < g->n_output ? g->output[output]->type : NULL;
+    const Onnx__TypeProto__Tensor *t = ty ? ty->tensor_type : NULL;
+    *each = (flow_each){.dt = v->dt, .rank = v->rank < 0 ? 0 : v->rank};
+    if (each->dt < 0 && t && t->has_elem_type) each->dt = onnx_kept_dtype(t->elem_type);
+    if (each->dt < 0) each->dt = DT_FLOAT32;
+    if (!t || !t->shape || t->shape->n_dim > TENSOR_MAX_DIMS) return;
+    each->rank = (int)t->shape->n_dim;
+    for (int i = 0; i < each->rank; i++)
+        if (t->shape->dim[i]->has_dim_value && t->shape->dim[i]->dim_value >= 0)
+            each->sizes[i] = t->shape->dim[i]->dim_value;
+}
+
+static ir_value *flow_stack(onnx_program *p, ir_value *list, int64_t axis, const flow_each *each) {
+    return ONNX_EMIT(p, "ctsc::onnx_stack", list, onnx_int(p, axis),
+                     onnx_ints(p, each->rank, each->sizes), onnx_int(p, each->dt));
+}
+
 static bool loop_body(onnx_node *n, node *loop, const Onnx__GraphProto *g, int carried, int nlists,
-                      ir_value *const *lists) {
+                      ir_value *const *lists, flow_each *each) {
     onnx_program *p = n->p;
     onnx_scope sc = {.outer = n->sc};
     block *b = node_add_block(loop);
@@ -236,6 +259,7 @@ static bool loop_body(onnx_node *n, node *loop, const Onnx__GraphProto *g, int c
     for (int i = 0; go && i < nlists; i++) {
         onnx_value *v = flow_output(n, &sc, g, (size_t)(i + 1 + carried));
         ir_value *t = v ? onnx_as_tensor(&sc, p, v) : NULL;
+        if (t) flow_each_note(g, (size_t)(i + 1 + carried), v, &each[i]);
         go = t && ONNX_EMIT(p, "aten::append.t", lists[i], t) ? go : NULL;
     }
     strmap_free(&sc.names);
@@ -253,7 +277,8 @@ bool onnx_op_loop(onnx_node *n, const char *text) {
         return onnx_bad(p, "the body's inputs and outputs are not those of the node");
     ir_value **in = arena_array(&p->scratch, ir_value *, n->nin + 1),
              **list = arena_array(&p->scratch, ir_value *, lists + 1);
-    if (!in || !list) return onnx_no_memory(p);
+    flow_each *each = arena_array(&p->scratch, flow_each, lists + 1);
+    if (!in || !list || !each) return onnx_no_memory(p);
     in[0] = n->in[0] ? onnx_as_int(n->sc, p, n->in[0]) : onnx_int(p, INT64_MAX);
     in[1] = in[0] ? loop_bool(n, n->sc, n->in[1]) : NULL;
     for (int i = 2; in[i - 1] && i < n->nin; i++) {
@@ -267,12 +292,12 @@ bool onnx_op_loop(onnx_node *n, const char *text) {
     node *loop = graph_insert(p->g, node_new(p->g, N_LOOP, n->nin, in, 0));
     block *outer = p->g->insert_block;
     node *before = p->g->insert_before;
-    bool ok = loop_body(n, loop, g, carried, lists, list);
+    bool ok = loop_body(n, loop, g, carried, lists, list, each);
     graph_set_insert(p->g, outer, before);
     for (int i = 0; ok && i < n->nout; i++) {
         ir_value *v = i < carried ? node_add_output(loop, flow_type(in[i + 2]->type))
-                                  : ONNX_EMIT(p, "aten::stack", list[i - carried], onnx_int(p, 0));
-        ok = onnx_out(n, i, v, -1, i < carried ? n->in[i + 2]->dt : -1);
+                                  : flow_stack(p, list[i - carried], 0, &each[i - carried]);
+        ok = onnx_out(n, i, v, -1, i < carried ? n->in[i + 2]->dt : each[i - carried].dt);
     }
     return ok;
 }
@@ -285,6 +310,7 @@ typedef struct scan {
     int carried, scanned, made;
     const int64_t *in_axes, *out_axes, *in_back, *out_back; /* NULL: all 0 */
     ir_value **in, **list;
+    flow_each *each;
     ir_value *count;
 } scan;
 
@@ -337,6 +363,7 @@ static bool scan_body(onnx_node *n, const scan *s, node *loop) {
     for (int i = 0; go && i < s->carried + s->made; i++) {
         onnx_value *v = flow_output(n, &sc, s->g, (size_t)i);
         ir_value *t = v ? onnx_as_tensor(&sc, p, v) : NULL;
+        if (t && i >= s->carried) flow_each_note(s->g, (size_t)i, v, &s->each[i - s->carried]);
         if (!t) go = NULL;
         else if (i < s->carried) block_add_return(b, t);
         else if (!ONNX_EMIT(p, "aten::append.t", s->list[i - s->carried], t)) go = NULL;
@@ -348,10 +375,9 @@ static bool scan_body(onnx_node *n, const scan *s, node *loop) {
 /* The tensors that the body made, in a row along an axis. */
 static ir_value *scan_stacked(onnx_node *n, const scan *s, int i) {
     onnx_program *p = n->p;
-    ir_value *axis = onnx_int(p, s->out_axes ? s->out_axes[i] : 0),
-             *y = axis ? ONNX_EMIT(p, "aten::stack", s->list[i], axis) : NULL;
-    if (!y || !s->out_back || !s->out_back[i]) return y;
     int64_t dim = s->out_axes ? s->out_axes[i] : 0;
+    ir_value *y = flow_stack(p, s->list[i], dim, &s->each[i]);
+    if (!y || !s->out_back || !s->out_back[i]) return y;
     return ONNX_EMIT(p, "aten::flip", y, onnx_ints(p, 1, &dim));
 }
 
@@ -385,7 +411,8 @@ bool onnx_op_scan(onnx_node *n, const char *text) {
     if (!scan_read(n, &s)) return false;
     s.in = arena_array(&p->scratch, ir_value *, n->nin + 2);
     s.list = arena_array(&p->scratch, ir_value *, s.made + 1);
-    if (!s.in || !s.list) return onnx_no_memory(p);
+    s.each = arena_array(&p->scratch, flow_each, s.made + 1);
+    if (!s.in || !s.list || !s.each) return onnx_no_memory(p);
     for (int i = 0; i < n->nin; i++)
         if (!(s.in[i + 2] = onnx_t(n, i))) return false;
     s.count = ONNX_EMIT(p, "aten::size.int", s.in[s.carried + 2],
@@ -404,6 +431,6 @@ bool onnx_op_scan(onnx_node *n, const char *text) {
         ok = onnx_out(n, i,
                       i < s.carried ? node_add_output(loop, TYPE_TENSOR)
                                     : scan_stacked(n, &s, i - s.carried),
-                      -1, i < s.carried ? n->in[i]->dt : -1);
+                      -1, i < s.carried ? n->in[i]->dt : s.each[i - s.carried].dt);
     return ok;
 }

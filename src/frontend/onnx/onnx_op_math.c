@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- two operands ---------------------------------------------------------------------------- */
@@ -189,6 +190,13 @@ static ir_value *clip_number(onnx_node *n, bool given, double f) {
     return whole ? onnx_int(n->p, (int64_t)f) : onnx_float(n->p, f);
 }
 
+static double clip_largest(dtype dt) {
+    return dt == DT_FLOAT64    ? DBL_MAX
+           : dt == DT_FLOAT16  ? 65504
+           : dt == DT_BFLOAT16 ? 0x1.fep127
+                               : (double)FLT_MAX;
+}
+
 bool onnx_op_clip(onnx_node *n, const char *text) {
     bool attributes = *text == 'a', known_low, known_high;
     double f[2];
@@ -198,10 +206,23 @@ bool onnx_op_clip(onnx_node *n, const char *text) {
          high = clip_bound(n, attributes, 2, &f[1], &known_high);
     if (!known_low || !known_high) {
         ir_value *a = onnx_t_or_none(n, 1), *b = a ? onnx_t_or_none(n, 2) : NULL;
+        if (b && n->in[0]->dt >= 0 && dtype_is_float((dtype)n->in[0]->dt) && (!low || !high)) {
+            double most = clip_largest((dtype)n->in[0]->dt);
+            x = ONNX_EMIT(n->p, "aten::clamp", x, low ? onnx_none(n->p) : onnx_float(n->p, -most),
+                          high ? onnx_none(n->p) : onnx_float(n->p, most));
+            if (!x) return false;
+        }
         return b && onnx_result(n, ONNX_EMIT(n->p, "aten::clamp.Tensor", x, a, b));
     }
     if (!low && !high) return onnx_result(n, x);
     bool floating = n->in[0]->dt >= 0 && dtype_is_float((dtype)n->in[0]->dt);
+    /* a bound that is left out is the largest finite number */
+    if (floating) {
+        double most = clip_largest((dtype)n->in[0]->dt);
+        if (!low) f[0] = -most;
+        if (!high) f[1] = most;
+        low = high = true;
+    }
     ir_value *a = clip_number(n, low, f[0]), *b = a ? clip_number(n, high, f[1]) : NULL;
     bool tanh = floating && low && high && f[0] <= f[1];
     return b && onnx_result(n, ONNX_EMIT(n->p, tanh ? "aten::hardtanh" : "aten::clamp", x, a, b));
@@ -419,21 +440,10 @@ static const struct { const char *name, *key; double ord; } reduce_ops[] = {
     {"l2", "aten::linalg_vector_norm", 2},
 };
 
-/* Sizes that the model says of a value; NULL: it says nothing. */
-static const Onnx__TensorShapeProto *math_declared(const onnx_node *n, int i) {
-    const Onnx__GraphProto *g = n->p->model->graph;
-    const char *name = n->proto->input[i];
-    const Onnx__ValueInfoProto *v = strmap_get(&n->p->info, name);
-    for (size_t k = 0; !v && k < g->n_input; k++)
-        if (g->input[k]->name && !strcmp(g->input[k]->name, name)) v = g->input[k];
-    const Onnx__TypeProto__Tensor *t = v && v->type ? v->type->tensor_type : NULL;
-    return t ? t->shape : NULL;
-}
-
 /* May the input have no elements, as far as the model says? Their maximum is an end of the dtype's
  * range, where PyTorch refuses. */
 static bool reduce_may_be_empty(const onnx_node *n) {
-    const Onnx__TensorShapeProto *shape = math_declared(n, 0);
+    const Onnx__TensorShapeProto *shape = onnx_declared(n, 0);
     for (size_t i = 0; shape && i < shape->n_dim; i++)
         if (!shape->dim[i]->has_dim_value || shape->dim[i]->dim_value <= 0) return true;
     return !shape;

@@ -7,6 +7,8 @@
 #include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
+#include <math.h>
+
 enum { NN_MAX = 3 }; /* spatial dims */
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -494,8 +496,19 @@ static bool resize_target(onnx_node *n, onnx_value *scales, onnx_value *sizes, r
     return (r->sizes = onnx_as_ints(n->sc, p, sizes)) != NULL;
 }
 
+/* pytorch_half_pixel to a size of one takes the first element, where torch takes the middle. *one:
+ * this may be, and only a call knows. false: torch's operator cannot do it. */
+static bool resize_first(const resize *r, bool *one) {
+    *one = false;
+    if (strcmp(r->place, "pytorch_half_pixel") != 0) return true;
+    for (int i = 2; r->has_scales && i < r->rank; i++)
+        if (r->scales[i] < 2) return false;
+    *one = !r->has_scales;
+    return true;
+}
+
 /* The operator of torch that does it; NULL: there is none. */
-static const char *resize_key(const resize *r, bool *align) {
+static const char *resize_key(const onnx_node *n, const resize *r, bool *align) {
     static const char *const nearest[] = {"aten::upsample_nearest1d.vec",
                                           "aten::upsample_nearest2d.vec",
                                           "aten::upsample_nearest3d.vec"},
@@ -506,12 +519,19 @@ static const char *resize_key(const resize *r, bool *align) {
                                                 "aten::upsample_bilinear2d.vec",
                                                 "aten::upsample_trilinear3d.vec"};
     bool half = !strcmp(r->place, "half_pixel") || !strcmp(r->place, "pytorch_half_pixel");
-    int k = r->rank - 3;
+    int k = r->rank - 3, dt = n->in[0]->dt;
     *align = !strcmp(r->place, "align_corners");
+    /* of integers torch rounds, and ONNX Runtime does not */
+    if (dt < 0 || !dtype_is_float((dtype)dt)) return NULL;
     if (k < 0 || k > 2 || (r->has_scales && (r->scales[0] != 1 || r->scales[1] != 1))) return NULL;
     if (!r->has_scales && !r->spatial) return NULL;
     if (!strcmp(r->mode, "nearest")) {
-        if (!strcmp(r->place, "asymmetric") && !strcmp(r->nearest, "floor")) return nearest[k];
+        bool before = !strcmp(r->nearest, "floor") || !strcmp(r->nearest, "simple");
+        /* torch's goes by the sizes where these are the same, or twice as large */
+        for (int i = 2; r->has_scales && i < r->rank; i++)
+            before = before && (r->scales[i] == floor(r->scales[i]) ||
+                                (r->scales[i] < 1 && *r->nearest == 'f'));
+        if (!strcmp(r->place, "asymmetric") && before) return nearest[k];
         return half && !strcmp(r->nearest, "round_prefer_ceil") ? exact[k] : NULL;
     }
     if (!half && !*align) return NULL;
@@ -530,11 +550,13 @@ static bool resize_any(onnx_node *n, const resize *r, const onnx_value *scales);
 
 static bool resize_make(onnx_node *n, const resize *r) {
     onnx_program *p = n->p;
-    bool align, nearest = !strcmp(r->mode, "nearest");
-    const char *key = resize_key(r, &align);
+    bool align, one, nearest = !strcmp(r->mode, "nearest");
+    const char *key = resize_first(r, &one) ? resize_key(n, r, &align) : NULL;
     ir_value *x = onnx_t(n, 0);
     if (!x) return false;
     if (key) {
+        if (one && r->spatial) x = ONNX_EMIT(p, "ctsc::onnx_resize_first", x, r->spatial);
+        if (!x) return false;
         ir_value *args[4] = {x, r->has_scales ? onnx_none(p) : r->spatial};
         int at = 2;
         if (!nearest) args[at++] = onnx_bool(p, align);
@@ -591,13 +613,14 @@ bool onnx_op_resize(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     static const char *const places[] = {"half_pixel",           "pytorch_half_pixel",
                                          "align_corners",        "asymmetric",
-                                         "half_pixel_symmetric", "tf_crop_and_resize"};
+                                         "half_pixel_symmetric", "tf_crop_and_resize",
+                                         "tf_half_pixel_for_nn"};
     resize r = {.mode = onnx_attr_text(n, "mode", "nearest"),
                 .place = onnx_attr_text(n, "coordinate_transformation_mode", "half_pixel"),
                 .nearest = onnx_attr_text(n, "nearest_mode", "round_prefer_floor")};
     bool place = false;
     (void)text;
-    for (int i = 0; i < 6; i++) place = place || !strcmp(r.place, places[i]);
+    for (int i = 0; i < 7; i++) place = place || !strcmp(r.place, places[i]);
     if (!place) return onnx_unsupported(p, "coordinates '%.40s' are not supported", r.place);
     if (strcmp(r.mode, "nearest") && strcmp(r.mode, "linear") && strcmp(r.mode, "cubic"))
         return onnx_unsupported(p, "mode '%.40s'", r.mode);
@@ -606,11 +629,26 @@ bool onnx_op_resize(onnx_node *n, const char *text) {
     return resize_target(n, onnx_in(n, 2), onnx_in(n, 3), &r) && resize_make(n, &r);
 }
 
+/* Upsample, whose scales are an attribute until 9, and Resize of 10. Their nearest element is the
+ * one before, or behind where the scale is less than one. */
 bool onnx_op_upsample(onnx_node *n, const char *text) {
-    resize r = {
-        .mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric", .nearest = "floor"};
-    (void)text;
+    resize r = {.mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric"};
+    r.nearest = *text ? text : "simple";
     if (!onnx_need(n, 0)) return false;
+    if (!strcmp(r.mode, "bilinear") || !strcmp(r.mode, "trilinear")) r.mode = "linear";
+    if (strcmp(r.mode, "nearest") && strcmp(r.mode, "linear"))
+        return onnx_unsupported(n->p, "mode '%.40s'", r.mode);
+    const Onnx__AttributeProto *a = onnx_attr_of(n, "scales", ONNX_A_FLOATS);
+    if (onnx_failed(n->p)) return false;
+    if (a) {
+        if (a->n_floats > 64) return onnx_bad(n->p, "there are %zu scales", a->n_floats);
+        r.rank = (int)a->n_floats;
+        r.has_scales = true;
+        for (int i = 0; i < r.rank; i++)
+            if (!((r.scales[i] = a->floats[i]) > 0) || r.scales[i] > 1e6)
+                return onnx_bad(n->p, "a scale is %g", r.scales[i]);
+        return resize_make(n, &r);
+    }
     if (!resize_is_plain(n, &r, onnx_in(n, 1))) return resize_any(n, &r, onnx_in(n, 1));
     return resize_target(n, onnx_in(n, 1), NULL, &r) && resize_make(n, &r);
 }

@@ -170,16 +170,24 @@ static bool shape_axes(onnx_node *n, int rank, int *count, int64_t *axes) {
 
 /* Axes that only a call knows. */
 static bool shape_axes_computed(onnx_node *n, const char *key) {
-    ir_value *x = onnx_t(n, 0), *axes = x ? onnx_as_ints(n->sc, n->p, n->in[1]) : NULL;
+    int count;
+    const int64_t *given = onnx_attr_ints(n, "axes", &count);
+    ir_value *x = onnx_t(n, 0), *axes = !x      ? NULL
+                                        : given ? onnx_ints(n->p, count, given)
+                                                : onnx_as_ints(n->sc, n->p, n->in[1]);
     return axes && onnx_out(n, 0, ONNX_EMIT(n->p, key, x, axes), -1, n->in[0]->dt);
 }
 
 static bool shape_axes_unknown(onnx_node *n) {
     onnx_value *v = onnx_in(n, 1);
-    int64_t axes[SHAPE_MAX];
-    int count;
-    return v && !onnx_attr(n, "axes") && !onnx_known_ints(n->p, v, SHAPE_MAX, &count, axes) &&
-           !onnx_failed(n->p);
+    int64_t own[SHAPE_MAX];
+    int count = 0, negative = 0;
+    const int64_t *axes = onnx_attr_ints(n, "axes", &count);
+    if (onnx_failed(n->p) || (!v && !axes)) return false;
+    if (!axes && !onnx_known_ints(n->p, v, SHAPE_MAX, &count, own)) return true;
+    if (!axes) axes = own;
+    for (int i = 0; i < count; i++) negative += axes[i] < 0;
+    return n->in[0]->rank < 0 && negative && count > 1;
 }
 
 bool onnx_op_squeeze(onnx_node *n, const char *text) {
@@ -291,6 +299,20 @@ bool onnx_op_concat(onnx_node *n, const char *text) {
     return axis && onnx_result(n, ONNX_EMIT(p, "aten::cat", list, axis));
 }
 
+/* Sizes of parts that are equal, but for the last ones. */
+static ir_value *split_sizes(onnx_node *n, ir_value *x, ir_value *axis) {
+    int64_t sizes[SHAPE_MAX];
+    int64_t at = onnx_attr_int(n, "axis", 0), size = onnx_declared_size(n, 0, at),
+            parts = onnx_attr_int(n, "num_outputs", n->nout);
+    if (parts < 1 || parts != n->nout)
+        return onnx_bad(n->p, "num_outputs is %lld", (long long)parts), NULL;
+    if (size < 0 || parts > SHAPE_MAX)
+        return ONNX_EMIT(n->p, "ctsc::onnx_split_sizes", x, onnx_int(n->p, parts), axis);
+    int64_t each = (size + parts - 1) / parts;
+    for (int i = 0; i < parts; i++, size -= sizes[i - 1]) sizes[i] = size < each ? size : each;
+    return onnx_ints(n->p, (int)parts, sizes);
+}
+
 bool onnx_op_split(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     int count;
@@ -304,8 +326,11 @@ bool onnx_op_split(onnx_node *n, const char *text) {
     ir_value *list = given   ? onnx_ints(p, count, given)
                      : sizes ? onnx_as_ints(n->sc, p, sizes)
                              : NULL,
-             *parts = list ? ONNX_EMIT(p, "aten::split_with_sizes", x, list, axis)
-                           : ONNX_EMIT(p, "aten::chunk", x, onnx_int(p, n->nout), axis);
+             *parts;
+    /* since 18 the parts may be more than torch makes of so many elements */
+    if (!list && p->opset >= 18 && !(list = split_sizes(n, x, axis))) return false;
+    parts = list ? ONNX_EMIT(p, "aten::split_with_sizes", x, list, axis)
+                 : ONNX_EMIT(p, "aten::chunk", x, onnx_int(p, n->nout), axis);
     if (!parts || !onnx_unpack(p, parts, n->nout, out)) return onnx_no_memory(p);
     for (int i = 0; i < n->nout; i++)
         if (!onnx_out(n, i, out[i], n->in[0]->rank, n->in[0]->dt)) return false;
@@ -459,6 +484,40 @@ static bool pad_axes_unknown(onnx_node *n) {
     return v && (n->in[0]->rank < 0 || !onnx_known_ints(n->p, v, SHAPE_MAX, &count, axes));
 }
 
+/* Axis by axis, in all modes. */
+static bool pad_computed(onnx_node *n, ir_value *x, onnx_value *pads, const char *mode) {
+    onnx_program *p = n->p;
+    ir_value *list = onnx_as_ints(n->sc, p, pads),
+             *axes = !list           ? NULL
+                     : onnx_in(n, 3) ? onnx_as_ints(n->sc, p, n->in[3])
+                                     : onnx_ints(p, 0, NULL),
+             *fill = axes ? pad_value(n) : NULL;
+    return fill && onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_pad_axes", x, list, axes,
+                                            onnx_str(p, mode), fill));
+}
+
+/* Does torch pad so? It does with floats, the last dims (one to three, with one or two in front of
+ * them), edges and reflections of less than the whole size, and takes nothing away. */
+static bool pad_is_torch(const onnx_node *n, int rank, ir_value *const *begin,
+                         ir_value *const *end, bool reflect) {
+    int dt = n->in[0]->dt, padded = 0;
+    if (dt < 0 || !dtype_is_float((dtype)dt) || n->row->name[0] != 'P' ||
+        !strcmp(onnx_attr_text((onnx_node *)(uintptr_t)n, "mode", ""), "wrap"))
+        return false;
+    for (int i = 0; i < rank; i++) {
+        value b, e;
+        int64_t size = onnx_declared_size(n, 0, i);
+        if (!ir_value_constant(begin[i], &b) || !ir_value_constant(end[i], &e) ||
+            b.tag != V_INT || e.tag != V_INT || b.u.i < 0 || e.u.i < 0)
+            return false;
+        if (!b.u.i && !e.u.i) continue;
+        if (size == 0 || (reflect && size > 0 && (b.u.i >= size || e.u.i >= size))) return false;
+        if (!padded) padded = rank - i;
+    }
+    int given = rank > 2 && padded < 2 ? rank - (rank - 2) : padded < 1 ? 1 : padded;
+    return given <= 3 && rank - given >= 1 && rank - given <= 2;
+}
+
 bool onnx_op_pad(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     int count, rank = -1;
@@ -475,29 +534,23 @@ bool onnx_op_pad(onnx_node *n, const char *text) {
         if (!own.ints) return onnx_no_memory(p);
         for (int i = 0; i < count; i++)
             if (!(own.ints[i] = onnx_int(p, given[i]))) return false;
-    } else if (!onnx_has_ints(p, pads) || pad_axes_unknown(n)) {
-        ir_value *list = onnx_as_ints(n->sc, p, pads),
-                 *axes = !list           ? NULL
-                         : onnx_in(n, 3) ? onnx_as_ints(n->sc, p, n->in[3])
-                                         : onnx_ints(p, 0, NULL),
-                 *fill = axes ? pad_value(n) : NULL;
-        return fill && onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_pad_axes", x, list, axes,
-                                                onnx_str(p, mode), fill));
     }
-    bool constant = !strcmp(mode, "constant");
+    bool constant = !strcmp(mode, "constant"), reflect = !strcmp(mode, "reflect");
+    if (!constant && !reflect && strcmp(mode, "edge") && strcmp(mode, "wrap"))
+        return onnx_unsupported(p, "mode '%.40s'", mode);
+    if (!given && (!onnx_has_ints(p, pads) || pad_axes_unknown(n)))
+        return pad_computed(n, x, pads, mode);
     if (!pad_pairs(n, pads, &rank, begin, end)) return false;
+    if (!constant && !pad_is_torch(n, rank, begin, end, reflect))
+        return pad_computed(n, x, pads, mode);
     ir_value *list = pad_list(n, rank, begin, end, constant ? 0 : rank > 2 ? rank - 2 : 1);
     if (!list) return onnx_no_memory(p);
     if (constant) {
         ir_value *fill = pad_value(n);
         return fill && onnx_result(n, ONNX_EMIT(p, "aten::constant_pad_nd", x, list, fill));
     }
-    const char *how = !strcmp(mode, "reflect") ? "reflect"
-                      : !strcmp(mode, "edge")  ? "replicate"
-                      : !strcmp(mode, "wrap")  ? "circular"
-                                               : NULL;
-    if (!how) return onnx_unsupported(p, "mode '%.40s'", mode);
-    return onnx_result(n, ONNX_EMIT(p, "aten::pad", x, list, onnx_str(p, how)));
+    return onnx_result(n, ONNX_EMIT(p, "aten::pad", x, list,
+                                    onnx_str(p, reflect ? "reflect" : "replicate")));
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -601,7 +654,8 @@ bool onnx_op_gather(onnx_node *n, const char *text) {
         indices = ONNX_EMIT(p, "aten::to.dtype", indices, onnx_int(p, DT_INT64));
     if (!indices) return false;
     if (axis < 0 && v->rank < 0)
-        return onnx_unsupported(p, "a negative axis of a tensor of unknown rank");
+        return onnx_out(n, 0, ONNX_EMIT(p, "ctsc::onnx_gather", x, indices, onnx_int(p, axis)),
+                        rank, v->dt);
     if (axis < 0) axis += v->rank;
     if (axis < 0 || axis >= SHAPE_MAX) return onnx_bad(p, "axis %lld", (long long)axis);
     return onnx_out(n, 0, gather_index(n, x, indices, axis), rank, v->dt);
@@ -677,23 +731,39 @@ bool onnx_op_constant_of_shape(onnx_node *n, const char *text) {
     return true;
 }
 
+/* Are these constants, of which some numbers follow? */
+static bool range_is_known(ir_value *const *args) {
+    double at[3];
+    for (int i = 0; i < 3; i++) {
+        value c;
+        if (!ir_value_constant(args[i], &c) || (c.tag != V_INT && c.tag != V_FLOAT)) return false;
+        at[i] = c.tag == V_INT ? (double)c.u.i : c.u.f;
+    }
+    return at[2] > 0 ? at[0] < at[1] : at[2] < 0 && at[0] > at[1];
+}
+
 bool onnx_op_range(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
     ir_value *args[4];
     onnx_value *v = onnx_need(n, 0);
     int dt = v ? v->dt : -1;
+    bool floating = dt >= 0 && dtype_is_float((dtype)dt);
     (void)text;
     for (int i = 0; i < 3; i++) {
         onnx_value *x = onnx_need(n, i);
         if (!x) return false;
-        args[i] = dt < 0                      ? onnx_as_tensor(n->sc, p, x)
-                  : dtype_is_float((dtype)dt) ? onnx_as_float(n->sc, p, x)
-                                              : onnx_as_int(n->sc, p, x);
+        args[i] = dt < 0     ? onnx_as_tensor(n->sc, p, x)
+                  : floating ? onnx_as_float(n->sc, p, x)
+                             : onnx_as_int(n->sc, p, x);
         if (!args[i]) return false;
     }
     if (dt < 0) return onnx_result(n, onnx_emit(p, "ctsc::onnx_range", 3, args));
     args[3] = onnx_int(p, dt);
-    return onnx_result(n, onnx_emit(p, "aten::arange.start_step", 4, args));
+    return onnx_result(n, onnx_emit(p,
+                                    range_is_known(args) ? "aten::arange.start_step"
+                                    : floating           ? "ctsc::onnx_range_floats"
+                                                         : "ctsc::onnx_range_ints",
+                                    4, args));
 }
 
 bool onnx_op_eye_like(onnx_node *n, const char *text) {

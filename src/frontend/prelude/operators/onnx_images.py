@@ -15,10 +15,14 @@ def onnx_coordinates(n: int, out: int, scale: float, place: str) -> Tensor:
         return at * (float(n - 1) / float(out - 1))
     if place == "pytorch_half_pixel" and out == 1:
         return torch.zeros_like(at)
+    if place == "tf_half_pixel_for_nn":
+        return (at + 0.5) / scale
     return (at + 0.5) / scale - 0.5
 
 
-def onnx_nearest(at: Tensor, mode: str) -> Tensor:
+def onnx_nearest(at: Tensor, mode: str, scale: float) -> Tensor:
+    if mode == "simple":
+        return torch.ceil(at) if scale < 1.0 else torch.floor(at)
     if mode == "floor":
         return torch.floor(at)
     if mode == "ceil":
@@ -43,7 +47,7 @@ def onnx_resize(self: Tensor, sizes: Optional[List[int]], scales: Optional[List[
         if out != n or scale != 1.0:
             at = __torch__.operators.onnx_images.onnx_coordinates(n, out, scale, place)
             if mode == "nearest":
-                low = torch.clamp(__torch__.operators.onnx_images.onnx_nearest(at, nearest), 0, n - 1)
+                low = torch.clamp(__torch__.operators.onnx_images.onnx_nearest(at, nearest, scale), 0, n - 1)
                 x = torch.index_select(x, i, torch.to(low, 4))
             else:
                 at = torch.clamp(at, 0, n - 1)
@@ -51,10 +55,20 @@ def onnx_resize(self: Tensor, sizes: Optional[List[int]], scales: Optional[List[
                 shape = annotate(List[int], [])
                 for k in range(self.dim()):
                     shape.append(-1 if k == i else 1)
-                part = torch.to(torch.reshape(at - low, shape), self.dtype)
-                a = torch.index_select(x, i, torch.to(low, 4))
-                b = torch.index_select(x, i, torch.to(torch.clamp(low + 1, 0, n - 1), 4))
+                kind = self.dtype if torch.is_floating_point(self) else 6
+                part = torch.to(torch.reshape(at - low, shape), kind)
+                a = torch.to(torch.index_select(x, i, torch.to(low, 4)), kind)
+                b = torch.to(torch.index_select(x, i, torch.to(torch.clamp(low + 1, 0, n - 1), 4)), kind)
                 x = a + (b - a) * part
+    return torch.to(x, self.dtype)
+
+
+# What is resized to one element is the first one.
+def onnx_resize_first(self: Tensor, sizes: List[int]) -> Tensor:
+    x = self
+    for i in range(len(sizes)):
+        if sizes[i] == 1:
+            x = torch.narrow(x, i + 2, 0, 1)
     return x
 
 
@@ -109,8 +123,10 @@ def _onnx_places(n: int, out: int, scale: float, place: str, begin: float, end: 
         if width == 1.0:
             return torch.zeros_like(at) + (end - begin) * float(n - 1) / 2.0 + begin * float(n - 1)
         return at * (end - begin) * float(n - 1) / (width - 1.0) + begin * float(n - 1)
-    if place == "pytorch_half_pixel" and width == 1.0:
-        return torch.zeros_like(at) - 0.5
+    if place == "pytorch_half_pixel" and out == 1:
+        return torch.zeros_like(at)
+    if place == "tf_half_pixel_for_nn":
+        return (at + 0.5) / scale
     if place == "half_pixel_symmetric":
         return float(n) / 2.0 * (1.0 - float(out) / width) + (at + 0.5) / scale - 0.5
     return (at + 0.5) / scale - 0.5
@@ -120,7 +136,7 @@ def _onnx_resize_axis(x: Tensor, axis: int, out: int, scale: float, mode: str, p
     n = x.size(axis)
     at = __torch__.operators.onnx_images._onnx_places(n, out, scale, place, begin, end)
     if mode == "nearest":
-        low = torch.clamp(__torch__.operators.onnx_images.onnx_nearest(at, nearest), 0, n - 1)
+        low = torch.clamp(__torch__.operators.onnx_images.onnx_nearest(at, nearest, scale), 0, n - 1)
         y = torch.index_select(x, axis, torch.to(low, 4))
     else:
         narrow = scale if antialias and scale < 1.0 else 1.0
@@ -139,9 +155,8 @@ def _onnx_resize_axis(x: Tensor, axis: int, out: int, scale: float, mode: str, p
         if exclude or narrow != 1.0:
             part = part / torch.sum(part, [1], True)
         weights = torch.scatter_add(torch.zeros([out, n], dtype=7), 1, torch.clamp(index, 0, n - 1), part)
-        kind = x.dtype if torch.is_floating_point(x) else 7
-        moved = torch.matmul(torch.to(torch.transpose(x, axis, -1), kind), torch.to(torch.t(weights), kind))
-        y = torch.to(torch.transpose(moved, axis, -1), x.dtype)
+        moved = torch.matmul(torch.transpose(x, axis, -1), torch.to(torch.t(weights), x.dtype))
+        y = torch.transpose(moved, axis, -1)
     if place == "tf_crop_and_resize":
         shape = annotate(List[int], [])
         for k in range(x.dim()):
@@ -178,7 +193,8 @@ def onnx_resize_any(self: Tensor, roi: Optional[Tensor], scales: Optional[Tensor
             factor = float(scales[i])
             factors.append(factor)
             outs.append(int(torch.floor(factor * float(self.size(which[i])))))
-    x = self
+    # integers are numbers until the last axis
+    x = self if mode == "nearest" or torch.is_floating_point(self) else torch.to(self, 7)
     for i in range(count):
         begin = 0.0
         end = 1.0
@@ -190,4 +206,9 @@ def onnx_resize_any(self: Tensor, roi: Optional[Tensor], scales: Optional[Tensor
             axis = axis + self.dim()
         if outs[i] != self.size(axis) or factors[i] != 1.0 or place == "tf_crop_and_resize":
             x = __torch__.operators.onnx_images._onnx_resize_axis(x, axis, outs[i], factors[i], mode, place, nearest, antialias, exclude, a, begin, end, fill)
-    return x
+    # with antialias ONNX Runtime rounds
+    if antialias and not torch.is_floating_point(self):
+        x = torch.round(x)
+        if self.dtype == 0:
+            x = torch.clamp(x, 0, 255)
+    return torch.to(x, self.dtype)

@@ -117,7 +117,7 @@ def onnx_reduce(self: Tensor, axes: List[int], keepdim: bool, noop: bool, how: s
     elif how == "sum_square":
         y = torch.sum(x * x, dims, keep)
     elif how == "l2":
-        y = torch.sqrt(torch.to(torch.sum(x * x, dims, keep), 7)) if whole else torch.linalg_vector_norm(x, 2.0, dims, keep)
+        y = torch.linalg_vector_norm(torch.to(x, 7), 2.0, dims, keep) if whole else torch.linalg_vector_norm(x, 2.0, dims, keep)
     elif how == "mean":
         y = torch.mean(torch.to(x, 7) if whole else x, dims, keep)
     elif how == "log_sum":

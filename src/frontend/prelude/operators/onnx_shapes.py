@@ -66,6 +66,8 @@ def onnx_slice_back(self: Tensor, axis: int, start: int, end: int, step: int) ->
     n = self.size(axis)
     at = start + n if start < 0 else start
     stop = end + n if end < 0 else end
+    if at < 0:
+        at = 0
     if at > n - 1:
         at = n - 1
     if stop < -1:
@@ -110,10 +112,52 @@ def onnx_space_to_depth(self: Tensor, block: int, mode: str) -> Tensor:
     return torch.reshape(torch.permute(x, [0, 3, 5, 1, 2, 4]), [b, c * block * block, h // block, w // block])
 
 
+# Empty where torch complains that the step leads away from the end.
+def onnx_range_floats(start: float, limit: float, delta: float, dtype: int) -> Tensor:
+    if (delta > 0 and start >= limit) or (delta < 0 and start <= limit):
+        return torch.zeros([0], dtype=dtype)
+    return torch.arange(start, limit, delta, dtype=dtype)
+
+
+def onnx_range_ints(start: int, limit: int, delta: int, dtype: int) -> Tensor:
+    if (delta > 0 and start >= limit) or (delta < 0 and start <= limit):
+        return torch.zeros([0], dtype=dtype)
+    return torch.arange(start, limit, delta, dtype=dtype)
+
+
 def onnx_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     if torch.is_floating_point(start):
-        return torch.arange(float(start), float(limit), float(delta), dtype=start.dtype)
-    return torch.arange(int(start), int(limit), int(delta), dtype=start.dtype)
+        return __torch__.operators.onnx_shapes.onnx_range_floats(float(start), float(limit), float(delta), start.dtype)
+    return __torch__.operators.onnx_shapes.onnx_range_ints(int(start), int(limit), int(delta), start.dtype)
+
+
+# The last parts are smaller, or empty.
+def onnx_split_sizes(self: Tensor, parts: int, axis: int) -> List[int]:
+    left = self.size(axis)
+    each = (left + parts - 1) // parts
+    out = annotate(List[int], [])
+    for i in range(parts):
+        size = each if each < left else left
+        out.append(size)
+        left = left - size
+    return out
+
+
+# The results of a loop, one behind the other; without an iteration, no elements of what the loop would have given.
+def onnx_stack(self: List[Tensor], axis: int, shape: List[int], dtype: int) -> Tensor:
+    if len(self) > 0:
+        return torch.stack(self, axis)
+    sizes = shape.copy()
+    sizes.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+    return torch.zeros(sizes, dtype=dtype)
+
+
+def onnx_gather(self: Tensor, indices: Tensor, axis: int) -> Tensor:
+    at = annotate(List[Optional[Tensor]], [])
+    for i in range(axis + self.dim()):
+        at.append(None)
+    at.append(indices)
+    return torch.index(self, at)
 
 
 def onnx_eye_like(self: Tensor, k: int, dtype: int) -> Tensor:
