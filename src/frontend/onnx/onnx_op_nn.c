@@ -16,6 +16,7 @@ enum { NN_MAX = 3 }; /* spatial dims */
 typedef struct window {
     int n; /* spatial dims */
     int64_t kernel[NN_MAX], strides[NN_MAX], dilations[NN_MAX], begin[NN_MAX], end[NN_MAX];
+    ir_value *sizes;  /* of a kernel that only a call knows; else NULL */
     bool same, lower; /* auto_pad: as many pads as the output needs */
     bool even;        /* begin and end are the same */
 } window;
@@ -48,6 +49,7 @@ static bool window_read(onnx_node *n, const onnx_value *weight, window *w) {
         return false;
     w->same = !strncmp(how, "SAME", 4);
     w->lower = !strcmp(how, "SAME_LOWER");
+    bool unknown = false;
     for (int i = 0; i < w->n; i++) {
         bool valid = strcmp(how, "NOTSET") != 0 && *how;
         w->begin[i] = valid ? 0 : pads[i];
@@ -56,10 +58,17 @@ static bool window_read(onnx_node *n, const onnx_value *weight, window *w) {
         if (!kernel && weight->constant && weight->constant->ndim == w->n + 2)
             w->kernel[i] = weight->constant->sizes[i + 2];
         if (w->begin[i] != w->end[i] || w->begin[i] < 0) w->even = false;
-        if (w->same && w->kernel[i] < 0 && strcmp(n->proto->op_type, "ConvTranspose") != 0)
-            return onnx_unsupported(n->p, "auto_pad with a kernel of unknown size");
+        if (w->kernel[i] < 0) unknown = true;
     }
-    return true;
+    if (!w->same || !unknown || !strcmp(n->proto->op_type, "ConvTranspose")) return true;
+    ir_value *k = onnx_t(n, 1), *sizes[NN_MAX];
+    for (int i = 0; k && i < w->n; i++)
+        sizes[i] = ONNX_EMIT(n->p, "aten::size.int", k, onnx_int(n->p, i + 2));
+    return k && (w->sizes = onnx_list(n->p, TYPE_INT, w->n, sizes)) != NULL;
+}
+
+static ir_value *window_kernel(onnx_node *n, const window *w) {
+    return w->sizes ? w->sizes : onnx_ints(n->p, w->n, w->kernel);
 }
 
 /* x with the pads around it; `fill` there. */
@@ -67,7 +76,7 @@ static ir_value *window_pad(onnx_node *n, const window *w, ir_value *x, double f
     onnx_program *p = n->p;
     int64_t pads[2 * NN_MAX];
     if (w->same)
-        return ONNX_EMIT(p, "ctsc::onnx_same_pad", x, onnx_ints(p, w->n, w->kernel),
+        return ONNX_EMIT(p, "ctsc::onnx_same_pad", x, window_kernel(n, w),
                          onnx_ints(p, w->n, w->strides), onnx_ints(p, w->n, w->dilations),
                          onnx_bool(p, w->lower), onnx_float(p, fill));
     for (int i = 0; i < w->n; i++) {
@@ -204,21 +213,35 @@ static bool max_pool_result(onnx_node *n, ir_value *y) {
     return onnx_result(n, dt == DT_INT8 || dt == DT_UINT8 ? pool_bytes(n, y, true) : y);
 }
 
-/* Both results; indices count in the whole of x. */
+/* Pads of all sides, begins first. */
+static ir_value *pool_pads(onnx_node *n, const window *w, ir_value *x) {
+    onnx_program *p = n->p;
+    int64_t pads[2 * NN_MAX];
+    if (w->same)
+        return ONNX_EMIT(p, "ctsc::onnx_same_pads", x, window_kernel(n, w),
+                         onnx_ints(p, w->n, w->strides), onnx_ints(p, w->n, w->dilations),
+                         onnx_bool(p, w->lower));
+    for (int i = 0; i < w->n; i++) pads[i] = w->begin[i], pads[w->n + i] = w->end[i];
+    return onnx_ints(p, 2 * w->n, pads);
+}
+
+/* Both results; indices count in the whole of `in`, of which x has pads around it. */
 static bool max_pool_indices(onnx_node *n, const window *w, ir_value *in, ir_value *x,
                              const int64_t *pads) {
     static const char *const keys[] = {"aten::max_pool1d_with_indices",
                                        "aten::max_pool2d_with_indices",
                                        "aten::max_pool3d_with_indices"};
     onnx_program *p = n->p;
-    if (in != x) return onnx_unsupported(p, "indices with pads of two sizes");
     ir_value *y = ONNX_EMIT(p, keys[w->n - 1], x, onnx_ints(p, w->n, w->kernel),
                             onnx_ints(p, w->n, w->strides), onnx_ints(p, w->n, pads),
                             onnx_ints(p, w->n, w->dilations),
                             onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0));
-    ir_value *at = y ? ONNX_EMIT(p, "ctsc::onnx_pool_indices", y->def->outputs.data[1], x,
-                                 onnx_bool(p, onnx_attr_int(n, "storage_order", 0) != 0))
-                     : NULL;
+    ir_value *around = in == x ? onnx_ints(p, 0, NULL) : pool_pads(n, w, in),
+             *at = y && around
+                       ? ONNX_EMIT(p, "ctsc::onnx_pool_indices", y->def->outputs.data[1], in, x,
+                                   around,
+                                   onnx_bool(p, onnx_attr_int(n, "storage_order", 0) != 0))
+                       : NULL;
     return at && max_pool_result(n, y) && onnx_out(n, 1, at, n->in[0]->rank, DT_INT64);
 }
 
@@ -266,20 +289,14 @@ bool onnx_op_max_pool(onnx_node *n, const char *text) {
  * power comes second. */
 static ir_value *pool_any(onnx_node *n, const window *w, const char *key, ir_value *last) {
     onnx_program *p = n->p;
-    int64_t pads[2 * NN_MAX];
     int at = 0;
-    for (int i = 0; i < w->n; i++) pads[i] = w->begin[i], pads[w->n + i] = w->end[i];
-    ir_value *x = onnx_t(n, 0), *args[8];
-    if (x && w->same) {
-        x = window_pad(n, w, x, 0);
-        memset(pads, 0, sizeof pads);
-    }
-    if (!x) return NULL;
+    ir_value *x = onnx_t(n, 0), *pads = x ? pool_pads(n, w, x) : NULL, *args[8];
+    if (!pads) return NULL;
     args[at++] = x;
     if (!last) args[at++] = onnx_int(p, onnx_attr_int(n, "p", 2));
     args[at++] = onnx_ints(p, w->n, w->kernel);
     args[at++] = onnx_ints(p, w->n, w->strides);
-    args[at++] = onnx_ints(p, 2 * w->n, pads);
+    args[at++] = pads;
     args[at++] = onnx_ints(p, w->n, w->dilations);
     args[at++] = onnx_bool(p, onnx_attr_int(n, "ceil_mode", 0) != 0);
     if (last) args[at++] = last;
@@ -301,12 +318,10 @@ bool onnx_op_average_pool(onnx_node *n, const char *text) {
         spread = spread || w.dilations[i] != 1;
     }
     if (wide) w.even = false;
-    if (!w.same && (spread || (ceil && !w.even))) {
+    if (spread || (ceil && (w.same || !w.even || all))) {
         ir_value *y = pool_any(n, &w, "ctsc::onnx_average_pool", onnx_bool(p, all));
         return y && onnx_result(n, y);
     }
-    if (w.same && (spread || ceil))
-        return onnx_unsupported(p, "auto_pad with dilations or ceil_mode is not supported");
     ir_value *in = onnx_t(n, 0), *x = window_input(n, &w, in, 0, pads);
     if (!x) return false;
     ir_value *args[] = {x,
@@ -347,6 +362,9 @@ bool onnx_op_global_pool(onnx_node *n, const char *text) {
     ir_value *x = v ? onnx_t(n, 0) : NULL;
     if (!x) return false;
     bool max = *text == 'm';
+    if (*text == 'l')
+        return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_global_lp_pool", x,
+                                        onnx_int(p, onnx_attr_int(n, "p", 2))));
     if (!max && v->rank >= 3 && v->rank <= 5) {
         static const char *const keys[] = {"aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d",
                                            "aten::adaptive_avg_pool3d"};
@@ -364,8 +382,16 @@ bool onnx_op_batch_norm(onnx_node *n, const char *text) {
     (void)text;
     for (int i = 0; i < 5; i++)
         if (!(in[i] = onnx_t(n, i))) return false;
-    if (onnx_attr_int(n, "training_mode", 0) || (p->opset < 9 && !onnx_attr_int(n, "spatial", 1)))
-        return onnx_unsupported(p, "training_mode and spatial=0 are not supported");
+    if (p->opset < 9 && !onnx_attr_int(n, "spatial", 1))
+        return onnx_unsupported(p, "spatial=0 is not supported");
+    if (onnx_attr_int(n, "training_mode", 0)) {
+        ir_value *y = ONNX_EMIT(p, "ctsc::onnx_batch_norm_training", in[0], in[1], in[2], in[3],
+                                in[4], onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)),
+                                onnx_float(p, onnx_attr_float(n, "momentum", 0.9)));
+        return y && onnx_result(n, y) &&
+               onnx_out(n, 1, y->def->outputs.data[1], 1, n->in[3]->dt) &&
+               onnx_out(n, 2, y->def->outputs.data[2], 1, n->in[4]->dt);
+    }
     return onnx_result(n, ONNX_EMIT(p, "aten::batch_norm", in[0], in[1], in[2], in[3], in[4],
                                     onnx_bool(p, false), onnx_float(p, 0.1),
                                     onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)),
@@ -680,21 +706,72 @@ bool onnx_op_grid_sample(onnx_node *n, const char *text) {
 
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
-/* The activations that torch's layers have; *relu: an RNN's other one. */
-static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, bool *relu) {
-    static const char *const lstms[] = {"Sigmoid", "Tanh", "Tanh"}, *const grus[] = {"Sigmoid",
-                                                                                     "Tanh"};
-    const Onnx__AttributeProto *a = onnx_attr(n, "activations");
-    *relu = false;
-    for (size_t i = 0; a && i < a->n_strings; i++) {
-        const char *want = rnn ? (*relu ? "Relu" : "Tanh") : lstm ? lstms[i % 3] : grus[i % 2];
-        ProtobufCBinaryData s = a->strings[i];
-        bool same = s.len == strlen(want) && !memcmp(s.data, want, s.len);
-        if (!same && rnn && !i && s.len == 4 && !memcmp(s.data, "Relu", 4)) *relu = same = true;
-        if (!same)
-            return onnx_unsupported(n->p, "activations other than torch's are not supported");
+/* Activations: what each is called, and the numbers that it takes, of all directions. */
+typedef struct recurrent_acts {
+    bool plain, relu; /* those of torch's layers; of an RNN, the other one */
+    int n;
+    ir_value *names, *alphas, *betas;
+} recurrent_acts;
+
+/* Names, which numbers they take, and which these are where none are given. */
+static const struct { const char *name; bool alpha, beta; double a, b; } recurrent_known[] = {
+    {"Tanh", false, false, 0, 0},        {"Sigmoid", false, false, 0, 0},
+    {"Relu", false, false, 0, 0},        {"Softsign", false, false, 0, 0},
+    {"Softplus", false, false, 0, 0},    {"LeakyRelu", true, false, 0.01, 0},
+    {"ThresholdedRelu", true, false, 1, 0}, {"Elu", true, false, 1, 0},
+    {"Affine", true, true, 1, 0},        {"ScaledTanh", true, true, 1, 1},
+    {"HardSigmoid", true, true, 0.2, 0.5},
+};
+
+/* Case does not matter. */
+static int recurrent_find(ProtobufCBinaryData s) {
+    for (int i = 0; i < (int)(sizeof recurrent_known / sizeof *recurrent_known); i++) {
+        const char *name = recurrent_known[i].name;
+        size_t k = 0;
+        while (k < s.len && name[k] && (name[k] | 32) == (s.data[k] | 32)) k++;
+        if (k == s.len && !name[k]) return i;
     }
-    return true;
+    return -1;
+}
+
+/* The next number of an attribute, which says those of the activations that take one. */
+static double recurrent_number(const Onnx__AttributeProto *a, bool takes, size_t *at,
+                               double otherwise) {
+    return takes && a && *at < a->n_floats ? (double)a->floats[(*at)++] : otherwise;
+}
+
+static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, recurrent_acts *acts) {
+    enum { ACTS = 6 };
+    onnx_program *p = n->p;
+    ir_value *names[ACTS], *alphas[ACTS], *betas[ACTS];
+    const Onnx__AttributeProto *a = onnx_attr(n, "activations"),
+                               *alpha = onnx_attr_of(n, "activation_alpha", ONNX_A_FLOATS),
+                               *beta = onnx_attr_of(n, "activation_beta", ONNX_A_FLOATS);
+    int each = lstm ? 3 : rnn ? 1 : 2,
+        ways = !strcmp(onnx_attr_text(n, "direction", "forward"), "bidirectional") ? 2 : 1;
+    size_t at = 0, bt = 0;
+    acts->n = each * ways;
+    acts->plain = true;
+    acts->relu = false;
+    if (onnx_failed(p)) return false;
+    if (a && a->n_strings && a->n_strings != (size_t)acts->n)
+        return onnx_bad(p, "there are %zu activations, not %d", a->n_strings, acts->n);
+    for (int i = 0; i < acts->n; i++) {
+        int normal = !rnn && i % each == 0 ? 1 : 0; /* Sigmoid, then Tanh */
+        int k = a && a->n_strings ? recurrent_find(a->strings[i]) : normal;
+        if (k < 0) return onnx_unsupported(p, "an activation of another name than ONNX's");
+        if (rnn && !i) acts->relu = k == 2;
+        acts->plain = acts->plain && k == (acts->relu ? 2 : normal);
+        names[i] = onnx_str(p, recurrent_known[k].name);
+        alphas[i] = onnx_float(p, recurrent_number(alpha, recurrent_known[k].alpha, &at,
+                                                   recurrent_known[k].a));
+        betas[i] = onnx_float(
+            p, recurrent_number(beta, recurrent_known[k].beta, &bt, recurrent_known[k].b));
+    }
+    acts->names = onnx_list(p, TYPE_STR, acts->n, names);
+    acts->alphas = onnx_list(p, TYPE_FLOAT, acts->n, alphas);
+    acts->betas = onnx_list(p, TYPE_FLOAT, acts->n, betas);
+    return acts->names && acts->alphas && acts->betas;
 }
 
 /* What torch's layers have not is computed step by step. */
@@ -727,12 +804,14 @@ static bool recurrent_outputs(onnx_node *n, ir_value *v) {
 
 bool onnx_op_recurrent(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    bool lstm = strstr(text, "lstm") != NULL, rnn = strstr(text, "rnn") != NULL, relu,
+    bool lstm = strstr(text, "lstm") != NULL, rnn = strstr(text, "rnn") != NULL,
          plain = recurrent_is_plain(n, !lstm && !rnn);
-    ir_value *in[12];
+    recurrent_acts acts = {0};
+    ir_value *in[14];
     int at = 0;
     const char *way = onnx_attr_text(n, "direction", "forward");
-    if (!recurrent_activations(n, lstm, rnn, &relu)) return false;
+    if (!recurrent_activations(n, lstm, rnn, &acts)) return false;
+    plain = plain && acts.plain;
     for (int i = 0; i < 3; i++)
         if (!(in[at++] = onnx_t(n, i))) return false;
     in[0] = recurrent_turned(n, in[0]);
@@ -747,7 +826,12 @@ bool onnx_op_recurrent(onnx_node *n, const char *text) {
     if (!plain && lstm) in[at++] = onnx_bool(p, onnx_attr_int(n, "input_forget", 0) != 0);
     if (!plain && !lstm && !rnn)
         in[at++] = onnx_bool(p, onnx_attr_int(n, "linear_before_reset", 0) != 0);
-    if (rnn) in[at++] = onnx_bool(p, relu);
+    if (plain && rnn) in[at++] = onnx_bool(p, acts.relu);
+    if (!plain) {
+        in[at++] = acts.names;
+        in[at++] = acts.alphas;
+        in[at++] = acts.betas;
+    }
     const char *key = plain  ? text
                       : lstm ? "ctsc::onnx_lstm_steps"
                       : rnn  ? "ctsc::onnx_rnn_steps"

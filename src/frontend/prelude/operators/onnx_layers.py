@@ -5,20 +5,40 @@
 # ---- pooling, normalisation ------------------------------------------------------------------------------------------
 
 
-def onnx_same_pad(self: Tensor, kernel: List[int], strides: List[int], dilations: List[int], lower: bool, fill: float) -> Tensor:
-    pads = annotate(List[int], [])
-    n = len(kernel)
-    for k in range(n):
-        i = n - 1 - k
+# As many pads as an output of ceil(size / stride) elements needs: begins, then ends.
+def onnx_same_pads(self: Tensor, kernel: List[int], strides: List[int], dilations: List[int], lower: bool) -> List[int]:
+    begins = annotate(List[int], [])
+    ends = annotate(List[int], [])
+    for i in range(len(kernel)):
         size = self.size(i + 2)
         out = (size + strides[i] - 1) // strides[i]
         total = (out - 1) * strides[i] + (kernel[i] - 1) * dilations[i] + 1 - size
         if total < 0:
             total = 0
         less = total // 2
-        pads.append(total - less if lower else less)
-        pads.append(less if lower else total - less)
-    return torch.constant_pad_nd(self, pads, fill)
+        begins.append(total - less if lower else less)
+        ends.append(less if lower else total - less)
+    return begins + ends
+
+
+def _onnx_around(self: Tensor, pads: List[int], fill: float) -> Tensor:
+    n = len(pads) // 2
+    around = annotate(List[int], [])
+    for k in range(n):
+        around.append(pads[n - 1 - k])
+        around.append(pads[2 * n - 1 - k])
+    return torch.constant_pad_nd(self, around, fill)
+
+
+def onnx_same_pad(self: Tensor, kernel: List[int], strides: List[int], dilations: List[int], lower: bool, fill: float) -> Tensor:
+    return __torch__.operators.onnx_layers._onnx_around(self, __torch__.operators.onnx_layers.onnx_same_pads(self, kernel, strides, dilations, lower), fill)
+
+
+def onnx_global_lp_pool(self: Tensor, p: int) -> Tensor:
+    dims = annotate(List[int], [])
+    for i in range(self.dim() - 2):
+        dims.append(i + 2)
+    return torch.linalg_vector_norm(self, float(p), dims, True)
 
 
 def onnx_global_pool(self: Tensor, max: bool) -> Tensor:
@@ -49,6 +69,24 @@ def onnx_layer_norm(self: Tensor, scale: Tensor, bias: Optional[Tensor], axis: i
 def onnx_group_norm(self: Tensor, scale: Tensor, bias: Tensor, groups: int, eps: float) -> Tensor:
     each = self.size(1) // groups
     return torch.group_norm(self, groups, torch.repeat_interleave(scale, each), torch.repeat_interleave(bias, each), eps)
+
+
+# Statistics of the batch; the running ones are those given, and these, by the momentum.
+def onnx_batch_norm_training(self: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, eps: float, momentum: float) -> Tuple[Tensor, Tensor, Tensor]:
+    dims = annotate(List[int], [])
+    shape = annotate(List[int], [])
+    for i in range(self.dim()):
+        if i != 1:
+            dims.append(i)
+        shape.append(-1 if i == 1 else 1)
+    x = torch.to(self, 6) if self.dtype != 7 else self
+    own_mean = torch.mean(x, dims, True)
+    centred = x - own_mean
+    own_var = torch.mean(centred * centred, dims, True)
+    y = centred / torch.sqrt(own_var + eps) * torch.reshape(scale, shape) + torch.reshape(bias, shape)
+    new_mean = torch.reshape(own_mean, [-1]) * (1.0 - momentum) + mean * momentum
+    new_var = torch.reshape(own_var, [-1]) * (1.0 - momentum) + var * momentum
+    return (torch.to(y, self.dtype), torch.to(new_mean, mean.dtype), torch.to(new_var, var.dtype))
 
 
 def onnx_rms_norm(self: Tensor, scale: Tensor, dims: List[int], eps: float) -> Tensor:
@@ -100,23 +138,23 @@ def onnx_layer_norm_parts(self: Tensor, scale: Tensor, bias: Optional[Tensor], a
     return (y, mean, by)
 
 
-# Sums over windows, of any number of dims; pads: begins, then ends.
-def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
+# The pads, and behind them what the last windows need where the number of these is rounded up.
+def _onnx_window_pads(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> List[int]:
     n = len(kernel)
-    around = annotate(List[int], [])
-    for k in range(n):
-        i = n - 1 - k
-        reach = (kernel[i] - 1) * dilations[i] + 1
-        end = pads[n + i]
-        if ceil:
-            left = (self.size(i + 2) + pads[i] + end - reach) % strides[i]
-            outs = (self.size(i + 2) + pads[i] + end - reach) // strides[i] + 1
-            if left > 0 and outs * strides[i] < self.size(i + 2) + pads[i]:
-                end = end + strides[i] - left
-        around.append(pads[i])
-        around.append(end)
-    x = torch.constant_pad_nd(self, around, 0)
+    out = pads.copy()
     for i in range(n):
+        size = self.size(i + 2) + pads[i] + pads[n + i]
+        reach = (kernel[i] - 1) * dilations[i] + 1
+        left = torch.remainder(size - reach, strides[i])
+        if ceil and left > 0 and ((size - reach) // strides[i] + 1) * strides[i] < self.size(i + 2) + pads[i]:
+            out[n + i] = pads[n + i] + strides[i] - left
+    return out
+
+
+# Sums over windows, of any number of dims.
+def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], dilations: List[int]) -> Tensor:
+    x = self
+    for i in range(len(kernel)):
         reach = (kernel[i] - 1) * dilations[i] + 1
         outs = (x.size(i + 2) - reach) // strides[i] + 1
         total = torch.slice(x, i + 2, 0, (outs - 1) * strides[i] + 1, strides[i])
@@ -127,26 +165,24 @@ def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], pads: 
     return x
 
 
+# all: pads count as elements; what lies behind them does not.
 def onnx_average_pool(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool, all: bool) -> Tensor:
-    sums = __torch__.operators.onnx_layers._onnx_window_sum(self, kernel, strides, pads, dilations, ceil)
+    whole = __torch__.operators.onnx_layers._onnx_window_pads(self, kernel, strides, pads, dilations, ceil)
     ones = torch.ones_like(self)
-    n = len(kernel)
+    rest = whole
     if all:
-        around = annotate(List[int], [])
-        none = annotate(List[int], [])
-        for k in range(n):
-            around.append(pads[n - 1 - k])
-            around.append(pads[2 * n - 1 - k])
-            none.append(0)
-            none.append(0)
-        ones = torch.constant_pad_nd(ones, around, 1)
-        return sums / __torch__.operators.onnx_layers._onnx_window_sum(ones, kernel, strides, none, dilations, ceil)
-    return sums / __torch__.operators.onnx_layers._onnx_window_sum(ones, kernel, strides, pads, dilations, ceil)
+        ones = __torch__.operators.onnx_layers._onnx_around(ones, pads, 1.0)
+        rest = annotate(List[int], [])
+        for i in range(len(pads)):
+            rest.append(whole[i] - pads[i])
+    sums = __torch__.operators.onnx_layers._onnx_window_sum(__torch__.operators.onnx_layers._onnx_around(self, whole, 0.0), kernel, strides, dilations)
+    return sums / __torch__.operators.onnx_layers._onnx_window_sum(__torch__.operators.onnx_layers._onnx_around(ones, rest, 0.0), kernel, strides, dilations)
 
 
 def onnx_lp_pool_any(self: Tensor, p: int, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> Tensor:
-    sums = __torch__.operators.onnx_layers._onnx_window_sum(torch.pow(torch.abs(self), float(p)), kernel, strides, pads, dilations, ceil)
-    return torch.pow(sums, 1.0 / float(p))
+    whole = __torch__.operators.onnx_layers._onnx_window_pads(self, kernel, strides, pads, dilations, ceil)
+    powers = __torch__.operators.onnx_layers._onnx_around(torch.pow(torch.abs(self), float(p)), whole, 0.0)
+    return torch.pow(__torch__.operators.onnx_layers._onnx_window_sum(powers, kernel, strides, dilations), 1.0 / float(p))
 
 
 # What is left of the full result of a transposed convolution.
@@ -174,20 +210,29 @@ def onnx_same_shape(self: Tensor, strides: List[int]) -> List[int]:
     return out
 
 
-# Indices of max_pool into the whole tensor; column-major: the last two dims exchanged.
-def onnx_pool_indices(self: Tensor, x: Tensor, columns: bool) -> Tensor:
-    plane = 1
-    for i in range(x.dim() - 2):
-        plane = plane * x.size(i + 2)
-    at = self
-    if columns and x.dim() == 4:
-        h = x.size(2)
-        w = x.size(3)
-        at = torch.remainder(self, w) * h + torch.div(self, w, rounding_mode="floor")
+# Indices of max_pool into the whole of x, of which `padded` has pads around it (none: an empty list); column-major: the last two dims exchanged.
+def onnx_pool_indices(self: Tensor, x: Tensor, padded: Tensor, pads: List[int], columns: bool) -> Tensor:
+    n = x.dim() - 2
+    # the place along each dim, the last one first
+    rest = self
+    at = torch.zeros_like(self)
+    step = 1
+    for k in range(n):
+        i = n - 1 - k
+        size = padded.size(i + 2)
+        own = torch.remainder(rest, size)
+        rest = torch.div(rest, size, rounding_mode="floor")
+        if len(pads) > 0:
+            own = own - pads[i]
+        if columns and n == 2:
+            at = at + own * (x.size(2) if k == 0 else 1)
+        else:
+            at = at + own * step
+        step = step * x.size(i + 2)
     shape = annotate(List[int], [])
     for i in range(x.dim()):
         shape.append(x.size(0) if i == 0 else x.size(1) if i == 1 else 1)
-    return at + torch.reshape(torch.arange(x.size(0) * x.size(1)) * plane, shape)
+    return at + torch.reshape(torch.arange(x.size(0) * x.size(1)) * step, shape)
 
 
 def onnx_max_unpool(self: Tensor, indices: Tensor, shape: Optional[Tensor], kernel: List[int], strides: List[int], pads: List[int]) -> Tensor:
