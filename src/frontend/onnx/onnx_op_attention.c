@@ -79,10 +79,12 @@ bool onnx_op_roi_align(onnx_node *n, const char *text) {
                                      p->opset < 16 ? "output_half_pixel" : "half_pixel");
     (void)text;
     if (!batch) return false;
-    if (strcmp(onnx_attr_text(n, "mode", "avg"), "avg") != 0)
-        return onnx_unsupported(p, "mode other than avg");
+    const char *mode = onnx_attr_text(n, "mode", "avg");
+    bool max = !strcmp(mode, "max");
+    if (!max && strcmp(mode, "avg")) return onnx_unsupported(p, "mode '%.40s'", mode);
     return onnx_out(n, 0,
-                    ONNX_EMIT(p, "ctsc::onnx_roi_align", x, rois, batch,
+                    ONNX_EMIT(p, max ? "ctsc::onnx_roi_align_max" : "ctsc::onnx_roi_align", x,
+                              rois, batch,
                               onnx_int(p, onnx_attr_int(n, "output_height", 1)),
                               onnx_int(p, onnx_attr_int(n, "output_width", 1)),
                               onnx_int(p, onnx_attr_int(n, "sampling_ratio", 0)),

@@ -7,6 +7,7 @@
  *     Loop(M, cond, v...) {body}        prim::Loop(M, Bool(cond), v..., lists...): what the body gives besides the carried
  *                                       values is appended to lists, which are stacked behind the loop
  *     Scan(v..., x...) {body}           prim::Loop(size of x, true, v..., lists...): the body gets a slice of each x
+ *     SequenceMap(s, ...) {body}        prim::Loop(len(s), true): the body gets an element of each sequence, and fills lists
  */
 #include "frontend/onnx/onnx_internal.h"
 
@@ -433,4 +434,60 @@ bool onnx_op_scan(onnx_node *n, const char *text) {
                                     : scan_stacked(n, &s, i - s.carried),
                       -1, i < s.carried ? n->in[i]->dt : s.each[i - s.carried].dt);
     return ok;
+}
+
+/* ---- SequenceMap ----------------------------------------------------------------------------- */
+
+/* Inputs of the body: elements of the sequences, and tensors as they are. */
+static bool map_inputs(onnx_node *n, onnx_scope *sc, const Onnx__GraphProto *g, ir_value *at) {
+    onnx_program *p = n->p;
+    for (int i = 0; i < n->nin; i++) {
+        const char *name = g->input[i]->name ? g->input[i]->name : "";
+        if (!onnx_need(n, i)) return false;
+        if (!onnx_is_sequence(n->in[i])) {
+            if (!onnx_alias(p, n->in[i], sc, name)) return false;
+            continue;
+        }
+        const Onnx__TypeProto *ty = g->input[i]->type;
+        onnx_value *v = onnx_value_new(sc, p, name);
+        if (!v || !(v->ir = ONNX_EMIT(p, "aten::__getitem__.t", n->in[i]->ir, at))) return false;
+        if (ty && ty->tensor_type && ty->tensor_type->has_elem_type)
+            v->dt = onnx_kept_dtype(ty->tensor_type->elem_type);
+    }
+    return true;
+}
+
+/* A loop over the first sequence, whose results are appended to lists. */
+bool onnx_op_sequence_map(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    const Onnx__GraphProto *g = flow_graph(n, "body");
+    ir_value *first = g ? onnx_sequence(n, 0) : NULL,
+             **list = arena_array(&p->scratch, ir_value *, n->nout + 1);
+    (void)text;
+    if (!first || !list) return first ? onnx_no_memory(p) : false;
+    if (g->n_input != (size_t)n->nin || g->n_output != (size_t)n->nout)
+        return onnx_bad(p, "the body's inputs and outputs are not those of the node");
+    ir_value *in[] = {ONNX_EMIT(p, "aten::len.t", first), onnx_bool(p, true)};
+    for (int i = 0; i < n->nout; i++)
+        if (!(list[i] = onnx_list(p, TYPE_TENSOR, 0, NULL))) return false;
+    if (!in[0] || !in[1]) return onnx_no_memory(p);
+    node *loop = graph_insert(p->g, node_new(p->g, N_LOOP, 2, in, 0));
+    block *outer = p->g->insert_block, *b = node_add_block(loop);
+    node *before = p->g->insert_before;
+    onnx_scope sc = {.outer = n->sc};
+    block_add_param(b, TYPE_INT);
+    graph_set_insert(p->g, b, NULL);
+    bool ok = map_inputs(n, &sc, g, b->params.data[0]) && flow_body(n, &sc, g);
+    for (int i = 0; ok && i < n->nout; i++) {
+        onnx_value *v = flow_output(n, &sc, g, (size_t)i);
+        ir_value *t = v ? onnx_as_tensor(&sc, p, v) : NULL;
+        ok = t && ONNX_EMIT(p, "aten::append.t", list[i], t);
+    }
+    ir_value *go = ok ? onnx_bool(p, true) : NULL;
+    if (go) block_add_return(b, go);
+    strmap_free(&sc.names);
+    graph_set_insert(p->g, outer, before);
+    for (int i = 0; go && i < n->nout; i++)
+        if (!onnx_out(n, i, list[i], -1, -1)) return false;
+    return go != NULL;
 }

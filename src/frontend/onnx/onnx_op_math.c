@@ -526,3 +526,56 @@ bool onnx_op_topk(onnx_node *n, const char *text) {
     return v && onnx_result(n, v) &&
            onnx_out(n, 1, v->def->outputs.data[1], n->in[0]->rank, DT_INT64);
 }
+
+/* ---- random numbers -------------------------------------------------------------------------- */
+
+/* The dtype that the node says; -1 after a failure. like: input 0 says it else. */
+static int random_dtype(onnx_node *n, bool like, int otherwise) {
+    int64_t type = onnx_attr_int(n, "dtype", 0);
+    int dt = type   ? onnx_to_dtype(type)
+             : like ? n->in[0]->dt
+                    : otherwise;
+    if (dt < 0) onnx_unsupported(n->p, "the type of the result is not known");
+    return dt;
+}
+
+/* The numbers are those of the program's generator, whatever the attribute seed is. */
+bool onnx_op_random(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    bool like = n->nin > 0, normal = *text == 'm';
+    int count = 0;
+    const int64_t *given = onnx_attr_ints(n, "shape", &count);
+    if ((like && !onnx_need(n, 0)) || (!like && !given))
+        return onnx_bad(p, "the shape is missing");
+    int dt = random_dtype(n, like, DT_FLOAT32);
+    if (dt < 0) return false;
+    if (!dtype_is_float((dtype)dt)) return onnx_bad(p, "the numbers are to be integers");
+    ir_value *x = like ? onnx_t(n, 0) : NULL,
+             *shape = like ? (x ? ONNX_EMIT(p, "aten::size", x) : NULL) : onnx_ints(p, count, given);
+    double a = onnx_attr_float(n, normal ? "mean" : "low", 0),
+           b = onnx_attr_float(n, normal ? "scale" : "high", 1);
+    return shape && onnx_out(n, 0,
+                             ONNX_EMIT(p, "ctsc::onnx_random", shape, onnx_int(p, dt),
+                                       onnx_bool(p, normal), onnx_float(p, a), onnx_float(p, b)),
+                             like ? n->in[0]->rank : count, dt);
+}
+
+bool onnx_op_bernoulli(onnx_node *n, const char *text) {
+    ir_value *x = onnx_t(n, 0);
+    int dt = x ? random_dtype(n, true, 0) : -1;
+    (void)text;
+    return dt >= 0 && onnx_out(n, 0, ONNX_EMIT(n->p, "ctsc::onnx_bernoulli", x, onnx_int(n->p, dt)),
+                               n->in[0]->rank, dt);
+}
+
+bool onnx_op_multinomial(onnx_node *n, const char *text) {
+    ir_value *x = onnx_t(n, 0);
+    int dt = x ? random_dtype(n, false, DT_INT32) : -1;
+    (void)text;
+    return dt >= 0 &&
+           onnx_out(n, 0,
+                    ONNX_EMIT(n->p, "ctsc::onnx_multinomial", x,
+                              onnx_int(n->p, onnx_attr_int(n, "sample_size", 1)),
+                              onnx_int(n->p, dt)),
+                    2, dt);
+}

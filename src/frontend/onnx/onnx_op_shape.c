@@ -582,8 +582,13 @@ bool onnx_op_dropout(onnx_node *n, const char *text) {
     onnx_value *training = onnx_in(n, 2);
     double f = 0;
     (void)text;
-    if (training && (!onnx_known_number(training, &f) || f != 0))
-        return onnx_unsupported(n->p, "training_mode");
+    if (training && (!onnx_known_number(training, &f) || f != 0)) {
+        ir_value *x = onnx_t(n, 0), *ratio = x ? onnx_t_or_none(n, 1) : NULL,
+                 *mode = ratio ? onnx_t(n, 2) : NULL,
+                 *y = mode ? ONNX_EMIT(n->p, "ctsc::onnx_dropout", x, ratio, mode) : NULL;
+        return y && onnx_result(n, y) &&
+               onnx_out(n, 1, y->def->outputs.data[1], n->in[0]->rank, DT_BOOL);
+    }
     if (onnx_wants(n, 1)) {
         ir_value *x = onnx_t(n, 0),
                  *mask = x ? ONNX_EMIT(n->p, "aten::ones_like", x, onnx_int(n->p, DT_BOOL)) : NULL;

@@ -101,6 +101,53 @@ def onnx_roi_align(self: Tensor, rois: Tensor, batch: Tensor, height: int, width
     return torch.ops.torchvision.roi_align(self, at, scale, height, width, ratio, aligned)
 
 
+# Low and high neighbours of places along a dim, how much the high one counts, and which places are inside.
+def _onnx_neighbours(at: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    inside = torch.logical_and(at >= -1, at <= n)
+    x = torch.clamp(at, 0)
+    low = torch.clamp(torch.to(torch.floor(x), 4), 0, n - 1)
+    high = torch.clamp(low + 1, 0, n - 1)
+    part = torch.where(low >= n - 1, torch.zeros_like(x), x - low)
+    return low, high, part, inside
+
+
+# Where samples lie: `count` in each of `bins`.
+def _onnx_samples(begin: float, size: float, bins: int, count: int, x: Tensor) -> Tensor:
+    each = size / float(bins)
+    bin = torch.reshape(torch.arange(bins, dtype=6), [-1, 1]) * each
+    inner = torch.reshape((torch.arange(count, dtype=6) + 0.5) * (each / float(count)), [1, -1])
+    return torch.to(torch.reshape(bin + inner, [-1]) + begin, x.dtype)
+
+
+# The maximum is one of the four products at each sample, as ONNX Runtime and ONNX's tests have it.
+def onnx_roi_align_max(self: Tensor, rois: Tensor, batch: Tensor, height: int, width: int, ratio: int, scale: float, aligned: bool) -> Tensor:
+    offset = 0.5 if aligned else 0.0
+    out = torch.zeros([rois.size(0), self.size(1), height, width], dtype=self.dtype)
+    for r in range(rois.size(0)):
+        x0 = float(rois[r][0]) * scale - offset
+        y0 = float(rois[r][1]) * scale - offset
+        w = float(rois[r][2]) * scale - offset - x0
+        h = float(rois[r][3]) * scale - offset - y0
+        if not aligned:
+            w = max(w, 1.0)
+            h = max(h, 1.0)
+        ny = ratio if ratio > 0 else int(torch.ceil(h / float(height)))
+        nx = ratio if ratio > 0 else int(torch.ceil(w / float(width)))
+        if ny > 0 and nx > 0:
+            image = self[int(batch[r])]
+            low_y, high_y, part_y, in_y = __torch__.operators.onnx_images._onnx_neighbours(__torch__.operators.onnx_images._onnx_samples(y0, h, height, ny, self), self.size(2))
+            low_x, high_x, part_x, in_x = __torch__.operators.onnx_images._onnx_neighbours(__torch__.operators.onnx_images._onnx_samples(x0, w, width, nx, self), self.size(3))
+            top = torch.index_select(image, 1, low_y) * torch.reshape(torch.rsub(part_y, 1), [-1, 1])
+            bottom = torch.index_select(image, 1, high_y) * torch.reshape(part_y, [-1, 1])
+            left = torch.rsub(part_x, 1)
+            most = torch.maximum(torch.index_select(top, 2, low_x) * left, torch.index_select(top, 2, high_x) * part_x)
+            most = torch.maximum(most, torch.maximum(torch.index_select(bottom, 2, low_x) * left, torch.index_select(bottom, 2, high_x) * part_x))
+            inside = torch.logical_and(torch.reshape(in_y, [-1, 1]), torch.reshape(in_x, [1, -1]))
+            most = torch.where(inside, most, torch.zeros_like(most))
+            torch.copy_(out[r], torch.amax(torch.reshape(most, [self.size(1), height, ny, width, nx]), [2, 4], False))
+    return out
+
+
 # ---- Resize in all its forms -----------------------------------------------------------------------------------------
 
 

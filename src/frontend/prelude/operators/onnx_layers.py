@@ -460,3 +460,80 @@ def onnx_rotary(self: Tensor, cosines: Tensor, sines: Tensor, at: Optional[Tenso
     if self.dim() == 4:
         return torch.transpose(y, 1, 2)
     return torch.reshape(y, self.size())
+
+
+# ---- state space layers ----------------------------------------------------------------------------------------------
+
+
+def onnx_linear_attention(query: Tensor, key: Tensor, value: Tensor, past: Optional[Tensor], decay: Optional[Tensor], beta: Optional[Tensor], q_heads: int, kv_heads: int, scale: float, rule: str) -> Tuple[Tensor, Tensor]:
+    if rule != "linear" and rule != "gated" and rule != "delta" and rule != "gated_delta":
+        torch.ops.ctsc.fail("LinearAttention has no update_rule '{}'".format(rule))
+    if (decay is not None) != (rule == "gated" or rule == "gated_delta") or (beta is not None) != (rule == "delta" or rule == "gated_delta"):
+        torch.ops.ctsc.fail("decay and beta are not those of update_rule '{}'".format(rule))
+    b = query.size(0)
+    steps = query.size(1)
+    group = q_heads // kv_heads
+    q = torch.reshape(torch.to(query, 6), [b, steps, kv_heads, group, query.size(2) // q_heads])
+    k = torch.reshape(torch.to(key, 6), [b, steps, kv_heads, key.size(2) // kv_heads])
+    v = torch.reshape(torch.to(value, 6), [b, steps, kv_heads, value.size(2) // kv_heads])
+    state = torch.zeros([b, kv_heads, k.size(3), v.size(3)], dtype=6)
+    kind = query.dtype
+    if past is not None:
+        state = torch.to(past, 6)
+        kind = past.dtype
+    factor = scale if scale != 0.0 else float(q.size(4)) ** -0.5
+    y = torch.zeros([b, steps, kv_heads, group, v.size(3)], dtype=6)
+    for i in range(steps):
+        key_now = torch.select(k, 1, i)
+        new = torch.select(v, 1, i)
+        if decay is not None:
+            gate = torch.exp(torch.to(torch.select(decay, 1, i), 6))
+            state = state * torch.reshape(gate, [b, kv_heads, gate.size(1) // kv_heads, 1])
+        if beta is not None:
+            new = (new - torch.squeeze(torch.matmul(torch.unsqueeze(key_now, 2), state), 2)) * torch.unsqueeze(torch.to(torch.select(beta, 1, i), 6), 2)
+        state = state + torch.unsqueeze(key_now, 3) * torch.unsqueeze(new, 2)
+        torch.copy_(torch.select(y, 1, i), torch.matmul(torch.select(q, 1, i), state) * factor)
+    return (torch.to(torch.reshape(y, [b, steps, q_heads * v.size(3)]), query.dtype), torch.to(state, kind))
+
+
+def onnx_causal_conv(x: Tensor, weight: Tensor, bias: Optional[Tensor], past: Optional[Tensor], activation: str) -> Tuple[Tensor, Tensor]:
+    before = weight.size(2) - 1
+    padded = torch.constant_pad_nd(x, [before, 0], 0)
+    if past is not None:
+        padded = torch.cat([past, x], 2)
+    y = torch.conv1d(padded, weight, bias, groups=x.size(1))
+    if activation == "silu" or activation == "swish":
+        y = torch.to(torch.silu(torch.to(y, 6) if y.dtype != 7 else y), x.dtype)
+    elif activation != "none":
+        torch.ops.ctsc.fail("CausalConvWithState has no activation '{}'".format(activation))
+    return (y, torch.slice(padded, 2, padded.size(2) - before))
+
+
+def onnx_tensor_scatter(self: Tensor, update: Tensor, start: Optional[Tensor], axis: int, mode: str) -> Tensor:
+    dim = axis + self.dim() if axis < 0 else axis
+    at = torch.reshape(torch.arange(update.size(dim)), [1, -1])
+    if start is not None:
+        at = at + torch.reshape(torch.to(start, 4), [-1, 1])
+    if mode == "circular":
+        at = torch.remainder(at, self.size(dim))
+    shape = annotate(List[int], [])
+    for i in range(self.dim()):
+        shape.append(at.size(0) if i == 0 else at.size(1) if i == dim else 1)
+    return torch.scatter(self, dim, torch.expand(torch.reshape(at, shape), update.size()), update)
+
+
+def onnx_swiglu(self: Tensor, other: Tensor, alpha: float) -> Tensor:
+    return self * torch.sigmoid(self * alpha) * other
+
+
+# ---- training --------------------------------------------------------------------------------------------------------
+
+
+def onnx_dropout(x: Tensor, ratio: Optional[Tensor], training: Tensor) -> Tuple[Tensor, Tensor]:
+    p = 0.5
+    if ratio is not None:
+        p = float(ratio)
+    if p == 0.0 or not bool(training):
+        return (x, torch.ones_like(x, dtype=11))
+    mask = torch.rand(x.size(), dtype=6) >= p
+    return (torch.where(mask, x / (1.0 - p), torch.zeros_like(x)), mask)

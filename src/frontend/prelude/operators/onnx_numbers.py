@@ -34,3 +34,44 @@ def onnx_unsigned_mod(a: Tensor, b: Tensor) -> Tensor:
 def onnx_unsigned_shift(a: Tensor, b: Tensor) -> Tensor:
     half = torch.bitwise_and(torch.bitwise_right_shift(a, 1), 9223372036854775807)
     return torch.where(torch.eq(b, 0), a, torch.bitwise_right_shift(half, torch.clamp(b - 1, min=0)))
+
+
+# ---- random numbers --------------------------------------------------------------------------------------------------
+
+
+def onnx_random(shape: List[int], dtype: int, normal: bool, a: float, b: float) -> Tensor:
+    kind = 7 if dtype == 7 else 6
+    if normal:
+        return torch.to(torch.randn(shape, dtype=kind) * b + a, dtype)
+    return torch.to(torch.rand(shape, dtype=kind) * (b - a) + a, dtype)
+
+
+def onnx_bernoulli(self: Tensor, dtype: int) -> Tensor:
+    return torch.to(torch.rand(self.size(), dtype=7) < self, dtype)
+
+
+def onnx_multinomial(self: Tensor, count: int, dtype: int) -> Tensor:
+    return torch.to(torch.multinomial(torch.softmax(self, 1), count, True), dtype)
+
+
+# ---- distinct elements -----------------------------------------------------------------------------------------------
+
+
+# sorted: else in the order in which they come first.
+def onnx_unique(self: Tensor, axis: Optional[int], sorted: bool) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    dim = 0
+    if axis is None:
+        values, inverse, counts = torch._unique2(torch.reshape(self, [-1]), True, True, True)
+    else:
+        dim = axis
+        values, inverse, counts = torch.unique_dim(self, dim, True, True, True)
+    inverse = torch.reshape(inverse, [-1])
+    count = counts.size(0)
+    first = torch.scatter_reduce(torch.full([count], inverse.size(0), dtype=4), 0, inverse, torch.arange(inverse.size(0)), "amin")
+    if not sorted:
+        order = torch.argsort(first)
+        values = torch.index_select(values, dim, order)
+        inverse = torch.index_select(torch.argsort(order), 0, inverse)
+        counts = torch.index_select(counts, 0, order)
+        first = torch.index_select(first, 0, order)
+    return (values, first, inverse, counts)

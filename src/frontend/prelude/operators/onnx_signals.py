@@ -22,28 +22,23 @@ def onnx_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], r
 # ---- signals -----------------------------------------------------------------------------------------------------------
 
 
-def _onnx_window_type(w: Tensor, datatype: int) -> Tensor:
-    if datatype == 11:
-        return torch.to(w, 7)
-    if datatype == 10:
-        return torch.to(w, 5)
-    if datatype == 16:
-        return torch.to(w, 15)
-    if datatype != 1:
+def _onnx_number_type(w: Tensor, datatype: int) -> Tensor:
+    types = annotate(List[int], [-1, 6, 0, 1, 27, 2, 3, 4, -1, 11, 5, 7, 28, 29, -1, -1, 15])
+    if datatype < 0 or datatype >= len(types) or types[datatype] < 0:
         torch.ops.ctsc.fail("output_datatype is {}, which is no type of real numbers".format(datatype))
-    return torch.to(w, 6)
+    return torch.to(w, types[datatype])
 
 
 def onnx_hann_window(size: Tensor, periodic: bool, datatype: int) -> Tensor:
-    return __torch__.operators.onnx_signals._onnx_window_type(torch.hann_window(int(size), periodic, dtype=7), datatype)
+    return __torch__.operators.onnx_signals._onnx_number_type(torch.hann_window(int(size), periodic, dtype=7), datatype)
 
 
 def onnx_hamming_window(size: Tensor, periodic: bool, datatype: int) -> Tensor:
-    return __torch__.operators.onnx_signals._onnx_window_type(torch.hamming_window(int(size), periodic, 25. / 46., 21. / 46., dtype=7), datatype)
+    return __torch__.operators.onnx_signals._onnx_number_type(torch.hamming_window(int(size), periodic, 25. / 46., 21. / 46., dtype=7), datatype)
 
 
 def onnx_blackman_window(size: Tensor, periodic: bool, datatype: int) -> Tensor:
-    return __torch__.operators.onnx_signals._onnx_window_type(torch.blackman_window(int(size), periodic, dtype=7), datatype)
+    return __torch__.operators.onnx_signals._onnx_number_type(torch.blackman_window(int(size), periodic, dtype=7), datatype)
 
 
 # of [..., 1] or [..., 2]
@@ -66,7 +61,8 @@ def onnx_dft(x: Tensor, length: Optional[Tensor], axis: int, inverse: bool, ones
         if length is None:
             n = 2 * (n - 1)
         return torch.unsqueeze(torch.fft_irfft(z, n, at), -1)
-    y = torch.fft_ifft(z, n, at) if inverse else torch.fft_fft(z, n, at)
+    # as ONNX's tests have it, whose elements may be as small as a rounding
+    y = torch.to(torch.fft_ifft(torch.to(z, 10), n, at), z.dtype) if inverse else torch.fft_fft(z, n, at)
     if onesided:
         y = torch.slice(y, at, 0, n // 2 + 1, 1)
     return torch.clone(torch.view_as_real(y))
@@ -134,15 +130,75 @@ def onnx_center_crop_pad(x: Tensor, shape: Tensor, axes: Optional[List[int]]) ->
     return torch.clone(out)
 
 
-def onnx_col2im(x: Tensor, image: Tensor, block: Tensor, apart: List[int], edges: List[int], hops: List[int]) -> Tensor:
+def _onnx_each(given: Optional[List[int]], n: int, otherwise: int) -> List[int]:
+    if given is not None:
+        return given
+    out = annotate(List[int], [])
+    for i in range(n):
+        out.append(otherwise)
+    return out
+
+
+# Elements of windows, summed where these overlap.
+def onnx_col2im(x: Tensor, image: Tensor, block: Tensor, dilations: Optional[List[int]], pads: Optional[List[int]], strides: Optional[List[int]]) -> Tensor:
     size = __torch__.operators.onnx_shapes.onnx_ints(image)
     kernel = __torch__.operators.onnx_shapes.onnx_ints(block)
-    if len(size) != 2 or len(kernel) != 2:
-        torch.ops.ctsc.fail("Col2Im is of images with two dims only")
-    whole = [size[0] + edges[0] + edges[2], size[1] + edges[1] + edges[3]]
-    y = torch.col2im(x, whole, kernel, apart, [0, 0], hops)
-    y = torch.slice(y, 2, edges[0], edges[0] + size[0], 1)
-    return torch.clone(torch.slice(y, 3, edges[1], edges[1] + size[1], 1))
+    n = len(size)
+    apart = __torch__.operators.onnx_signals._onnx_each(dilations, n, 1)
+    edges = __torch__.operators.onnx_signals._onnx_each(pads, 2 * n, 0)
+    hops = __torch__.operators.onnx_signals._onnx_each(strides, n, 1)
+    if len(kernel) != n or len(apart) != n or len(edges) != 2 * n or len(hops) != n:
+        torch.ops.ctsc.fail("the attributes are not those of an image of {} dims".format(n))
+    whole = annotate(List[int], [])
+    for i in range(n):
+        whole.append(size[i] + edges[i] + edges[n + i])
+    if n == 2:
+        y = torch.col2im(x, whole, kernel, apart, [0, 0], hops)
+    else:
+        # where each element goes: by its place in the window, and by the window
+        at = torch.zeros([1, 1], dtype=4)
+        shape = [x.size(0), -1]
+        taps = 1
+        for i in range(n):
+            windows = (whole[i] - (kernel[i] - 1) * apart[i] - 1) // hops[i] + 1
+            own = torch.reshape(torch.arange(kernel[i]) * apart[i], [-1, 1]) + torch.reshape(torch.arange(windows) * hops[i], [1, -1])
+            at = torch.unsqueeze(torch.unsqueeze(at, 1), 3) * whole[i] + torch.unsqueeze(torch.unsqueeze(own, 0), 2)
+            at = torch.reshape(at, [at.size(0) * at.size(1), at.size(2) * at.size(3)])
+            shape.append(whole[i])
+            taps = taps * kernel[i]
+        total = 1
+        for w in whole:
+            total = total * w
+        each = torch.reshape(x, [x.size(0), x.size(1) // taps, -1])
+        flat = torch.scatter_add(torch.zeros([x.size(0), x.size(1) // taps, total], dtype=x.dtype), 2, torch.expand(torch.reshape(at, [1, 1, -1]), each.size()), each)
+        y = torch.reshape(flat, shape)
+    for i in range(n):
+        y = torch.slice(y, i + 2, edges[i], edges[i] + size[i], 1)
+    return torch.clone(y)
+
+
+def onnx_mel_weights(bins: Tensor, length: Tensor, rate: Tensor, low: Tensor, high: Tensor, datatype: int) -> Tensor:
+    n = int(bins)
+    k = int(length)
+    begin = torch.log10(torch.to(low, 7) / 700.0 + 1.0) * 2595.0
+    step = (torch.log10(torch.to(high, 7) / 700.0 + 1.0) * 2595.0 - begin) / float(n + 2)
+    hertz = (torch.pow(10.0, (torch.arange(n + 2, dtype=7) * step + begin) / 2595.0) - 1.0) * 700.0
+    at = __torch__.operators.onnx_shapes.onnx_ints(torch.floor(hertz * float(k + 1) / torch.to(rate, 7)))
+    out = torch.zeros([k // 2 + 1, n], dtype=7)
+    j = torch.arange(k // 2 + 1, dtype=7)
+    for i in range(n):
+        a = at[i]
+        b = at[i + 1]
+        c = at[i + 2]
+        column = torch.zeros_like(j)
+        if a == b:
+            column = torch.where(torch.eq(j, b), torch.ones_like(j), column)
+        else:
+            column = torch.where(torch.logical_and(j >= a, j <= b), (j - a) / float(b - a), column)
+        if c > b:
+            column = torch.where(torch.logical_and(j >= b, j < c), (c - j) / float(c - b), column)
+        torch.copy_(torch.select(out, 1, i), column)
+    return __torch__.operators.onnx_signals._onnx_number_type(out, datatype)
 
 
 def onnx_deform_conv(x: Tensor, w: Tensor, offset: Tensor, b: Optional[Tensor], mask: Optional[Tensor], apart: List[int], edges: List[int], hops: List[int], groups: int, offset_groups: int) -> Tensor:
