@@ -433,6 +433,185 @@ def float4():
     return m, [x, f32(3, 5) * 3], reference
 
 
+# ---- where ONNX is not PyTorch (docs/onnx.md) ----
+
+
+def several(calls, arrays, constants=None, opset=20, source="x0"):
+    """A model of several nodes of the same inputs: (operator, inputs, number of results, type of these, attributes) each."""
+    nodes, outputs = [], {}
+    for k, (op, names, nout, kind, attrs) in enumerate(calls):
+        outs = ["y%d_%d" % (k, i) for i in range(nout)]
+        nodes.append(h.make_node(op, names.split(" "), outs, **attrs))
+        outputs.update(dict(zip(outs, kind if isinstance(kind, list) else [kind] * nout)))
+    kinds = {"float32": F, "int64": I, "bool": B, "int32": T.INT32, "uint8": T.UINT8, "int8": T.INT8, "float64": T.DOUBLE}
+    inputs = {"x%d" % i: (kinds[a.dtype.name], list(a.shape)) for i, a in enumerate(arrays)}
+    return model(nodes, inputs, outputs, constants, opset, 10), arrays
+
+
+@case
+def rule_reduce():
+    """Reductions of integers, over no dims, and of no elements."""
+    calls = []
+    for op in ["ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"]:
+        calls += [(op, "x0", 1, F, {"noop_with_empty_axes": 1}), (op, "x0 none", 1, F, {"noop_with_empty_axes": 1}), (op, "x0 none", 1, F, {"keepdims": 0})]
+        if op != "ReduceLogSumExp":
+            calls.append((op, "x1 axis", 1, T.INT32, {"keepdims": 0}))
+    calls += [("ReduceMax", "x2 axis", 1, F, {}), ("ReduceMin", "x2 axis", 1, F, {}), ("ReduceLogSum", "x3 none", 1, F, {"noop_with_empty_axes": 1})]
+    return several(calls, [f32(2, 3), RNG.integers(-5, 6, (3, 4)).astype(np.int32), f32(2, 0, 3), np.abs(f32(3))], {"none": i64(), "axis": i64(1)})
+
+
+@case
+def rule_unsigned():
+    """Arithmetic of unsigned integers, at the ends of their ranges."""
+    a, b = np.array([-1, -2, 5, 7, -9223372036854775808, 0], np.int64), np.array([3, -5, 2, -1, 10, 1], np.int64)
+    nodes, outputs = [], {}
+    for name, kind in [("16", T.UINT16), ("32", T.UINT32), ("64", T.UINT64)]:
+        nodes += [h.make_node("Cast", ["x0"], ["a" + name], to=kind), h.make_node("Cast", ["x1"], ["b" + name], to=kind), h.make_node("Cast", ["two"], ["c" + name], to=kind)]
+        calls = [("Div", "ab", {}), ("Mod", "ab", {}), ("BitShift", "ac", {"direction": "LEFT"}), ("BitShift", "ac", {"direction": "RIGHT"})]
+        if name != "16":
+            calls += [(op, "ab", {}) for op in ("Add", "Sub", "Mul", "Max", "Min", "Less", "Greater", "LessOrEqual", "BitwiseAnd")]
+        for op, which, attrs in calls:
+            y = "%s%s%s" % (op, attrs.get("direction", ""), name)
+            nodes += [h.make_node(op, [w + name for w in which], ["n" + y], **attrs), h.make_node("Cast", ["n" + y], [y], to=I)]
+            outputs[y] = I
+    return model(nodes, {"x0": (I, [6]), "x1": (I, [6])}, outputs, {"two": np.int64(2)}, 18), [a, b]
+
+
+@case
+def rule_resize():
+    """Integers, sizes of one, scales that do not agree with the sizes."""
+    calls = [("Resize", "x%d none up" % i, 1, k, {"mode": "linear", "coordinate_transformation_mode": p})
+             for i, k in enumerate([T.UINT8, T.INT8, T.INT32]) for p in ("asymmetric", "half_pixel")]
+    calls += [("Resize", "x%d none up" % i, 1, k, {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"}) for i, k in enumerate([T.UINT8, T.INT8, T.INT32])]
+    calls += [("Resize", "x3 none none one", 1, F, {"mode": m, "coordinate_transformation_mode": "pytorch_half_pixel"}) for m in ("linear", "cubic", "nearest")]
+    calls += [("Resize", "x3 none some", 1, F, {"mode": "nearest", "nearest_mode": "floor", "coordinate_transformation_mode": "asymmetric"})]
+    images = [RNG.integers(0, 50, (1, 1, 3, 4)).astype(k) for k in (np.uint8, np.int8, np.int32)]
+    return several(calls, images + [f32(1, 1, 3, 4)], {"none": f32(0), "up": np.array([1, 1, 2, 4], np.float32), "one": i64(1, 1, 1, 1), "some": np.array([1, 1, 1.4, 2.4], np.float32)})
+
+
+@case
+def rule_resize_10():
+    scales = {"up": np.array([1, 1, 1.3, 2], np.float32), "down": np.array([1, 1, 0.6, 0.5], np.float32)}
+    return several([("Resize", "x0 " + s, 1, F, {"mode": m}) for s in scales for m in ("nearest", "linear")], [f32(1, 2, 5, 4)], scales, 10)
+
+
+@case
+def rule_parts():
+    """More parts than elements, pads of any dims, ranges and slices that end where they begin, hard maxima of old."""
+    calls = [("Split", "x0", 4, F, {"num_outputs": 4}), ("Split", "x0", 3, F, {"axis": 1, "num_outputs": 3}), ("Range", "x1 x2 x1", 1, I, {}), ("Range", "x2 x1 x1", 1, I, {}),
+             ("Slice", "x0 low low axis back", 1, F, {}), ("Gather", "x0 x1", 1, F, {"axis": -1})]
+    calls += [("Pad", "x%d pads" % i, 1, k, {"mode": m}) for i, k in ((0, F), (3, T.INT32)) for m in ("reflect", "edge")]
+    calls += [("Pad", "x4 pad", 1, F, {"mode": m}) for m in ("reflect", "edge", "wrap")] + [("Sign", "x5", 1, F, {}), ("ThresholdedRelu", "x5", 1, F, {"alpha": -1.0}), ("Clip", "x5 zero", 1, F, {})]
+    odd = np.array([np.nan, np.inf, -np.inf, -0.5, 0, 2], np.float32)
+    return several(calls, [f32(3, 4), np.array(2), np.array(-1), RNG.integers(-9, 9, (3, 4)).astype(np.int32), f32(5), odd],
+                   {"low": i64(-9), "axis": i64(1), "back": i64(-1), "pads": i64(1, 2, 2, 1), "pad": i64(3, 2), "zero": np.float32(0)}, 19)
+
+
+@case
+def rule_hardmax_11():
+    return several([("Hardmax", "x0", 1, F, {"axis": k}) for k in (0, 1, 2)], [f32(2, 3, 4)], opset=11)
+
+
+@case
+def rule_loop_never():
+    """Scan outputs of a loop that does not run have no rows."""
+    body = h.make_graph([h.make_node("Add", ["acc", "acc"], ["next"]), h.make_node("Identity", ["go"], ["on"]), h.make_node("Identity", ["next"], ["each"])], "body",
+                        [h.make_tensor_value_info("i", I, []), h.make_tensor_value_info("go", B, []), h.make_tensor_value_info("acc", F, [3])],
+                        [h.make_tensor_value_info("on", B, []), h.make_tensor_value_info("next", F, [3]), h.make_tensor_value_info("each", F, [3])])
+    nodes = [h.make_node("Loop", ["n", "", "x0"], ["last", "all"], body=body)]
+    return model(nodes, {"n": (I, []), "x0": (F, [3])}, {"last": F, "all": F}), [np.array(0), f32(3)]
+
+
+def recurrent(op, gates, acts, alpha, beta, nout):
+    x = f32(4, 2, 3)
+    w = {"w": f32(2, gates * 3, 3), "r": f32(2, gates * 3, 3), "b": f32(2, gates * 6), "l": np.array([4, 0], np.int32), "h": f32(2, 2, 3)}
+    return one(op, [x], w, nout=nout, hidden_size=3, direction="bidirectional", activations=acts, activation_alpha=alpha, **({"activation_beta": beta} if beta else {}))
+
+
+@case
+def rule_lstm_activations():
+    return recurrent("LSTM", 4, ["HardSigmoid", "Softsign", "Relu", "Sigmoid", "ScaledTanh", "LeakyRelu"], [0.3, 0.5, 0.1], [0.4, 0.7], 3)
+
+
+@case
+def rule_gru_activations():
+    return recurrent("GRU", 3, ["HardSigmoid", "Elu", "Affine", "Softplus"], [0.3, 0.8, 0.5], [0.4, 0.1], 2)
+
+
+@case
+def rule_rnn_activations():
+    return recurrent("RNN", 1, ["ThresholdedRelu", "Relu"], [0.2], [], 2)
+
+
+@case
+def rule_pool():
+    """Indices and averages with pads of two sizes, and windows that hang over."""
+    calls = [("MaxPool", "x0", 2, [F, I], {"kernel_shape": [3, 2], "pads": [1, 0, 0, 1], "strides": [2, 1], "storage_order": s}) for s in (0, 1)]
+    calls += [("MaxPool", "x0", 2, [F, I], {"kernel_shape": [3, 2], "auto_pad": "SAME_LOWER", "strides": [2, 3]}), ("MaxPool", "x1", 1, T.UINT8, {"kernel_shape": [3], "pads": [0, 2]}),
+              ("AveragePool", "x0", 1, F, {"kernel_shape": [2, 3], "pads": [1, 0, 0, 2], "strides": [2, 2], "ceil_mode": 1, "count_include_pad": 1}),
+              ("AveragePool", "x0", 1, F, {"kernel_shape": [2, 3], "dilations": [2, 1], "pads": [1, 0, 0, 1]}), ("GlobalLpPool", "x0", 1, F, {"p": 2})]
+    return several(calls, [f32(1, 2, 6, 7), RNG.integers(0, 255, (1, 2, 7)).astype(np.uint8)])
+
+
+@case
+def rule_batch_norm_training():
+    return several([("BatchNormalization", "x0 a b c d", 3, F, {"training_mode": 1, "momentum": 0.8})], [f32(3, 2, 4)], {"a": f32(2), "b": f32(2), "c": f32(2), "d": np.abs(f32(2))}, 15)
+
+
+@case
+def rule_unique():
+    x = RNG.integers(-2, 3, (4, 3)).astype(np.int64)
+    return several([("Unique", "x0", 4, I, {"sorted": s}) for s in (0, 1)] + [("Unique", "x1", 4, I, {"sorted": s, "axis": a}) for s in (0, 1) for a in (0, -1)], [x, RNG.integers(0, 2, (4, 3))])
+
+
+@case
+def rule_roi_align_max():
+    return one("RoiAlign", [f32(2, 3, 8, 8), np.abs(f32(4, 4)) * 3, i64(0, 1, 1, 0)], output_height=3, output_width=2, sampling_ratio=0, mode="max")
+
+
+@case
+def rule_conv_same_input():
+    """A kernel whose size only a call knows."""
+    m, x = one("Conv", [f32(1, 2, 6, 5), f32(3, 2, 3, 2)], auto_pad="SAME_LOWER", strides=[2, 1])
+    del m.graph.input[1].type.tensor_type.shape.dim[2:]
+    for name in ("h", "w"):
+        m.graph.input[1].type.tensor_type.shape.dim.add().dim_param = name
+    return m, x
+
+
+@case
+def rule_few_bits():
+    """Casts to integers of 4 bits and back, rounded and cut; quantisation to these."""
+    nodes, outputs = [], {}
+    for kind in (T.INT4, T.UINT4):
+        name = str(kind)
+        nodes += [h.make_node("Cast", ["x"], ["c" + name], to=kind), h.make_node("Cast", ["c" + name], ["y" + name], to=F), h.make_node("Cast", ["zero"], ["z" + name], to=kind),
+                  h.make_node("QuantizeLinear", ["x", "scale", "z" + name], ["q" + name]), h.make_node("DequantizeLinear", ["q" + name, "scale", "z" + name], ["d" + name])]
+        outputs.update({"y" + name: F, "d" + name: F})
+    return model(nodes, {"x": (F, [14])}, outputs, {"scale": np.float32(0.7), "zero": np.float32(2)}, 21, 10), [np.array([-20, -9.6, -8.5, -7.5, -0.6, -0.5, 0, 0.5, 0.6, 1.5, 7.4, 7.6, 15.6, 17], np.float32)]
+
+
+@case
+def rule_state_space():
+    """LinearAttention, CausalConvWithState, TensorScatter and CumProd, which ONNX Runtime 1.32 does not have."""
+    calls = [("LinearAttention", "x0 x1 x2  x3 x4", 2, F, {"q_num_heads": 4, "kv_num_heads": 2}), ("LinearAttention", "x0 x1 x2", 2, F, {"q_num_heads": 4, "kv_num_heads": 2, "update_rule": "linear", "scale": 0.5}),
+             ("CausalConvWithState", "x5 w b", 2, F, {"activation": "silu"}), ("CausalConvWithState", "x5 w  past", 2, F, {}), ("CumProd", "x0 one", 1, F, {"exclusive": 1, "reverse": 1}),
+             ("TensorScatter", "x0 x6 at", 1, F, {"mode": "circular"})]
+    arrays = [f32(2, 3, 12), f32(2, 3, 6), f32(2, 3, 4), -np.abs(f32(2, 3, 2)), np.abs(f32(2, 3, 2)), f32(2, 4, 5), f32(2, 2, 12)]
+    m, arrays = several(calls, arrays, {"w": f32(4, 1, 3), "b": f32(4), "past": f32(2, 4, 2), "one": np.int64(1), "at": i64(2, 1)}, 27)
+    return m, arrays, reference
+
+
+@case
+def rule_sequence_map():
+    """A body for each element of a sequence, with a tensor that is the same for all."""
+    body = h.make_graph([h.make_node("Add", ["a", "b"], ["c"]), h.make_node("Shape", ["c"], ["d"])], "body", [h.make_tensor_value_info("a", F, None), h.make_tensor_value_info("b", F, None)],
+                        [h.make_tensor_value_info("c", F, None), h.make_tensor_value_info("d", I, None)])
+    nodes = [h.make_node("SplitToSequence", ["x0", "sizes"], ["parts"], axis=1), h.make_node("SequenceMap", ["parts", "x1"], ["sums", "shapes"], body=body),
+             h.make_node("ConcatFromSequence", ["sums"], ["y"], axis=1), h.make_node("ConcatFromSequence", ["shapes"], ["z"], axis=0)]
+    return model(nodes, {"x0": (F, [2, 6]), "x1": (F, [2, 1])}, {"y": F, "z": I}, {"sizes": i64(1, 2, 3)}), [f32(2, 6), f32(2, 1)]
+
+
 def make(name, build):
     """build: -> the model, its inputs, and maybe another that gives its results in ONNX Runtime, or a function that does"""
     m, arrays, *other = build()

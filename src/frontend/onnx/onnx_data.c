@@ -184,18 +184,9 @@ static tensor *data_narrow(onnx_program *p, const Onnx__TensorProto *t) {
 }
 
 /* Integers, which are bytes here. */
-static const struct { int number, bits; dtype dt; } data_few_bits[] = {
-    {21, 4, DT_UINT8}, {22, 4, DT_INT8}, {25, 2, DT_UINT8}, {26, 2, DT_INT8}};
-
-static int data_few_row(int64_t data_type) {
-    for (int i = 0; i < (int)(sizeof data_few_bits / sizeof *data_few_bits); i++)
-        if (data_few_bits[i].number == data_type) return i;
-    return -1;
-}
-
 int onnx_type_bits(int64_t data_type) {
-    int row = data_few_row(data_type);
-    return row < 0 ? 0 : data_few_bits[row].bits;
+    bool is_signed;
+    return onnx_few_bits(data_type, &is_signed);
 }
 
 static void data_widen(const uint8_t *from, int64_t n, int bits, bool is_signed, uint8_t *to) {
@@ -206,10 +197,10 @@ static void data_widen(const uint8_t *from, int64_t n, int bits, bool is_signed,
     }
 }
 
-static tensor *data_few(onnx_program *p, const Onnx__TensorProto *t, int row) {
-    dtype dt = data_few_bits[row].dt;
+static tensor *data_few(onnx_program *p, const Onnx__TensorProto *t) {
+    dtype dt = (dtype)onnx_kept_dtype(t->data_type);
     int64_t strides[TENSOR_MAX_DIMS], n;
-    int bits = data_few_bits[row].bits, ndim = (int)t->n_dims;
+    int bits = onnx_type_bits(t->data_type), ndim = (int)t->n_dims;
     storage *held = NULL;
     tensor *x = NULL;
     if (tensor_layout(p->d, dt, ndim, t->dims, strides, &n) != CTSC_OK) return NULL;
@@ -246,10 +237,10 @@ static tensor *data_make(onnx_program *p, Onnx__TensorProto *t, dtype dt) {
 
 tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
     int dt = onnx_to_dtype(t->data_type);
-    bool narrow = onnx_is_narrow(t->data_type) != 0;
-    int few = data_few_row(t->data_type);
+    bool narrow = t->data_type == ONNX_FLOAT4E2M1;
+    int few = onnx_type_bits(t->data_type);
     const char *type = onnx_type_name(t->data_type);
-    if (dt < 0 && !narrow && few < 0)
+    if (dt < 0 && !narrow && !few)
         return type ? onnx_unsupported(p, "tensor '%.200s' is of type %s", t->name ? t->name : "",
                                        type)
                     : onnx_bad(p, "tensor '%.200s' is of type %d, which there is none",
@@ -257,9 +248,7 @@ tensor *onnx_tensor_of(onnx_program *p, Onnx__TensorProto *t) {
                NULL;
     if (t->n_dims > TENSOR_MAX_DIMS)
         return onnx_bad(p, "tensor '%.200s' has %zu dims", t->name ? t->name : "", t->n_dims), NULL;
-    tensor *x = narrow     ? data_narrow(p, t)
-                : few >= 0 ? data_few(p, t, few)
-                           : data_make(p, t, (dtype)dt);
+    tensor *x = narrow ? data_narrow(p, t) : few ? data_few(p, t) : data_make(p, t, (dtype)dt);
     if (!x && p->d->status == CTSC_OK) onnx_no_memory(p);
     if (!x) return NULL;
     return onnx_hold(p, x) ? x : NULL;

@@ -83,9 +83,8 @@ bool onnx_op_roi_align(onnx_node *n, const char *text) {
     bool max = !strcmp(mode, "max");
     if (!max && strcmp(mode, "avg")) return onnx_unsupported(p, "mode '%.40s'", mode);
     return onnx_out(n, 0,
-                    ONNX_EMIT(p, max ? "ctsc::onnx_roi_align_max" : "ctsc::onnx_roi_align", x,
-                              rois, batch,
-                              onnx_int(p, onnx_attr_int(n, "output_height", 1)),
+                    ONNX_EMIT(p, max ? "ctsc::onnx_roi_align_max" : "ctsc::onnx_roi_align", x, rois,
+                              batch, onnx_int(p, onnx_attr_int(n, "output_height", 1)),
                               onnx_int(p, onnx_attr_int(n, "output_width", 1)),
                               onnx_int(p, onnx_attr_int(n, "sampling_ratio", 0)),
                               onnx_float(p, onnx_attr_float(n, "spatial_scale", 1)),

@@ -250,6 +250,11 @@ ir_value *onnx_cast(onnx_node *n, ir_value *x, int64_t to) {
     int dt = onnx_to_dtype(to);
     bool saturate = onnx_attr_int(n, "saturate", 1) != 0;
     if (!x) return NULL;
+    bool is_signed;
+    int bits = onnx_few_bits(to, &is_signed);
+    if (bits)
+        return ONNX_EMIT(n->p, "ctsc::onnx_few_bits", x, onnx_int(n->p, (1 << bits) - 1),
+                         onnx_int(n->p, is_signed ? 1 << (bits - 1) : 0));
     if (to == ONNX_FLOAT4E2M1) return ONNX_EMIT(n->p, "ctsc::onnx_float4", x);
     if (dt == DT_FLOAT8_E8M0FNU) {
         const char *mode = onnx_attr_text(n, "round_mode", "up");
@@ -288,8 +293,8 @@ bool onnx_op_cast(onnx_node *n, const char *text) {
         return true;
     }
     ir_value *x = onnx_t(n, 0);
-    if (x && v->dt == dt) {
-        if (!onnx_out(n, 0, x, v->rank, dt)) return false;
+    if (x && (v->narrow ? v->narrow == to : v->dt == dt)) {
+        if (!onnx_out(n, 0, x, v->rank, v->dt)) return false;
         onnx_set_narrow(n, to);
         return true;
     }
@@ -458,8 +463,7 @@ static const char *reduce_key(const onnx_node *n, const char *what, int count, d
     if (count <= 0 && onnx_attr(n, "noop_with_empty_axes")) return NULL;
     if (order && reduce_may_be_empty(n)) return NULL;
     for (size_t i = 0; i < sizeof reduce_ops / sizeof *reduce_ops; i++)
-        if (!strcmp(reduce_ops[i].name, what))
-            return *ord = reduce_ops[i].ord, reduce_ops[i].key;
+        if (!strcmp(reduce_ops[i].name, what)) return *ord = reduce_ops[i].ord, reduce_ops[i].key;
     return NULL;
 }
 
@@ -480,10 +484,10 @@ bool onnx_op_reduce(onnx_node *n, const char *text) {
                         onnx_str(p, text));
     else if (ord != 0) out = ONNX_EMIT(p, key, x, onnx_float(p, ord), axes, keeps);
     else out = ONNX_EMIT(p, key, x, axes, keeps);
-    int rank = keep || (noop && !count)      ? v->rank
-               : v->rank < 0 || count < 0    ? -1
-               : count                       ? v->rank - count
-                                             : 0;
+    int rank = keep || (noop && !count)   ? v->rank
+               : v->rank < 0 || count < 0 ? -1
+               : count                    ? v->rank - count
+                                          : 0;
     if (noop && count < 0 && !keep) rank = -1;
     return onnx_out(n, 0, out, rank, v->dt);
 }
@@ -509,8 +513,8 @@ bool onnx_op_cumulative(onnx_node *n, const char *text) {
     bool exclusive = onnx_attr_int(n, "exclusive", 0) != 0,
          reverse = onnx_attr_int(n, "reverse", 0) != 0;
     if (!axis) return false;
-    return onnx_result(n, ONNX_EMIT(p, text, x, axis, onnx_bool(p, exclusive),
-                                    onnx_bool(p, reverse)));
+    return onnx_result(n,
+                       ONNX_EMIT(p, text, x, axis, onnx_bool(p, exclusive), onnx_bool(p, reverse)));
 }
 
 bool onnx_op_topk(onnx_node *n, const char *text) {
@@ -532,9 +536,7 @@ bool onnx_op_topk(onnx_node *n, const char *text) {
 /* The dtype that the node says; -1 after a failure. like: input 0 says it else. */
 static int random_dtype(onnx_node *n, bool like, int otherwise) {
     int64_t type = onnx_attr_int(n, "dtype", 0);
-    int dt = type   ? onnx_to_dtype(type)
-             : like ? n->in[0]->dt
-                    : otherwise;
+    int dt = type ? onnx_to_dtype(type) : like ? n->in[0]->dt : otherwise;
     if (dt < 0) onnx_unsupported(n->p, "the type of the result is not known");
     return dt;
 }
@@ -545,13 +547,13 @@ bool onnx_op_random(onnx_node *n, const char *text) {
     bool like = n->nin > 0, normal = *text == 'm';
     int count = 0;
     const int64_t *given = onnx_attr_ints(n, "shape", &count);
-    if ((like && !onnx_need(n, 0)) || (!like && !given))
-        return onnx_bad(p, "the shape is missing");
+    if ((like && !onnx_need(n, 0)) || (!like && !given)) return onnx_bad(p, "the shape is missing");
     int dt = random_dtype(n, like, DT_FLOAT32);
     if (dt < 0) return false;
     if (!dtype_is_float((dtype)dt)) return onnx_bad(p, "the numbers are to be integers");
     ir_value *x = like ? onnx_t(n, 0) : NULL,
-             *shape = like ? (x ? ONNX_EMIT(p, "aten::size", x) : NULL) : onnx_ints(p, count, given);
+             *shape = like ? (x ? ONNX_EMIT(p, "aten::size", x) : NULL)
+                           : onnx_ints(p, count, given);
     double a = onnx_attr_float(n, normal ? "mean" : "low", 0),
            b = onnx_attr_float(n, normal ? "scale" : "high", 1);
     return shape && onnx_out(n, 0,
@@ -572,10 +574,9 @@ bool onnx_op_multinomial(onnx_node *n, const char *text) {
     ir_value *x = onnx_t(n, 0);
     int dt = x ? random_dtype(n, false, DT_INT32) : -1;
     (void)text;
-    return dt >= 0 &&
-           onnx_out(n, 0,
-                    ONNX_EMIT(n->p, "ctsc::onnx_multinomial", x,
-                              onnx_int(n->p, onnx_attr_int(n, "sample_size", 1)),
-                              onnx_int(n->p, dt)),
-                    2, dt);
+    return dt >= 0 && onnx_out(n, 0,
+                               ONNX_EMIT(n->p, "ctsc::onnx_multinomial", x,
+                                         onnx_int(n->p, onnx_attr_int(n, "sample_size", 1)),
+                                         onnx_int(n->p, dt)),
+                               2, dt);
 }

@@ -239,8 +239,7 @@ static bool max_pool_indices(onnx_node *n, const window *w, ir_value *in, ir_val
     ir_value *around = in == x ? onnx_ints(p, 0, NULL) : pool_pads(n, w, in),
              *at = y && around
                        ? ONNX_EMIT(p, "ctsc::onnx_pool_indices", y->def->outputs.data[1], in, x,
-                                   around,
-                                   onnx_bool(p, onnx_attr_int(n, "storage_order", 0) != 0))
+                                   around, onnx_bool(p, onnx_attr_int(n, "storage_order", 0) != 0))
                        : NULL;
     return at && max_pool_result(n, y) && onnx_out(n, 1, at, n->in[0]->rank, DT_INT64);
 }
@@ -363,8 +362,8 @@ bool onnx_op_global_pool(onnx_node *n, const char *text) {
     if (!x) return false;
     bool max = *text == 'm';
     if (*text == 'l')
-        return onnx_result(n, ONNX_EMIT(p, "ctsc::onnx_global_lp_pool", x,
-                                        onnx_int(p, onnx_attr_int(n, "p", 2))));
+        return onnx_result(
+            n, ONNX_EMIT(p, "ctsc::onnx_global_lp_pool", x, onnx_int(p, onnx_attr_int(n, "p", 2))));
     if (!max && v->rank >= 3 && v->rank <= 5) {
         static const char *const keys[] = {"aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d",
                                            "aten::adaptive_avg_pool3d"};
@@ -388,8 +387,7 @@ bool onnx_op_batch_norm(onnx_node *n, const char *text) {
         ir_value *y = ONNX_EMIT(p, "ctsc::onnx_batch_norm_training", in[0], in[1], in[2], in[3],
                                 in[4], onnx_float(p, onnx_attr_float(n, "epsilon", 1e-5)),
                                 onnx_float(p, onnx_attr_float(n, "momentum", 0.9)));
-        return y && onnx_result(n, y) &&
-               onnx_out(n, 1, y->def->outputs.data[1], 1, n->in[3]->dt) &&
+        return y && onnx_result(n, y) && onnx_out(n, 1, y->def->outputs.data[1], 1, n->in[3]->dt) &&
                onnx_out(n, 2, y->def->outputs.data[2], 1, n->in[4]->dt);
     }
     return onnx_result(n, ONNX_EMIT(p, "aten::batch_norm", in[0], in[1], in[2], in[3], in[4],
@@ -637,10 +635,9 @@ static bool resize_any(onnx_node *n, const resize *r, const onnx_value *scales) 
 
 bool onnx_op_resize(onnx_node *n, const char *text) {
     onnx_program *p = n->p;
-    static const char *const places[] = {"half_pixel",           "pytorch_half_pixel",
-                                         "align_corners",        "asymmetric",
-                                         "half_pixel_symmetric", "tf_crop_and_resize",
-                                         "tf_half_pixel_for_nn"};
+    static const char *const places[] = {
+        "half_pixel",           "pytorch_half_pixel", "align_corners",       "asymmetric",
+        "half_pixel_symmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"};
     resize r = {.mode = onnx_attr_text(n, "mode", "nearest"),
                 .place = onnx_attr_text(n, "coordinate_transformation_mode", "half_pixel"),
                 .nearest = onnx_attr_text(n, "nearest_mode", "round_prefer_floor")};
@@ -715,11 +712,11 @@ typedef struct recurrent_acts {
 
 /* Names, which numbers they take, and which these are where none are given. */
 static const struct { const char *name; bool alpha, beta; double a, b; } recurrent_known[] = {
-    {"Tanh", false, false, 0, 0},        {"Sigmoid", false, false, 0, 0},
-    {"Relu", false, false, 0, 0},        {"Softsign", false, false, 0, 0},
-    {"Softplus", false, false, 0, 0},    {"LeakyRelu", true, false, 0.01, 0},
+    {"Tanh", false, false, 0, 0},           {"Sigmoid", false, false, 0, 0},
+    {"Relu", false, false, 0, 0},           {"Softsign", false, false, 0, 0},
+    {"Softplus", false, false, 0, 0},       {"LeakyRelu", true, false, 0.01, 0},
     {"ThresholdedRelu", true, false, 1, 0}, {"Elu", true, false, 1, 0},
-    {"Affine", true, true, 1, 0},        {"ScaledTanh", true, true, 1, 1},
+    {"Affine", true, true, 1, 0},           {"ScaledTanh", true, true, 1, 1},
     {"HardSigmoid", true, true, 0.2, 0.5},
 };
 
@@ -747,7 +744,9 @@ static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, recurrent_a
     const Onnx__AttributeProto *a = onnx_attr(n, "activations"),
                                *alpha = onnx_attr_of(n, "activation_alpha", ONNX_A_FLOATS),
                                *beta = onnx_attr_of(n, "activation_beta", ONNX_A_FLOATS);
-    int each = lstm ? 3 : rnn ? 1 : 2,
+    int each = lstm  ? 3
+               : rnn ? 1
+                     : 2,
         ways = !strcmp(onnx_attr_text(n, "direction", "forward"), "bidirectional") ? 2 : 1;
     size_t at = 0, bt = 0;
     acts->n = each * ways;
@@ -763,8 +762,8 @@ static bool recurrent_activations(onnx_node *n, bool lstm, bool rnn, recurrent_a
         if (rnn && !i) acts->relu = k == 2;
         acts->plain = acts->plain && k == (acts->relu ? 2 : normal);
         names[i] = onnx_str(p, recurrent_known[k].name);
-        alphas[i] = onnx_float(p, recurrent_number(alpha, recurrent_known[k].alpha, &at,
-                                                   recurrent_known[k].a));
+        alphas[i] = onnx_float(
+            p, recurrent_number(alpha, recurrent_known[k].alpha, &at, recurrent_known[k].a));
         betas[i] = onnx_float(
             p, recurrent_number(beta, recurrent_known[k].beta, &bt, recurrent_known[k].b));
     }

@@ -117,7 +117,10 @@ bool onnx_op_quantize(onnx_node *n, const char *text) {
     (void)text;
     if (!zero) return false;
     if (onnx_in(n, 2) && n->in[2]->dt >= 0) dt = n->in[2]->dt, to = n->in[2]->narrow;
-    if (onnx_is_narrow(to)) {
+    bool is_signed;
+    int bits = onnx_few_bits(to, &is_signed);
+    if (bits) dt = onnx_kept_dtype(to);
+    if (onnx_is_narrow(to) && !bits) {
         ir_value *axis = onnx_int(p, onnx_attr_int(n, "axis", 1)),
                  *y = ONNX_EMIT(p, "ctsc::onnx_quantize_float4", x, scale, axis,
                                 onnx_int(p, precision));
@@ -136,9 +139,13 @@ bool onnx_op_quantize(onnx_node *n, const char *text) {
     if (precision < 0 || (dt != DT_UINT8 && dt != DT_INT8 && dt != DT_INT16 && dt != DT_UINT16))
         return onnx_unsupported(p, "quantisation to %s",
                                 onnx_type_name(to) ? onnx_type_name(to) : "this type");
-    return onnx_out(n, 0,
-                    ONNX_EMIT(p, "ctsc::onnx_quantize", x, scale, zero,
-                              onnx_int(p, onnx_attr_int(n, "axis", 1)), onnx_int(p, dt),
-                              onnx_int(p, precision)),
-                    n->in[0]->rank, dt);
+    ir_value *y = ONNX_EMIT(p, "ctsc::onnx_quantize", x, scale, zero,
+                            onnx_int(p, onnx_attr_int(n, "axis", 1)), onnx_int(p, dt),
+                            onnx_int(p, precision));
+    if (y && bits)
+        y = ONNX_EMIT(p, "aten::clamp", y, onnx_int(p, is_signed ? -(1 << (bits - 1)) : 0),
+                      onnx_int(p, (1 << (is_signed ? bits - 1 : bits)) - 1));
+    if (!y || !onnx_out(n, 0, y, n->in[0]->rank, dt)) return false;
+    onnx_set_narrow(n, to);
+    return true;
 }

@@ -498,8 +498,8 @@ static bool pad_computed(onnx_node *n, ir_value *x, onnx_value *pads, const char
 
 /* Does torch pad so? It does with floats, the last dims (one to three, with one or two in front of
  * them), edges and reflections of less than the whole size, and takes nothing away. */
-static bool pad_is_torch(const onnx_node *n, int rank, ir_value *const *begin,
-                         ir_value *const *end, bool reflect) {
+static bool pad_is_torch(const onnx_node *n, int rank, ir_value *const *begin, ir_value *const *end,
+                         bool reflect) {
     int dt = n->in[0]->dt, padded = 0;
     if (dt < 0 || !dtype_is_float((dtype)dt) || n->row->name[0] != 'P' ||
         !strcmp(onnx_attr_text((onnx_node *)(uintptr_t)n, "mode", ""), "wrap"))
@@ -507,8 +507,8 @@ static bool pad_is_torch(const onnx_node *n, int rank, ir_value *const *begin,
     for (int i = 0; i < rank; i++) {
         value b, e;
         int64_t size = onnx_declared_size(n, 0, i);
-        if (!ir_value_constant(begin[i], &b) || !ir_value_constant(end[i], &e) ||
-            b.tag != V_INT || e.tag != V_INT || b.u.i < 0 || e.u.i < 0)
+        if (!ir_value_constant(begin[i], &b) || !ir_value_constant(end[i], &e) || b.tag != V_INT ||
+            e.tag != V_INT || b.u.i < 0 || e.u.i < 0)
             return false;
         if (!b.u.i && !e.u.i) continue;
         if (size == 0 || (reflect && size > 0 && (b.u.i >= size || e.u.i >= size))) return false;
@@ -549,8 +549,8 @@ bool onnx_op_pad(onnx_node *n, const char *text) {
         ir_value *fill = pad_value(n);
         return fill && onnx_result(n, ONNX_EMIT(p, "aten::constant_pad_nd", x, list, fill));
     }
-    return onnx_result(n, ONNX_EMIT(p, "aten::pad", x, list,
-                                    onnx_str(p, reflect ? "reflect" : "replicate")));
+    return onnx_result(
+        n, ONNX_EMIT(p, "aten::pad", x, list, onnx_str(p, reflect ? "reflect" : "replicate")));
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

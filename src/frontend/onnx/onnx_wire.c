@@ -36,10 +36,35 @@ int onnx_to_dtype(int64_t data_type) {
     return t ? (int)t->dtype : -1;
 }
 
-int onnx_is_narrow(int64_t data_type) { return data_type == ONNX_FLOAT4E2M1 ? ONNX_FLOAT4E2M1 : 0; }
+/* Types of less than a byte, and what their elements are kept as. */
+static const struct { int number, bits; bool is_signed; dtype kept; } wire_narrow[] = {
+    {ONNX_FLOAT4E2M1, 0, true, DT_FLOAT8_E4M3FN},
+    {ONNX_UINT4, 4, false, DT_UINT8},
+    {ONNX_INT4, 4, true, DT_INT8},
+    {ONNX_UINT2, 2, false, DT_UINT8},
+    {ONNX_INT2, 2, true, DT_INT8},
+};
+enum { WIRE_NARROW = sizeof wire_narrow / sizeof *wire_narrow };
+
+static int wire_narrow_row(int64_t data_type) {
+    for (int i = 0; i < WIRE_NARROW; i++)
+        if (wire_narrow[i].number == data_type) return i;
+    return -1;
+}
+
+int onnx_is_narrow(int64_t data_type) {
+    return wire_narrow_row(data_type) < 0 ? 0 : (int)data_type;
+}
+
+int onnx_few_bits(int64_t data_type, bool *is_signed) {
+    int i = wire_narrow_row(data_type);
+    if (i >= 0) *is_signed = wire_narrow[i].is_signed;
+    return i < 0 ? 0 : wire_narrow[i].bits;
+}
 
 int onnx_kept_dtype(int64_t data_type) {
-    return onnx_is_narrow(data_type) ? DT_FLOAT8_E4M3FN : onnx_to_dtype(data_type);
+    int i = wire_narrow_row(data_type);
+    return i < 0 ? onnx_to_dtype(data_type) : (int)wire_narrow[i].kept;
 }
 
 const char *onnx_type_name(int64_t data_type) {

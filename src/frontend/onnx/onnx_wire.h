@@ -14,7 +14,7 @@ enum {
 };
 
 /* Types of TensorProto that are kept as wider ones. */
-enum { ONNX_FLOAT4E2M1 = 23 };
+enum { ONNX_UINT4 = 21, ONNX_INT4, ONNX_FLOAT4E2M1, ONNX_UINT2 = 25, ONNX_INT2 };
 
 /* AttributeProto.type */
 enum {
@@ -35,6 +35,8 @@ int onnx_to_dtype(int64_t data_type);
 const char *onnx_type_name(int64_t data_type);
 /* The type itself where its elements are kept as wider ones; 0: they are not. */
 int onnx_is_narrow(int64_t data_type);
+/* The bits of integers of less than a byte; 0: it is no such type. */
+int onnx_few_bits(int64_t data_type, bool *is_signed);
 /* The dtype that elements are kept as; -1: there is none. */
 int onnx_kept_dtype(int64_t data_type);
 

@@ -36,6 +36,21 @@ def onnx_unsigned_shift(a: Tensor, b: Tensor) -> Tensor:
     return torch.where(torch.eq(b, 0), a, torch.bitwise_right_shift(half, torch.clamp(b - 1, min=0)))
 
 
+# ---- integers of less than a byte, which are bytes here --------------------------------------------------------------
+
+
+# The lowest bits, which `mask` has; of numbers that are rounded first, as in ONNX Runtime. half: the bit of the sign; 0: there is none.
+def onnx_few_bits(x: Tensor, mask: int, half: int) -> Tensor:
+    y = x
+    if torch.is_floating_point(x):
+        y = torch.to(x, 7)
+        y = torch.sign(y) * torch.floor(torch.abs(y) + 0.5)
+    y = torch.bitwise_and(torch.to(y, 4), mask)
+    if half == 0:
+        return torch.to(y, 0)
+    return torch.to(torch.bitwise_xor(y, half) - half, 1)
+
+
 # ---- random numbers --------------------------------------------------------------------------------------------------
 
 

@@ -61,8 +61,7 @@ def onnx_dft(x: Tensor, length: Optional[Tensor], axis: int, inverse: bool, ones
         if length is None:
             n = 2 * (n - 1)
         return torch.unsqueeze(torch.fft_irfft(z, n, at), -1)
-    # as ONNX's tests have it, whose elements may be as small as a rounding
-    y = torch.to(torch.fft_ifft(torch.to(z, 10), n, at), z.dtype) if inverse else torch.fft_fft(z, n, at)
+    y = torch.fft_ifft(z, n, at) if inverse else torch.fft_fft(z, n, at)
     if onesided:
         y = torch.slice(y, at, 0, n // 2 + 1, 1)
     return torch.clone(torch.view_as_real(y))
