@@ -220,6 +220,7 @@ bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
     case SYM_LEN: r = list_length(o, x); break;
     case SYM___GETITEM__: r = list_at(o, x, args[1]); break;
     case SYM_CAT:
+    case SYM_CTSC_ONNX_STACK:
     case SYM_STACK: *done = false; return true;
     default: return out_refuse(o, "of a list whose length the model computes");
     }
