@@ -560,7 +560,7 @@ typedef struct ctsc_onnx_axis {
 typedef struct ctsc_onnx_options {
     size_t size;        /* sizeof(ctsc_onnx_options), for later growth */
     const char *method; /* NULL: forward */
-    int opset;          /* version of ONNX's operators, 13 to 21; 0: 17 */
+    int opset;          /* version of ONNX's operators, 13 to 28; 0: 20 */
     size_t naxes;
     const ctsc_onnx_axis *axes;
     /* what follows from the size of an axis, but is taken as the arguments have
@@ -571,6 +571,13 @@ typedef struct ctsc_onnx_options {
      * out; the others are called as the arguments are, and "output", "output_1", ... */
     size_t ninput_names, noutput_names;
     const char *const *input_names, *const *output_names;
+    /* The file is read again and run, with the arguments and, where there are axes, with longer
+     * ones: it appears only where its results are the method's, to `tolerance` times the largest
+     * element (0: 1e-3, of models with quantised layers 5e-2; 20 times that in 16 bits; what is no
+     * float has to be equal). The largest difference, as a part of the largest element, goes to
+     * *difference, which may be NULL. CTSC_FAILED says what differs. */
+    bool check;
+    double tolerance, *difference;
 } ctsc_onnx_options;
 /* Writes a method as a model of ONNX. The method is run with these arguments, whose dtypes and
  * sizes (but for the axes) are then those of the model, and whose way through branches and loops is

@@ -22,9 +22,83 @@ _OTHERWISE = frozenset("verbose dynamo export_params do_constant_folding keep_in
                        "dump_exported_program artifacts_dir autograd_inlining external_data".split())
 
 
-def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_names=None, opset_version=None, dynamic_axes=None, **others):
+def _flat(result):
+    """The tensors of a result as a model gives them: numbers without dims, None left out."""
+    from ._tensor import Tensor
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (tuple, list)):
+        return [t for item in result if item is not None for t in _flat(item)]
+    return [result.numpy() if isinstance(result, Tensor) else result]
+
+
+def _differs(got, want, tolerance):
+    """What one output has otherwise than it should have; empty: nothing. As save/check_onnx.c."""
+    import numpy
+    number, want = isinstance(want, float), numpy.asarray(want)
+    if got.shape != want.shape:
+        return "has sizes %s instead of %s" % (list(got.shape), list(want.shape))
+    if got.dtype != want.dtype and not number:
+        return "is of %s instead of %s" % (got.dtype, want.dtype)
+    other = ~((got == want) | ((got != got) & (want != want)))
+    if not other.any():
+        return ""
+    a, b = got.astype("float64"), want.astype("float64")
+    with numpy.errstate(invalid="ignore"):
+        by = numpy.where(other, numpy.where(numpy.isfinite(a) & numpy.isfinite(b), abs(a - b), numpy.inf), 0)
+    scale = abs(numpy.where(numpy.isfinite(b), b, 0)).max()
+    if want.dtype.kind == "f" and by.max() <= tolerance * (20 if want.dtype.itemsize == 2 else 1) * scale + 1e-6:
+        return ""
+    at = numpy.unravel_index(by.argmax(), by.shape)
+    return "has %s instead of %s at %s, of elements up to %g" % (got[at], want[at], [int(i) for i in at], scale)
+
+
+def _check(path, model, args, axes, tolerance):
+    """The file in ONNX Runtime against the model, with the arguments and with longer axes; what differs is an error."""
+    import warnings
+    import onnxruntime
+    from . import cat, no_grad
+    from ._tensor import Tensor
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as e:
+        if "NOT_IMPLEMENTED" in str(e):
+            warnings.warn("onnx.export: ONNX Runtime cannot run the model, so that it is not checked: %s" % e)
+            return
+        raise RuntimeError("onnx.export: ONNX Runtime does not take the model that was written: %s" % e) from None
+    if not tolerance:
+        with open(path, "rb") as f:
+            tolerance = 5e-2 if b"QuantizeLinear" in f.read() else 1e-3
+    names = [i.name for i in session.get_inputs()]
+    longer = list(args)
+    for i, dim, _ in axes:
+        longer[i] = cat([longer[i], longer[i]], dim)
+    for given in (args, longer) if axes else (args,):
+        with no_grad():
+            want = _flat(model(*[a.clone() if isinstance(a, Tensor) else a for a in given]))
+        tensors = [a.detach().numpy() for a in given if isinstance(a, Tensor)]
+        got = _flat(tuple(session.run(None, dict(zip(names, tensors)))))
+        where = "" if given is args else ", with longer axes"
+        if len(got) != len(want):
+            raise RuntimeError("onnx.export: the model that was written gives %d results instead of %d%s" % (len(got), len(want), where))
+        for i, (a, b) in enumerate(zip(got, want)):
+            text = _differs(a, b, tolerance)
+            if text:
+                raise RuntimeError("onnx.export: the model that was written gives other results: output %d %s%s (check=False writes it all the same)" % (i, text, where))
+
+
+def _has_runtime():
+    import importlib.util
+    return bool(importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("numpy"))
+
+
+def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_names=None, opset_version=None, dynamic_axes=None, check=None, check_tolerance=0.0, **others):
     """Writes model, a program or what ctsc.trace takes (a function, an nn.Module in its present mode), as a model of ONNX: f is a path or an open file. args: the example
-    arguments, whose dtypes and sizes are the model's, but for dynamic_axes. What ONNX cannot say is refused with its place (docs/onnx.md)."""
+    arguments, whose dtypes and sizes are the model's, but for dynamic_axes. What ONNX cannot say is refused with its place (docs/onnx.md).
+    check: the file is run with the arguments, and with longer ones where axes are dynamic, and kept only where it gives what the model gives, to check_tolerance times the
+    largest element (1e-3; of models with quantised layers 5e-2): by ONNX Runtime where that is installed, which is the default there (None), else by ctsc."""
     from ._module import ScriptModule, through_file
     from ._tensor import Tensor
     from ._trace import record
@@ -46,8 +120,20 @@ def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_name
     names = inputs + [declared[i] for i in tensors[len(inputs):]]
     axes = tuple(_axes(dynamic_axes, dict(zip(names, tensors))))
 
+    runtime = _has_runtime()
+    if check is None:
+        check = runtime
+
     def write(path):
-        model._save_onnx(path, args, opset_version or 0, axes, tuple(inputs), tuple(output_names or ()))
+        made = path + ".unchecked" if check and runtime else path
+        try:
+            model._save_onnx(made, args, opset_version or 0, axes, tuple(inputs), tuple(output_names or ()), -1.0 if runtime or not check else float(check_tolerance))
+            if made != path:
+                _check(made, model, args, axes, check_tolerance)
+                os.replace(made, path)
+        finally:
+            if made != path and os.path.exists(made):
+                os.unlink(made)
     if isinstance(f, (str, os.PathLike)):
         write(os.fsdecode(f))
     else:

@@ -491,17 +491,19 @@ static ctsc_onnx_axis *axes_of(PyObject *tuple, size_t *n) {
             return PyMem_Free(out), NULL;
     return out;
 }
-/* _save_onnx(path, arguments, opset, ((input, dim, name), ...), input names, output names) */
+/* _save_onnx(path, arguments, opset, ((input, dim, name), ...), input names, output names,
+ * tolerance): a tolerance of 0 or more checks the file */
 static PyObject *module_save_onnx(PyObject *self, PyObject *args) {
     PyObject *given, *axes, *inputs, *outputs, *result = NULL;
     const char *path;
     size_t n = 0;
-    ctsc_onnx_options o = {.size = sizeof o, .warn = bind_on_warn};
+    ctsc_onnx_options o = {.size = sizeof o, .warn = bind_on_warn, .tolerance = -1};
     ctsc_error *e = bind_error();
-    if (!e ||
-        !PyArg_ParseTuple(args, "sO!iO!O!O!", &path, &PyTuple_Type, &given, &o.opset, &PyTuple_Type,
-                          &axes, &PyTuple_Type, &inputs, &PyTuple_Type, &outputs))
+    if (!e || !PyArg_ParseTuple(args, "sO!iO!O!O!|d", &path, &PyTuple_Type, &given, &o.opset,
+                                &PyTuple_Type, &axes, &PyTuple_Type, &inputs, &PyTuple_Type,
+                                &outputs, &o.tolerance))
         return NULL;
+    o.check = o.tolerance >= 0;
     size_t count = (size_t)PyTuple_Size(given);
     bind_arg *own = PyMem_Malloc((count + 1) * sizeof *own);
     ctsc_value **values = PyMem_Malloc((count + 1) * sizeof *values);

@@ -36,6 +36,8 @@ KINDS = {
     "i": lambda r, s: r.integers(-5, 6, s),
     "j": lambda r, s: r.integers(-5, 6, s).astype("int32"),
     "B": lambda r, s: r.integers(0, 9, s).astype("uint8"),
+    "c": lambda r, s: r.integers(-5, 6, s).astype("int8"),
+    "k": lambda r, s: r.integers(-5, 6, s).astype("int16"),
     "n": lambda r, s: r.integers(0, 3, s),
     "b": lambda r, s: r.uniform(size=s) < 0.5,
 }
@@ -100,6 +102,11 @@ class Engine:
             self.runtime = onnxruntime
         except ImportError:
             self.runtime = None
+        try:
+            import onnx
+            self.checker = onnx.checker.check_model
+        except ImportError:
+            self.checker = lambda path, full_check: None
         self.folder = tempfile.mkdtemp()
         F = self.torch.nn.functional
         self.names = {"__name__": __name__, "torch": self.torch, "F": F}
@@ -129,6 +136,7 @@ class Engine:
         return path
 
     def open(self, path):
+        self.checker(path, full_check=True)
         if not self.runtime:
             model = self.ctsc.load(path)
             return lambda arrays: flat(model(*[self.ctsc.tensor(a) for a in arrays]))
@@ -182,12 +190,17 @@ def attempt(engine, spec, text, opset, dynamic):
     return "written", ""
 
 
-def calls():
+def calls(kinds=()):
     with open(os.path.join(HERE, "calls.txt"), encoding="utf-8") as f:
         for number, line in enumerate(f):
             if line.strip() and not line.startswith("#"):
                 spec, text = re.match(r"((?:\S+ )*\S+)\s{2,}(.*\S)", line).groups()
-                yield number + 1, spec, text
+                for a, b in kinds:
+                    if not re.search(r"(^| )" + a, spec):
+                        spec = ""
+                    spec = re.sub(r"(^| )%s" % a, r"\g<1>" + b, spec)
+                if spec:
+                    yield number + 1, spec, text
 
 
 def main():
@@ -199,6 +212,7 @@ def main():
     p.add_argument("--every", type=int, default=1)
     p.add_argument("--fixed", action="store_true", help="without sizes that change")
     p.add_argument("--least", type=float, default=0)
+    p.add_argument("--kinds", default="", help="kinds of arguments that are others: f=d,i=k")
     p.add_argument("-q", action="store_true")
     args = p.parse_args()
     engine = Engine(args)
@@ -206,7 +220,7 @@ def main():
     for opset in map(int, args.opset.split(",")):
         for dynamic in (False,) if args.fixed else (False, True):
             count = {}
-            for number, spec, text in calls():
+            for number, spec, text in calls([k.split("=") for k in args.kinds.split(",") if k]):
                 if args.k not in text or number % args.every:
                     continue
                 outcome, why = attempt(engine, spec, text, opset, dynamic)

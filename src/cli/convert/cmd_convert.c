@@ -12,7 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_FROM = 256, OPT_TO, OPT_OPSET, OPT_DYNAMIC, OPT_INPUT_NAMES, OPT_OUTPUT_NAMES };
+enum {
+    OPT_FROM = 256,
+    OPT_TO,
+    OPT_OPSET,
+    OPT_DYNAMIC,
+    OPT_INPUT_NAMES,
+    OPT_OUTPUT_NAMES,
+    OPT_CHECK
+};
 
 typedef struct convert_args {
     cli_model model;
@@ -36,6 +44,11 @@ static const struct argp_option convert_options[] = {
      "to ONNX: what the model calls its inputs, in their order (as the arguments are called)", 0},
     {"output-names", OPT_OUTPUT_NAMES, "NAME,...", 0,
      "to ONNX: what it calls its outputs (output, output_1, ...)", 0},
+    {"check", OPT_CHECK, "TOLERANCE", OPTION_ARG_OPTIONAL,
+     "to ONNX: read the file again, run it with the arguments, and with longer ones where there is "
+     "--dynamic, and keep it only where it gives the same, to this part of the largest element "
+     "(1e-3)",
+     0},
     {0},
 };
 
@@ -72,6 +85,12 @@ static void convert_dynamic(struct argp_state *state, const char *arg, convert_o
     a->dynamic[a->naxes++] = arg;
 }
 
+static void convert_check(struct argp_state *state, const char *arg, convert_onnx_args *a) {
+    a->check = true;
+    if (arg && !((a->tolerance = cli_number(state, "check", arg)) > 0))
+        argp_error(state, "--check: '%s' is no tolerance", arg);
+}
+
 static error_t convert_parse(int key, char *arg, struct argp_state *state) {
     convert_args *a = state->input;
     switch (key) {
@@ -81,6 +100,7 @@ static error_t convert_parse(int key, char *arg, struct argp_state *state) {
     case OPT_DYNAMIC: convert_dynamic(state, arg, &a->how.onnx); break;
     case OPT_INPUT_NAMES: a->how.onnx.input_names = arg; break;
     case OPT_OUTPUT_NAMES: a->how.onnx.output_names = arg; break;
+    case OPT_CHECK: convert_check(state, arg, &a->how.onnx); break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->how.call;

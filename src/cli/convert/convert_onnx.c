@@ -91,6 +91,7 @@ int convert_onnx_write(const convert_onnx_args *a, const char *method, ctsc_modu
     int code = 0;
     for (size_t i = 0; !code && i < a->naxes; i++) code = onnx_axis(a, method, m, i, &axes[i]);
     onnx_names in = {0}, out = {0};
+    double difference = 0;
     if (!code) code = onnx_split("--input-names", a->input_names, &in);
     if (!code) code = onnx_split("--output-names", a->output_names, &out);
     ctsc_onnx_options o = {.size = sizeof o,
@@ -102,9 +103,15 @@ int convert_onnx_write(const convert_onnx_args *a, const char *method, ctsc_modu
                            .ninput_names = in.n,
                            .noutput_names = out.n,
                            .input_names = in.names,
-                           .output_names = out.names};
+                           .output_names = out.names,
+                           .check = a->check,
+                           .tolerance = a->tolerance,
+                           .difference = &difference};
     if (!code && ctsc_module_save_onnx(m, path, nargs, args, &o, e) != CTSC_OK)
         code = cli_report(e);
+    if (!code && a->check)
+        fprintf(stderr, "ctsc: checked%s: the largest difference is %.2g of the largest element\n",
+                a->naxes ? ", with longer axes, too" : "", difference);
     free(in.text);
     free(out.text);
     return code;

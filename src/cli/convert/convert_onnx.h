@@ -13,6 +13,8 @@ typedef struct convert_onnx_args {
     const char *dynamic[CONVERT_AXES]; /* "x:0=batch" */
     size_t naxes;
     const char *input_names, *output_names; /* "a,b,c"; NULL: as the arguments are called */
+    bool check;
+    double tolerance; /* 0: the usual one */
 } convert_onnx_args;
 
 /* Writes call.method of m. Reports and returns the exit code on failure, 0 on success. */

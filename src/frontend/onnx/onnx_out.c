@@ -13,6 +13,7 @@
  * again from the value that has them all, where sizes are fixed, when it is needed next.
  */
 #include "frontend/onnx/onnx_out_internal.h"
+#include "ir/op/op_family.h"
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
@@ -34,9 +35,10 @@ bool out_refuse(onnx_out *o, const char *fmt, ...) {
     const node *place = o->bodies ? o->bodies->at : o->at;
     for (const out_body *b = o->bodies; b; b = b->outer) place = b->at;
     if (place && place != o->at && o->at->op) {
-        const char *name = node_kind_text(place);
-        diag_fail_at(o->d, CTSC_UNSUPPORTED, place->range, "ONNX: %s: %s: %s", name,
-                     node_kind_text(o->at), sb_str(&sb));
+        const char *name = node_kind_text(place), *inner = node_kind_text(o->at);
+        bool same = !strcmp(name, inner);
+        diag_fail_at(o->d, CTSC_UNSUPPORTED, place->range, "ONNX: %s: %s%s%s", name,
+                     same ? "" : inner, same ? "" : ": ", sb_str(&sb));
     } else {
         diag_fail_at(o->d, CTSC_UNSUPPORTED, place ? place->range : (source_range){0},
                      "ONNX: %s%s%s", place ? node_kind_text(place) : "", place ? ": " : "",
@@ -481,7 +483,9 @@ static bool call_refresh(onnx_out *o, int nargs, out_value *const *args) {
 
 static bool call_dynamic(out_call *c, const op *op, char *key) {
     onnx_out *o = c->o;
-    if (!op->schema->has_alias_write) memcpy(key, op->key, strlen(op->key) + 1);
+    /* a copy of a view is written as the view is */
+    if (!op->schema->has_alias_write && !op_derived_from(op, key))
+        memcpy(key, op->key, strlen(op->key) + 1);
     c->key = key;
     const struct op *base = op_find(key);
     if (!base) return out_refuse(o, "the operator is not known");
@@ -499,6 +503,14 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     if (!row && !quantised) return out_refuse(o, "the operator has no form in ONNX");
     return (quantised ? out_quantised(c) : out_by_row(c, row)) && !out_failed(o) &&
            call_written(o, op, c);
+}
+
+/* Does it draw random numbers, which would be the same in each call of the model? Layers that are
+ * told not to train draw none. */
+static bool call_draws(const op *op, int nargs, out_value *const *args) {
+    int train = schema_find_arg(op->schema, "train");
+    if (train < 0) train = schema_find_arg(op->schema, "training");
+    return op->traits.draws && (train < 0 || train >= nargs || args[train]->v[0].u.b);
 }
 
 static bool container_call(onnx_out *o, const node *n, out_value **args, bool *done);
@@ -538,6 +550,8 @@ static bool walk_op(onnx_out *o, const node *n) {
         return false;
     if (dynamic) {
         if (!call_dynamic(&c, op, key)) return false;
+    } else if (call_draws(op, nargs, args)) {
+        return out_refuse(o, "random numbers");
     } else {
         for (int w = 0; w < o->worlds; w++)
             if (!out_run(o, op, w, nargs, args, nres, res, types)) return false;

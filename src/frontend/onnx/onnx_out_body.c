@@ -16,6 +16,8 @@
  */
 #include "frontend/onnx/onnx_out_internal.h"
 
+#include <stdio.h>
+
 /* A function without an overload in its name is that of all overloads of such arguments. */
 static bool body_takes(const function *f, const schema *s) {
     if (f->graph->root->params.len != (size_t)s->nargs) return false;
@@ -68,8 +70,10 @@ static bool body_enter(out_call *c, function *f, out_value **made, int *n) {
     o->bodies = own.outer;
     o->depth--;
     if (!ok && o->d->status == CTSC_FAILED) { /* it fails for what it does not know */
+        char why[160];
+        snprintf(why, sizeof why, "%s", diag_message(o->d));
         diag_clear(o->d);
-        out_refuse(o, "it has no form in ONNX with these arguments");
+        out_refuse(o, "it has no form in ONNX with these arguments: %s", why);
     }
     return ok;
 }

@@ -21,6 +21,12 @@ static dtype math_result(const out_call *c) {
                              : DT_FLOAT32;
 }
 
+/* What short integers are computed in, which engines have few operators for: 32 bits, whose low
+ * ones are the same. */
+static dtype math_whole(dtype dt) {
+    return dt == DT_INT8 || dt == DT_UINT8 || dt == DT_INT16 ? DT_INT32 : dt;
+}
+
 /* ---- element by element ---------------------------------------------------------------------- */
 
 bool out_op_unary(out_call *c, const char *text) {
@@ -111,19 +117,21 @@ bool out_op_gelu(out_call *c, const char *text) {
 }
 
 static bool math_clip(out_call *c, const char *low, const char *high) {
-    return out_done(c, OUT(c->o, "Clip", out_arg_as(c, 0, math_result(c)), low, high));
+    dtype dt = math_result(c), in = math_whole(dt);
+    return out_done(c, out_cast(c->o, OUT(c->o, "Clip", out_arg_as(c, 0, in), low, high), in, dt));
 }
 
 bool out_op_relu6(out_call *c, const char *text) {
     (void)text;
-    return math_clip(c, out_const(c->o, math_result(c), 0), out_const(c->o, math_result(c), 6));
+    dtype in = math_whole(math_result(c));
+    return math_clip(c, out_const(c->o, in, 0), out_const(c->o, in, 6));
 }
 
 static const char *clip_bound(out_call *c, int i) {
     if (!out_given(c, i)) return "";
     if (c->args[i]->v[0].tag == V_TENSOR && out_t(c, i)->ndim)
         return out_refuse(c->o, "bounds that are tensors of several elements"), NULL;
-    return out_arg_as(c, i, math_result(c));
+    return out_arg_as(c, i, math_whole(math_result(c)));
 }
 
 bool out_op_clip(out_call *c, const char *text) {
@@ -161,7 +169,7 @@ bool out_op_softplus(out_call *c, const char *text) {
 bool out_op_prelu(out_call *c, const char *text) {
     onnx_out *o = c->o;
     int64_t sizes[TENSOR_MAX_DIMS];
-    int n = out_t(c, 0)->ndim > 1 ? out_t(c, 0)->ndim - 1 : 1;
+    int n = out_t(c, 0)->ndim > 1 ? out_t(c, 0)->ndim - 1 : out_t(c, 0)->ndim;
     const char *x = out_arg(c, 0), *slope = x ? out_arg(c, 1) : NULL;
     (void)text;
     for (int i = 0; i < n; i++) sizes[i] = i ? 1 : out_t(c, 1)->numel;
@@ -200,16 +208,16 @@ bool out_op_test(out_call *c, const char *text) {
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 bool out_op_binary(out_call *c, const char *text) {
-    dtype dt = math_result(c);
-    const char *x = out_arg_as(c, 0, dt), *y = x ? out_arg_as(c, 1, dt) : NULL;
+    dtype dt = math_result(c), in = math_whole(dt);
+    const char *x = out_arg_as(c, 0, in), *y = x ? out_arg_as(c, 1, in) : NULL;
     bool flag = dt == DT_BOOL && *text == 'M' && text[1] == 'u';
-    return out_done(c, y ? OUT(c->o, flag ? "And" : text, x, y) : NULL);
+    return out_done(c, y ? out_cast(c->o, OUT(c->o, flag ? "And" : text, x, y), in, dt) : NULL);
 }
 
 /* x + alpha*y */
 bool out_op_add(out_call *c, const char *text) {
     onnx_out *o = c->o;
-    dtype dt = math_result(c);
+    dtype own = math_result(c), dt = math_whole(own);
     double alpha = 1;
     bool back = *text == 'r';
     bool numbers = c->res[0]->v[0].tag != V_TENSOR;
@@ -219,17 +227,18 @@ bool out_op_add(out_call *c, const char *text) {
     if (dt == DT_BOOL) return out_done(c, y && *text == 'A' ? OUT(o, "Or", x, y) : NULL);
     if (alpha != 1 && back && y) y = OUT(o, "Mul", y, out_const(o, dt, alpha));
     else if (alpha != 1 && y) y = OUT(o, "Mul", y, out_const(o, dt, alpha));
-    return out_done(c, y ? OUT(o, back ? "Sub" : text, x, y) : NULL);
+    return out_done(c, y ? out_cast(o, OUT(o, back ? "Sub" : text, x, y), dt, own) : NULL);
 }
 
 bool out_op_div(out_call *c, const char *text) {
     onnx_out *o = c->o;
-    dtype dt = math_result(c);
+    dtype own = math_result(c), dt = math_whole(own);
     const char *mode = *text ? text : c->nargs > 2 ? out_arg_text(c, 2) : NULL;
     const char *x = out_arg_as(c, 0, dt), *y = x ? out_arg_as(c, 1, dt) : NULL;
     if (!y) return false;
     bool whole = dtype_is_integral(dt);
-    if (!mode || (whole && *mode == 't')) return out_done(c, OUT(o, "Div", x, y));
+    if (!mode || (whole && *mode == 't'))
+        return out_done(c, out_cast(o, OUT(o, "Div", x, y), dt, own));
     if (*mode == 't') return out_refuse(o, "quotients of floats that are cut");
     if (!whole) {
         const char *q = OUT(o, "Div", x, y);
@@ -237,7 +246,7 @@ bool out_op_div(out_call *c, const char *text) {
     }
     /* towards minus infinity: (x - mod(x, y)) / y */
     const char *rest = OUT(o, "Mod", x, y), *even = rest ? OUT(o, "Sub", x, rest) : NULL;
-    return out_done(c, even ? OUT(o, "Div", even, y) : NULL);
+    return out_done(c, even ? out_cast(o, OUT(o, "Div", even, y), dt, own) : NULL);
 }
 
 bool out_op_remainder(out_call *c, const char *text) {
@@ -289,21 +298,22 @@ bool out_op_compare(out_call *c, const char *text) {
     return out_done(c, r && text[n] ? OUT(o, "Not", r) : r);
 }
 
+/* Arguments p, yes and no. */
+static bool math_where(out_call *c, int p, int yes, int no) {
+    dtype dt = math_result(c), in = math_whole(dt);
+    const char *cond = out_arg_as(c, p, DT_BOOL), *x = cond ? out_arg_as(c, yes, in) : NULL,
+               *y = x ? out_arg_as(c, no, in) : NULL;
+    return out_done(c, y ? out_cast(c->o, OUT(c->o, "Where", cond, x, y), in, dt) : NULL);
+}
+
 bool out_op_where(out_call *c, const char *text) {
-    dtype dt = math_result(c);
     (void)text;
-    if (c->nargs != 3) return out_refuse(c->o, "where of one argument");
-    const char *p = out_arg_as(c, 0, DT_BOOL), *x = p ? out_arg_as(c, 1, dt) : NULL,
-               *y = x ? out_arg_as(c, 2, dt) : NULL;
-    return out_done(c, y ? OUT(c->o, "Where", p, x, y) : NULL);
+    return c->nargs == 3 ? math_where(c, 0, 1, 2) : out_refuse(c->o, "where of one argument");
 }
 
 bool out_op_masked_fill(out_call *c, const char *text) {
-    dtype dt = math_result(c);
     (void)text;
-    const char *p = out_arg_as(c, 1, DT_BOOL), *x = p ? out_arg_as(c, 2, dt) : NULL,
-               *y = x ? out_arg_as(c, 0, dt) : NULL;
-    return out_done(c, y ? OUT(c->o, "Where", p, x, y) : NULL);
+    return math_where(c, 1, 2, 0);
 }
 
 bool out_op_addcmul(out_call *c, const char *text) {
@@ -380,13 +390,17 @@ bool out_op_addmm(out_call *c, const char *text) {
     double beta, alpha;
     (void)text;
     if (!out_arg_float(c, 3, &beta) || !out_arg_float(c, 4, &alpha)) return false;
-    const char *a = out_arg(c, 1), *b = a ? out_arg(c, 2) : NULL,
+    dtype own = dt;
+    dt = math_whole(dt);
+    const char *a = out_arg_as(c, 1, dt), *b = a ? out_arg_as(c, 2, dt) : NULL,
                *y = b ? OUT(o, "MatMul", a, b) : NULL, *x;
     if (y && alpha != 1) y = OUT(o, "Mul", y, out_const(o, dt, alpha));
-    if (!y || beta == 0) return out_done(c, y);
-    x = out_arg(c, 0);
-    if (x && beta != 1) x = OUT(o, "Mul", x, out_const(o, dt, beta));
-    return out_done(c, x ? OUT(o, "Add", x, y) : NULL);
+    if (y && beta != 0) {
+        x = out_arg_as(c, 0, dt);
+        if (x && beta != 1) x = OUT(o, "Mul", x, out_const(o, dt, beta));
+        y = x ? OUT(o, "Add", x, y) : NULL;
+    }
+    return out_done(c, out_cast(o, y, dt, own));
 }
 
 bool out_op_einsum(out_call *c, const char *text) {
@@ -566,6 +580,10 @@ bool out_op_reduce(out_call *c, const char *text) {
     const char *x = out_arg_as(c, 0, in);
     /* of one element; engines differ about axes of it */
     if (!out_t(c, 0)->ndim) return out_done(c, out_cast(c->o, x, in, dt));
+    if (!out_t(c, 0)->numel && !strcmp(text, "ReduceMean")) { /* nan, which engines have as 0 */
+        const char *sum = math_reduce(c->o, "ReduceSum", x, n, axes, keep);
+        return out_done(c, sum ? OUT(c->o, "Div", sum, out_const(c->o, dt, 0)) : NULL);
+    }
     return out_done(c, out_cast(c->o, math_reduce(c->o, text, x, n, axes, keep), in, dt));
 }
 

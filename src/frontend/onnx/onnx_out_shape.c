@@ -266,6 +266,21 @@ static const char *shape_pads(onnx_out *o, const out_value *list, int ndim) {
     return all;
 }
 
+/* What negative pads take away, which becomes 0 there; NULL: pads may be negative. */
+static const char *pad_cut(out_call *c, const char *x, int64_t *pads) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0);
+    for (int d = 0; x && pads && d < t->ndim; d++) {
+        int64_t *before = &pads[d], *after = &pads[t->ndim + d], from = *before < 0 ? -*before : 0,
+                to = *after < 0 ? *after : INT64_MAX;
+        if (*before >= 0 && *after >= 0) continue;
+        x = shape_slice(o, x, out_const_ints(o, 1, &from), out_const_ints(o, 1, &to), d, 1);
+        if (*before < 0) *before = 0;
+        if (*after < 0) *after = 0;
+    }
+    return x;
+}
+
 bool out_op_pad(out_call *c, const char *text) {
     onnx_out *o = c->o;
     int n;
@@ -283,7 +298,7 @@ bool out_op_pad(out_call *c, const char *text) {
         all[t->ndim - 1 - i] = pads[2 * i];
         all[2 * t->ndim - 1 - i] = pads[2 * i + 1];
     }
-    const char *x = out_arg(c, 0), *y,
+    const char *x = pad_cut(c, out_arg(c, 0), strcmp(mode, "constant") ? all : NULL), *y,
                *p = open ? shape_pads(o, c->args[1], t->ndim)
                     : x  ? out_const_ints(o, 2 * t->ndim, all)
                          : NULL;
@@ -529,11 +544,41 @@ bool out_op_index_put(out_call *c, const char *text) {
 
 bool out_op_nonzero(out_call *c, const char *text) {
     static const int64_t turn[] = {1, 0};
+    if (!out_t(c, 0)->ndim) return out_refuse(c->o, "of a tensor without dims");
     const char *x = out_arg(c, 0), *y = x ? OUT(c->o, "NonZero", x) : NULL;
     (void)text;
     y = y ? OUT(c->o, "Transpose", y) : NULL;
     out_ints(c->o, "perm", 2, turn);
     return out_done(c, y);
+}
+
+/* What shares the argument's elements, at fixed places: read one by one. */
+bool out_op_strided(out_call *c, const char *text) {
+    onnx_out *o = c->o;
+    static const int64_t all = -1;
+    const tensor *t = out_t(c, 0), *r = out_r(c);
+    int64_t at[TENSOR_MAX_DIMS] = {0};
+    tensor *places = NULL;
+    (void)text;
+    for (int w = 1; w < o->worlds; w++)
+        if (!tensor_same_shape(c->args[0]->v[w].u.tensor, t) ||
+            !tensor_same_shape(c->res[0]->v[w].u.tensor, r))
+            return out_refuse(o, "of dynamic sizes");
+    if (!tensor_is_contiguous(t)) return out_refuse(o, "of a tensor that does not lie in a row");
+    if (tensor_new(o->d, DT_INT64, r->ndim, r->sizes, &places) != CTSC_OK) return false;
+    bool inside = true;
+    for (int64_t i = 0; i < r->numel; i++) {
+        int64_t sum = r->offset - t->offset;
+        for (int k = 0; k < r->ndim; k++) sum += at[k] * r->strides[k];
+        TENSOR_AT(places, int64_t)[i] = sum;
+        inside = inside && sum >= 0 && sum < t->numel;
+        for (int k = r->ndim - 1; k >= 0 && ++at[k] == r->sizes[k]; k--) at[k] = 0;
+    }
+    const char *x = inside ? out_arg(c, 0) : (out_refuse(o, "beyond the argument"), NULL),
+               *flat = x ? OUT(o, "Reshape", x, out_const_ints(o, 1, &all)) : NULL,
+               *indices = flat ? out_tensor(o, places) : NULL;
+    tensor_unref(places);
+    return out_done(c, indices ? OUT(o, "Gather", flat, indices) : NULL);
 }
 
 /* ---- new tensors ----------------------------------------------------------------------------- */

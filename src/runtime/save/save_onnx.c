@@ -11,6 +11,7 @@
 
 #include "passes/passes.h"
 #include "runtime/interp/interp.h"
+#include "runtime/save/check_onnx.h"
 #ifdef CTSC_ONNX
 #include "frontend/onnx/onnx_out.h"
 #endif
@@ -57,18 +58,6 @@ static void file_close(onnx_file *x) {
 
 /* ---- the second example ---------------------------------------------------------------------- */
 
-static ctsc_status second_longer(diag *d, value *v, int dim) {
-    list *two = list_new(LIST_TENSOR, TYPE_TENSOR, 2);
-    if (!two) return diag_no_memory(d);
-    value args[] = {value_list_take(two), value_int(dim)}, out = value_none();
-    op_ctx cx = {.diag = d};
-    bool ok = list_append_take(two, value_ref(*v)) && list_append_take(two, value_ref(*v));
-    ctsc_status s = ok ? op_call(&cx, "aten::cat", 2, args, &out) : diag_no_memory(d);
-    value_unref(args[0]);
-    if (s == CTSC_OK) value_set(v, out);
-    return s;
-}
-
 static ctsc_status second_make(diag *d, const function *f, int nargs, const value *args, int naxes,
                                const save_onnx_axis *axes, value *out) {
     for (int i = 0; i < nargs; i++) out[i] = value_ref(args[i]);
@@ -79,7 +68,7 @@ static ctsc_status second_make(diag *d, const function *f, int nargs, const valu
             return diag_fail(d, CTSC_USAGE, "there is no dim %d of argument '%s' to be dynamic",
                              axes[i].dim,
                              at > 0 && at < f->schema->nargs ? f->schema->args[at].name : "?");
-        TRY(second_longer(d, &out[at], axes[i].dim));
+        TRY(check_onnx_longer(d, &out[at], axes[i].dim));
     }
     return CTSC_OK;
 }

@@ -416,8 +416,10 @@ def onnx_out_mish(self: Tensor) -> Tensor:
     return torch.to(x * torch.tanh(torch.softplus(x, 1, 20)), self.dtype)
 
 
-def onnx_out_silu(self: Tensor) -> Tensor:
-    return torch.silu(self)
+def onnx_out_leaky_relu(self: Tensor, negative_slope: number) -> Tensor:
+    if self.dtype == 7:
+        return torch.where(self > 0, self, self * negative_slope)
+    return torch.leaky_relu(self, negative_slope)
 
 
 # ---- arithmetic ------------------------------------------------------------------------------------------------------
@@ -1124,6 +1126,12 @@ def _sorted(self: Tensor, dim: int, descending: bool) -> Tuple[Tensor, Tensor]:
         v, i = torch.sort(torch.to(self, 3), dim, descending)
         return (torch.to(v, 11), i)
     return torch.sort(self, dim, descending)
+
+
+def onnx_out_topk(self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> Tuple[Tensor, Tensor]:
+    if self.dim() == 0:
+        return (torch.clone(self), torch.zeros_like(self, dtype=4))
+    return torch.topk(self, k, dim, largest, sorted)
 
 
 def onnx_out_sort(self: Tensor, dim: int, descending: bool) -> Tuple[Tensor, Tensor]:

@@ -101,6 +101,14 @@ def onnx_out_mT(self: Tensor) -> Tensor:
     return torch.transpose(self, -2, -1)
 
 
+def onnx_out_mH(self: Tensor) -> Tensor:
+    return torch.transpose(self, -2, -1)
+
+
+def onnx_out_matrix_H(self: Tensor) -> Tensor:
+    return torch.transpose(self, -2, -1)
+
+
 def onnx_out_adjoint(self: Tensor) -> Tensor:
     return torch.transpose(self, -2, -1)
 
@@ -442,6 +450,8 @@ def onnx_out_index_put(self: Tensor, indices: List[Optional[Tensor]], values: Te
                 for i in range(self.dim() - mask.dim()):
                     m = torch.unsqueeze(m, -1)
                 return torch.where(m, torch.reshape(values, []), self)
+    if accumulate and (self.dtype == 5 or self.dtype == 15):
+        return torch.to(torch.index_put(torch.to(self, 6), indices, torch.to(values, 6), True), self.dtype)
     plain = __torch__.operators.onnx_out_shapes._indices(indices)
     order, n, first, together = __torch__.operators.onnx_out_shapes._in_front(plain, self.dim())
     wide = torch.broadcast_tensors(__torch__.operators.onnx_out_shapes._given(plain))
@@ -566,6 +576,8 @@ def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, 
         count = torch.scatter_add(torch.ones_like(self) if include_self else torch.zeros_like(self), dim, index, ones)
         count = torch.clamp_min(count, 1)
         return torch.div(sum, count, rounding_mode=None if __torch__.operators.onnx_out._is_float(self.dtype) else "floor")
+    if self.dtype == 5 or self.dtype == 15:
+        return torch.to(torch.scatter_reduce(torch.to(x, 6), dim, index, torch.to(src, 6), reduce, include_self=True), self.dtype)
     return torch.scatter_reduce(x, dim, index, src, reduce, include_self=True)
 
 
@@ -586,6 +598,8 @@ def onnx_out_scatter__src(self: Tensor, dim: int, index: Tensor, src: Tensor) ->
 
 
 def onnx_out_scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    if self.dtype == 5 or self.dtype == 15:
+        return torch.to(torch.scatter_add(torch.to(self, 6), dim, index, torch.to(src, 6)), self.dtype)
     s = src
     for i in range(index.dim()):
         s = torch.narrow(s, i, 0, index.size(i))
@@ -765,10 +779,37 @@ def onnx_out_unique_consecutive(self: Tensor, return_inverse: bool, return_count
     return (torch.masked_select(x, new), inverse, counts)
 
 
+def onnx_out_sum_to_size(self: Tensor, size: List[int]) -> Tensor:
+    dims: List[int] = []
+    lead = self.dim() - len(size)
+    for i in range(self.dim()):
+        if i < lead:
+            dims.append(i)
+        elif size[i - lead] == 1 and self.size(i) != 1:
+            dims.append(i)
+    return torch.reshape(torch.sum(self, dims, True), size) if len(dims) > 0 else torch.clone(self)
+
+
+def onnx_out_fft_fftshift(self: Tensor, dim: Optional[List[int]]) -> Tensor:
+    x = self
+    for d in __torch__.operators.onnx_out._all_dims(self, dim):
+        x = torch.roll(x, [self.size(d) // 2], [d])
+    return x
+
+
+def onnx_out_fft_ifftshift(self: Tensor, dim: Optional[List[int]]) -> Tensor:
+    x = self
+    for d in __torch__.operators.onnx_out._all_dims(self, dim):
+        x = torch.roll(x, [(self.size(d) + 1) // 2], [d])
+    return x
+
+
 # ---- layers ----------------------------------------------------------------------------------------------------------
 
 
 def onnx_out_instance_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
+    if use_input_stats and input.dtype == 7:
+        return torch.group_norm(input, input.size(1), weight, bias, eps, cudnn_enabled)
     if use_input_stats:
         return torch.instance_norm(input, weight, bias, None, None, True, momentum, eps, cudnn_enabled)
     return torch.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled)
@@ -793,6 +834,24 @@ def onnx_out_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[
     if bias is not None:
         y = y + torch.reshape(bias, sizes)
     return torch.to(y, input.dtype)
+
+
+def onnx_out_group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, cudnn_enabled: bool) -> Tensor:
+    if input.numel() == 0:
+        return torch.clone(input)
+    if input.dtype != 7:
+        return torch.group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)
+    x = torch.reshape(input, [input.size(0), num_groups, -1])
+    d = x - torch.mean(x, [2], True)
+    y = torch.reshape(d / torch.sqrt(torch.mean(d * d, [2], True) + eps), input.size())
+    sizes: List[int] = [-1]
+    for i in range(input.dim() - 2):
+        sizes.append(1)
+    if weight is not None:
+        y = y * torch.reshape(weight, sizes)
+    if bias is not None:
+        y = y + torch.reshape(bias, sizes)
+    return y
 
 
 def onnx_out_scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Optional[Tensor], dropout_p: float, is_causal: bool, scale: Optional[float], enable_gqa: bool) -> Tensor:
@@ -856,6 +915,26 @@ def onnx_out_adaptive_avg_pool3d(self: Tensor, output_size: List[int]) -> Tensor
     if even:
         return torch.adaptive_avg_pool3d(self, output_size)
     return __torch__.operators.onnx_out_shapes._windows(self, output_size, False)
+
+
+def onnx_out_adaptive_max_pool1d(self: Tensor, output_size: List[int]) -> Tuple[Tensor, Tensor]:
+    n = self.size(-1) // max(output_size[0], 1)
+    if output_size[0] < 1 or self.size(-1) % output_size[0] != 0:
+        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), torch.zeros([0], dtype=4))
+    return torch.max_pool1d_with_indices(self, [n], [n], [0], [1], False)
+
+
+def onnx_out_adaptive_max_pool3d(self: Tensor, output_size: List[int]) -> Tuple[Tensor, Tensor]:
+    kernel: List[int] = []
+    even = True
+    for k in range(3):
+        have, want = self.size(self.dim() - 3 + k), max(output_size[k], 1)
+        kernel.append(have // want)
+        if output_size[k] < 1 or have % want != 0:
+            even = False
+    if not even:
+        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), torch.zeros([0], dtype=4))
+    return torch.max_pool3d_with_indices(self, kernel, kernel, [0, 0, 0], [1, 1, 1], False)
 
 
 def onnx_out_adaptive_max_pool2d(self: Tensor, output_size: List[int]) -> Tuple[Tensor, Tensor]:
@@ -922,6 +1001,8 @@ def onnx_out_pad(self: Tensor, pad: List[int], mode: str, value: Optional[float]
         if mode == "constant" and value is not None:
             return torch.pad(torch.to(self, 3), pad, mode, 1.0 if value != 0 else 0.0) != 0
         return torch.pad(torch.to(self, 3), pad, mode) != 0
+    if self.dtype == 1 or self.dtype == 2:
+        return torch.to(torch.pad(torch.to(self, 3), pad, mode, value), self.dtype)
     return torch.pad(self, pad, mode, value)
 
 
