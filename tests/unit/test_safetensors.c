@@ -116,8 +116,8 @@ static void test_types(void **state) {
         if (i >= 2) {
             assert_int_equal(ctsc_safetensors_tensor(f, 0, &t, e), CTSC_OK);
             assert_int_equal(ctsc_tensor_dtype(t), known[i - 2]);
-            if (i == 2) /* of bytes 1 and 2, the low halves first: 0.5, 0, 1, 0 */
-                assert_memory_equal(ctsc_tensor_data(t), "\x30\0\x38\0", 4);
+            if (i == 2) /* of bytes 0 and 1, the low halves first: 0, 0, 0.5, 0 */
+                assert_memory_equal(ctsc_tensor_data(t), "\0\0\x30\0", 4);
             ctsc_value_free(t);
             ctsc_safetensors_free(f);
             ctsc_error_free(e);
