@@ -155,6 +155,10 @@ typedef bfloat16 copy_BFLOAT16;
                 float16_to_floats((const float16 *)p[1], (float *)p[0], (size_t)n);                \
                 return;                                                                            \
             }                                                                                      \
+            if (DT_##D == DT_FLOAT32 && DT_##S == DT_BFLOAT16) {                                   \
+                bfloat16_to_floats((const bfloat16 *)p[1], (float *)p[0], (size_t)n);              \
+                return;                                                                            \
+            }                                                                                      \
             for (int64_t i = 0; i < n; i++) dst[i] = COPY_STORE_##D(COPY_LOAD_##S(src[i]));        \
             return;                                                                                \
         }                                                                                          \

@@ -159,10 +159,6 @@ static inline void amx_model_fill(uint8_t *to, const uint8_t *from, int64_t n) {
 #undef FILL
 #undef PREFETCH
 
-static inline void amx_model_round(const float *x, int64_t n, bfloat16 *out) {
-    bfloat16_from_floats(x, out, (size_t)n);
-}
-
 /* As quad_bf16_amx and quad_bytes_amx are, with what every machine has beside them. Few rows of
  * bfloat16 are computed by tiles too. */
 static inline const quad_kernels *amx_model_record(ukernel_type type) {
@@ -174,8 +170,7 @@ static inline const quad_kernels *amx_model_record(ukernel_type type) {
                                 .block = 1 << 20,
                                 .tile = amx_model_bf16_tile,
                                 .begin = amx_model_bf16_begin,
-                                .end = amx_model_bf16_end,
-                                .round = amx_model_round},
+                                .end = amx_model_bf16_end},
                         bytes = {.isa = ISA_PLAIN,
                                  .rows = 32,
                                  .panels = 2,

@@ -231,6 +231,8 @@ typedef struct strip_case {
     bfloat16 *a;
     int64_t segment[5];
     bool halves;
+    void *other; /* like out, or NULL */
+    enum dense_activation activation;
 } strip_case;
 
 static strip_case random_strip(const quad_kernels *u) {
@@ -269,6 +271,13 @@ static strip_case random_strip(const quad_kernels *u) {
     c.ldc = cols + random_below(5);
     c.outs = (size_t)((c.rows - 1) * c.ldc + cols) * (c.halves ? 2 : 4);
     c.out = at_the_end(c.outs);
+    c.other = random_one_in(2) ? NULL : at_the_end(c.outs);
+    for (int64_t i = 0; c.other && i < (int64_t)c.outs; i += c.halves ? 2 : 4) {
+        float more = (float)random_below(2001) * 0.01f - 10;
+        if (c.halves) ((bfloat16 *)c.other)[i / 2] = bfloat16_from_float(more);
+        else ((float *)c.other)[i / 4] = more;
+    }
+    c.activation = random_one_in(2) ? DENSE_PLAIN : (enum dense_activation)random_below(9);
     return c;
 }
 
@@ -277,6 +286,7 @@ static void strip_free(strip_case *c) {
     free(c->m.data), free(c->weights);
     at_the_end_free(c->a, c->as);
     at_the_end_free(c->out, c->outs);
+    if (c->other) at_the_end_free(c->other, c->outs);
     if (c->bias) at_the_end_free(c->bias, (size_t)(end - c->first * 16) * sizeof *c->bias);
 }
 
@@ -290,11 +300,15 @@ static void check_strip_sum(const strip_case *c, int64_t r, int64_t j) {
         const uint8_t *x = (const uint8_t *)(c->a + r * c->lda) + c->segment[s];
         want = dot_bf16(want, x, (const int8_t *)half, 4, quads);
     }
+    dense_epilogue after = {.other = c->other, .activation = c->activation};
     if (c->halves) {
+        bfloat16 rounded;
         got = bfloat16_to_float(((const bfloat16 *)c->out)[r * c->ldc + j]);
-        want = bfloat16_to_float(bfloat16_from_float(want));
+        epilogue_halves(&after, DT_BFLOAT16, &want, r * c->ldc + j, 1, &rounded);
+        want = bfloat16_to_float(rounded);
     } else {
         got = c->out[r * c->ldc + j];
+        epilogue_rows(&after, &want, r * c->ldc + j, 1);
     }
     if (memcmp(&got, &want, sizeof got) != 0)
         fail_msg("%lld rows, %lld segments of %lld, %lld columns: %a, not %a at %lld, %lld",
@@ -305,7 +319,6 @@ static void check_strip_sum(const strip_case *c, int64_t r, int64_t j) {
 static void check_strips(void *ctx, const quad_kernels *record) {
     quad_kernels tiles = *record;
     (void)ctx;
-    tiles.round = quad_vectors(record)->round;
     tiles.vectors = NULL; /* few rows too */
     for (int i = 0; i < 600; i++) {
         strip_case c = random_strip(&tiles);
@@ -316,6 +329,8 @@ static void check_strips(void *ctx, const quad_kernels *record) {
                         .segment = c.segment,
                         .start = c.bias,
                         .halves = c.halves,
+                        .other = c.other,
+                        .activation = c.activation,
                         .out = c.out,
                         .ldc = c.ldc};
         quad_strip_run(&c.m, c.group, c.first, c.last, &s, &hold);

@@ -44,6 +44,15 @@ static const opcase scales[] = {
     {"ctsc::scale_channels_last", "f32[2,2,1]^{1 2 3 4} f32[1]{2} f32[1]{1} 1",
      "f32[2,2,1]{3 5 7 9}"},
     {"ctsc::scale_channels_last", "f32[0,2,2]{} f32[2]{2 3} f32[2]{10 20} 1", "f32[0,2,2]{}"},
+    /* 16 bits: floats in between, rounded once; dtype is that of the batch norm's parameters */
+    {"ctsc::scale_channels_last", "bf16[1,1,2,2]{1 2 3 4} f32[2]{1.00390625 3} f32[2]{0 20} 2 15",
+     "bf16[1,1,2,2]{1 26 3.01562 32}"},
+    {"ctsc::scale_channels_last", "f16[2,2,1]^{1 2 3 4} f32[1]{2} f32[1]{1} 1",
+     "f16[2,2,1]{3 5 7 9}"},
+    {"ctsc::scale_channels_last", "f32[1,2,2]{1 2 3 4} f32[2]{2 3} f32[2]{10 20} 1 15",
+     "!mixed dtype (CPU): expect input to have scalar type of BFloat16"},
+    {"ctsc::scale_channels_last", "f16[1,2,2]{1 2 3 4} f32[2]{2 3} f32[2]{10 20} 1 15",
+     "!mixed dtype (CPU): expect parameter to have scalar type of Float"},
     /* without a batch dim, channels are what batch_norm takes for them */
     {"ctsc::scale_channels_last", "f32[1,2,2]{1 2 3 4} f32[1]{2} f32[1]{1} 2",
      "f32[1,2,2]{3 5 7 9}"},

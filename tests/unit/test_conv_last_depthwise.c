@@ -14,6 +14,7 @@
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
 #include "runtime/kernels/conv/conv_last_depthwise.h"
+#include "runtime/kernels/engine/wide.h"
 #include "ukernels.h"
 
 #include <math.h>
@@ -149,9 +150,42 @@ static void run(shaped *k, const depthwise_kernels *kernel, float *out) {
                             .other = k->with_other ? k->other.data : NULL,
                             .activation = k->activation};
     memset(out, 0xff, (size_t)(k->s.batch * k->s.out_size * k->s.out_channels) * sizeof *out);
-    assert_int_equal(
-        conv_last_depthwise_with(kernel, &d, &k->s, k->in.data, k->packed.data, &after, out),
-        CTSC_OK);
+    assert_int_equal(conv_last_depthwise_with(kernel, &d, &k->s, DT_FLOAT32, k->in.data,
+                                              k->packed.data, &after, out),
+                     CTSC_OK);
+}
+
+/* Images of 16 bits get the sums of those images as floats, rounded as epilogue_halves does. */
+static void check_half(shaped *k, const depthwise_kernels *kernel, dtype dt) {
+    diag d = {0};
+    const conv_shape *s = &k->s;
+    int64_t n = s->batch * s->in_size * s->in_channels,
+            results = s->batch * s->out_size * s->out_channels;
+    shaped wide = *k;
+    bool front = below(2);
+    guarded in = guarded_new((n + 1) / 2, front), other = guarded_new((results + 1) / 2, front),
+            out = guarded_new((results + 1) / 2, front), want = guarded_new(results, front);
+    /* behind an odd number there is room for one more: those that end at a page are even */
+    floats_to_halves(dt, k->in.data, in.data, n);
+    floats_to_halves(dt, k->other.data, other.data, results);
+    wide.in = guarded_new(n, front);
+    halves_to_floats(dt, in.data, wide.in.data, n);
+    wide.with_other = false, wide.activation = DENSE_PLAIN;
+    run(&wide, kernel, want.data);
+    dense_epilogue after = {.bias = k->with_bias ? k->bias.data : NULL,
+                            .other = k->with_other ? other.data : NULL,
+                            .activation = k->activation};
+    epilogue_halves(&after, dt, want.data, 0, results, want.data);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        pool_set_threads(threads);
+        memset(out.data, 0xff, (size_t)results * sizeof(float16));
+        assert_int_equal(
+            conv_last_depthwise_with(kernel, &d, s, dt, in.data, k->packed.data, &after, out.data),
+            CTSC_OK);
+        assert_memory_equal(out.data, want.data, (size_t)results * sizeof(float16));
+    }
+    guarded *all[] = {&in, &other, &out, &want, &wide.in};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
 }
 
 static void check_results(const shaped *k) {
@@ -191,6 +225,7 @@ static void check_shape(shaped *k) {
         if (first) check_results(k);
         else assert_memory_equal(to, k->out[0].data, bytes);
         first = false;
+        if (below(4) == 0) check_half(k, kernels, below(2) ? DT_FLOAT16 : DT_BFLOAT16);
     }
     pool_set_threads(0);
     shaped_free(k);
@@ -279,8 +314,9 @@ static void test_fits(void **state) {
     s.groups = 16, s.batch = 0;
     diag d = {0};
     if (here)
-        assert_int_equal(conv_last_depthwise(&d, &s, NULL, NULL, &(dense_epilogue){0}, NULL),
-                         CTSC_OK);
+        assert_int_equal(
+            conv_last_depthwise(&d, &s, DT_FLOAT32, NULL, NULL, &(dense_epilogue){0}, NULL),
+            CTSC_OK);
 }
 
 int main(void) {

@@ -22,6 +22,7 @@ typedef struct depthwise_line {
 typedef struct depthwise_span {
     const conv_shape *s;
     const depthwise_line *lines; /* in the order of the sum */
+    int64_t in_step;             /* elements between columns of a line */
     int64_t nlines, end, channels;
     const float *bias; /* NULL: none */
     float *out[2];     /* where column 0's first channel goes; NULL: no such row */

@@ -149,14 +149,14 @@ static inline __attribute__((always_inline)) TARGET void NAME(column)(
     const depthwise_span *p, int64_t at, int64_t every, int64_t channel, int64_t x, int64_t first,
     int64_t end, const int row, const int columns) {
     const conv_shape *s = p->s;
-    const int64_t taps = s->in_channels, step = s->dilation[2] * taps,
-                  next = every * s->stride[2] * taps;
+    const int64_t taps = s->in_channels, step = s->dilation[2] * p->in_step,
+                  next = every * s->stride[2] * p->in_step;
     V sum[4];
 #pragma GCC unroll 4
     for (int i = 0; i < columns; i++) sum[i] = p->bias ? VLOAD(p->bias + channel) : SET1(0.0f);
     for (int64_t l = 0; l < p->nlines; l++) {
         if (!p->lines[l].weight[row]) continue;
-        const float *in = p->lines[l].in + channel + x * taps,
+        const float *in = p->lines[l].in + channel + x * p->in_step,
                     *w = p->lines[l].weight[row] + channel;
         for (int64_t k = first; k < end; k++) {
             V weight = VLOAD(w + k * taps);
@@ -207,13 +207,13 @@ static TARGET void NAME(span)(const depthwise_span *p) {
             continue;
         }
         NAME(strip)
-        t = {.p = p, .in_step = dilation * s->in_channels, .out_step = every * p->out_step};
+        t = {.p = p, .in_step = dilation * p->in_step, .out_step = every * p->out_step};
         t.low = x < 0 ? (-x + dilation - 1) / dilation : 0;
         t.high = s->in[2] > x ? (s->in[2] - x + dilation - 1) / dilation : 0;
         if (t.high < t.low) t.high = t.low;
         for (int64_t c = 0; c < p->channels; c += LANES) {
             t.channel = c + LANES > p->channels ? p->channels - LANES : c;
-            t.in = x * s->in_channels + t.channel;
+            t.in = x * p->in_step + t.channel;
             t.out = first * p->out_step + t.channel;
             NAME(tiles)(&t, n, s->stride[2] / g, tiles);
         }

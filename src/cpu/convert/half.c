@@ -3,13 +3,17 @@
  * half.c - conversions of 16-bit floats.
  *
  * Method: plain integer and float arithmetic, which needs no particular processor; arrays use F16C
- * where it exists. Both round to nearest even and quiet a signalling NaN, so they agree bit by bit.
+ * and AVX512-BF16 where these exist. All round to nearest even and quiet a signalling NaN, and
+ * agree bit by bit: vcvtneps2bf16, which takes denormals for zero and keeps what a NaN carries, is
+ * for vectors without either.
  * Tests: tests/unit/test_tensor.c
  */
 #include "cpu/convert/half.h"
 
 #include "cpu/isa.h"
 #include "cpu/vector.h"
+
+#include <math.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -91,10 +95,133 @@ VECTOR_CLONES void bfloat16_to_floats(const bfloat16 *src, float *dst, size_t n)
     for (size_t i = 0; i < n; i++) dst[i] = bfloat16_to_float(src[i]);
 }
 
-VECTOR_CLONES void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u = float_bits(src[i]), rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
-        dst[i].bits = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0u : rounded);
+static inline uint32_t bfloat16_rounded(uint32_t u) { /* to a float whose lower half is 0 */
+    return (u & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u
+                                           : (u + 0x7fffu + ((u >> 16) & 1)) & 0xffff0000u;
+}
+
+VECTOR_CLONES static void bfloat16_bound_plain(const float *src, bfloat16 *dst, int64_t n,
+                                               float low, float high) {
+    for (int64_t i = 0; i < n; i++) {
+        float x = src[i] < low ? low : src[i];
+        dst[i].bits = (uint16_t)(bfloat16_rounded(float_bits(x > high ? high : x)) >> 16);
+    }
+}
+
+#if defined(__x86_64__)
+static TARGET_AVX512BF16 void bfloat16_rows_avx512(const float *src, int64_t src_step,
+                                                   bfloat16 *dst, int64_t dst_step, int64_t rows,
+                                                   int64_t n, float low, float high) {
+    enum { QUIET = 0x01, DENORMAL = 0x20, SIGNALLING = 0x80 };
+    const __m512 least = _mm512_set1_ps(low), most = _mm512_set1_ps(high);
+    for (; rows > 0; rows--, src += src_step, dst += dst_step) {
+        int64_t i = 0;
+        for (; i + 16 <= n; i += 16) {
+            __m512 x = _mm512_min_ps(most, _mm512_max_ps(least, _mm512_loadu_ps(src + i)));
+            _mm256_storeu_si256((__m256i *)(dst + i), (__m256i)_mm512_cvtneps_pbh(x));
+            if (__builtin_expect(_mm512_fpclass_ps_mask(x, QUIET | DENORMAL | SIGNALLING), 0))
+                bfloat16_bound_plain(src + i, dst + i, 16, low, high);
+        }
+        if (i < n) bfloat16_bound_plain(src + i, dst + i, n - i, low, high);
+    }
+}
+#endif
+
+void bfloat16_rows_from_floats(const float *src, int64_t src_step, bfloat16 *dst, int64_t dst_step,
+                               int64_t rows, int64_t n, float low, float high) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX512BF16)) {
+        bfloat16_rows_avx512(src, src_step, dst, dst_step, rows, n, low, high);
+        return;
+    }
+#endif
+    for (; rows > 0; rows--, src += src_step, dst += dst_step)
+        bfloat16_bound_plain(src, dst, n, low, high);
+}
+
+void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
+    bfloat16_rows_from_floats(src, 0, dst, 0, 1, (int64_t)n, -INFINITY, INFINITY);
+}
+
+VECTOR_CLONES static void bfloat16_settle_plain(float *x, const bfloat16 *other, bool twice,
+                                                int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] = float_of_bits(bfloat16_rounded(float_bits(x[i])));
+    if (!other) return;
+    for (int64_t i = 0; i < n; i++) x[i] += bfloat16_to_float(other[i]);
+    if (twice) bfloat16_settle_plain(x, NULL, false, n);
+}
+
+#if defined(__x86_64__)
+static inline TARGET_AVX512 __m512 bfloat16_settled_avx512(__m512 x) {
+    __m512i u = _mm512_castps_si512(x),
+            odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1)),
+            up = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd),
+            rounded = _mm512_and_si512(up, _mm512_set1_epi32((int)0xffff0000));
+    return _mm512_castsi512_ps(_mm512_mask_mov_epi32(
+        rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fc00000)));
+}
+
+static TARGET_AVX512 int64_t bfloat16_settle_avx512(float *x, const bfloat16 *other, bool twice,
+                                                    int64_t n) {
+    int64_t i = 0;
+    for (; !other && i + 16 <= n; i += 16)
+        _mm512_storeu_ps(x + i, bfloat16_settled_avx512(_mm512_loadu_ps(x + i)));
+    for (; i + 16 <= n; i += 16) {
+        __m512i more = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(other + i)));
+        __m512 sum = _mm512_add_ps(bfloat16_settled_avx512(_mm512_loadu_ps(x + i)),
+                                   _mm512_castsi512_ps(_mm512_slli_epi32(more, 16)));
+        _mm512_storeu_ps(x + i, twice ? bfloat16_settled_avx512(sum) : sum);
+    }
+    return i;
+}
+#endif
+
+void bfloat16_settle(float *x, int64_t ld, const bfloat16 *other, int64_t other_ld, bool twice,
+                     int64_t rows, int64_t n) {
+    if (!other && ld == n) n *= rows, rows = 1;
+    for (; rows > 0; rows--, x += ld, other += other ? other_ld : 0) {
+        int64_t i = 0;
+#if defined(__x86_64__)
+        if (n >= 16 && isa_has(ISA_AVX512)) i = bfloat16_settle_avx512(x, other, twice, n);
+#endif
+        if (i < n) bfloat16_settle_plain(x + i, other ? other + i : NULL, twice, n - i);
+    }
+}
+
+#if defined(__x86_64__)
+static inline TARGET_AVX2 __m256 float16_settled_avx2(__m256 x) {
+    return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+static TARGET_AVX2 int64_t float16_settle_avx2(float *x, const float16 *other, bool twice,
+                                               int64_t n) {
+    int64_t i = 0;
+    for (; !other && i + 8 <= n; i += 8)
+        _mm256_storeu_ps(x + i, float16_settled_avx2(_mm256_loadu_ps(x + i)));
+    for (; i + 8 <= n; i += 8) {
+        __m256 more = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(other + i))),
+               sum = _mm256_add_ps(float16_settled_avx2(_mm256_loadu_ps(x + i)), more);
+        _mm256_storeu_ps(x + i, twice ? float16_settled_avx2(sum) : sum);
+    }
+    return i;
+}
+#endif
+
+static float float16_settled(float x) { return float16_to_float(float16_from_float(x)); }
+
+void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld, bool twice,
+                    int64_t rows, int64_t n) {
+    for (; rows > 0; rows--, x += ld, other += other ? other_ld : 0) {
+        int64_t i = 0;
+#if defined(__x86_64__)
+        if (n >= 8 && isa_has(ISA_AVX2)) i = float16_settle_avx2(x, other, twice, n);
+#endif
+        for (; i < n; i++) {
+            x[i] = float16_settled(x[i]);
+            if (!other) continue;
+            x[i] += float16_to_float(other[i]);
+            if (twice) x[i] = float16_settled(x[i]);
+        }
     }
 }
 

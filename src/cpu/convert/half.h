@@ -8,6 +8,7 @@
 #ifndef CTSC_CPU_CONVERT_HALF_H
 #define CTSC_CPU_CONVERT_HALF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -36,7 +37,17 @@ void float16_to_floats(const float16 *src, float *dst, size_t n);
 void float16_from_floats(const float *src, float16 *dst, size_t n);
 void bfloat16_to_floats(const bfloat16 *src, float *dst, size_t n);
 void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n);
-/* The same for `rows` rows of n elements, n a multiple of 8, that many elements apart. */
+/* bfloat16_from_floats for `rows` rows of n elements, of which each, but for NaN, becomes at least
+ * low and at most high first. */
+void bfloat16_rows_from_floats(const float *src, int64_t src_step, bfloat16 *dst, int64_t dst_step,
+                               int64_t rows, int64_t n, float low, float high);
+/* x[r * ld + i] of `rows` rows of n floats is rounded to 16 bits; other[r * other_ld + i] is added
+ * unless other is NULL, and the sum rounded as well if `twice`. */
+void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld, bool twice,
+                    int64_t rows, int64_t n);
+void bfloat16_settle(float *x, int64_t ld, const bfloat16 *other, int64_t other_ld, bool twice,
+                     int64_t rows, int64_t n);
+/* float16_to_floats for `rows` rows of n elements, n a multiple of 8, that many elements apart. */
 void float16_rows_to_floats(const float16 *src, int64_t src_step, float *dst, int64_t dst_step,
                             int64_t rows, int64_t n);
 void bfloat16_rows_to_floats(const bfloat16 *src, int64_t src_step, float *dst, int64_t dst_step,

@@ -19,18 +19,6 @@ static inline TARGET_AVX512BF16 __m512 bf16_dot(__m512 acc, __m512i x, __m512i w
     return _mm512_dpbf16_ps(acc, (__m512bh)x, (__m512bh)w);
 }
 
-static TARGET_AVX512BF16 void bf16_round(const float *x, int64_t n, bfloat16 *out) {
-    int64_t i = 0;
-    for (; i + 32 <= n; i += 32)
-        _mm512_storeu_si512(out + i, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + i + 16),
-                                                                  _mm512_loadu_ps(x + i)));
-    for (; i < n; i += 16) {
-        __mmask16 there = n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
-        _mm256_mask_storeu_epi16(out + i, there,
-                                 (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(there, x + i)));
-    }
-}
-
 #define V __m512i
 #define A __m512
 #define LANES 16
@@ -52,7 +40,6 @@ const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
                                        .depth = 1,
                                        .lanes = LANES,
                                        .block = 256 << 10,
-                                       .tile = bf16_tile,
-                                       .round = bf16_round};
+                                       .tile = bf16_tile};
 
 #endif

@@ -113,10 +113,6 @@ struct quad_kernels {
     void (*depthwise)(const quant_depthwise *d);
     /* Are n bytes all at most 127? NULL: nothing is faster for these (quad_tile.small) */
     bool (*small)(const uint8_t *p, int64_t n);
-
-    /* ---- of bfloat16 ------------------------------------------------------------------------- */
-    /* n elements, rounded to nearest even */
-    void (*round)(const float *x, int64_t n, bfloat16 *out);
 };
 
 /* The record that has what is not a product. */

@@ -248,17 +248,18 @@ bool layout_pad(layout *l, node *n) {
 /* t: contiguous, owned; NULL: every element is `absent` */
 typedef struct layout_vector { tensor *t; double absent; } layout_vector;
 
-/* A vector of n (-1: any number of) float32 constants that stay, or None. False: it
- * is something else. */
+/* A vector of constants that stay, as many as `like` has and of its dtype, as float32; or None.
+ * False: it is something else. */
 static bool layout_read_vector(layout *l, const ir_value *v, bool optional, double absent,
-                               int64_t n, layout_vector *out) {
+                               const tensor *like, layout_vector *out) {
     tensor *t;
     *out = (layout_vector){.absent = absent};
     if (optional && known_is_none(v)) return true;
-    if (!known_tensor(v, &t) || t->dtype != DT_FLOAT32 || t->ndim != 1 ||
-        (n >= 0 && t->numel != n) || tensor_device(t) != DEVICE_HOST)
+    if (!known_tensor(v, &t) || t->dtype != like->dtype || t->ndim != 1 ||
+        t->numel != like->numel || tensor_device(t) != DEVICE_HOST || alias_ever_written(l->db, v))
         return false;
-    return !alias_ever_written(l->db, v) && tensor_contiguous(NULL, t, &out->t) == CTSC_OK;
+    return (t->dtype == DT_FLOAT32 ? tensor_contiguous(NULL, t, &out->t)
+                                   : tensor_to_dtype(NULL, t, DT_FLOAT32, &out->t)) == CTSC_OK;
 }
 
 static double layout_vector_at(const layout_vector *v, int64_t i) {
@@ -298,16 +299,22 @@ bool layout_batch_norm(layout *l, node *n) {
     if (!t || !known_bool(in[5], &training) || training || !ir_value_constant(in[7], &eps) ||
         eps.tag != V_FLOAT)
         return false;
-    bool ok = layout_read_vector(l, in[3], false, 0, -1, &vectors[2]);
-    int64_t channels = ok ? vectors[2].t->numel : 0;
-    ok = ok && layout_read_vector(l, in[4], false, 0, channels, &vectors[3]) &&
-         layout_read_vector(l, in[1], true, 1, channels, &vectors[0]) &&
-         layout_read_vector(l, in[2], true, 0, channels, &vectors[1]) &&
-         (t = layout_use(l, in[0], t->spatial, true)) &&
-         layout_scale_shift(l, vectors, eps.u.f, &scale, &shift);
+    tensor *mean;
+    if (!known_tensor(in[3], &mean) ||
+        (mean->dtype != DT_FLOAT32 && !dtype_is_half((dtype)mean->dtype)))
+        return false;
+    bool ok = layout_read_vector(l, in[3], false, 0, mean, &vectors[2]) &&
+              layout_read_vector(l, in[4], false, 0, mean, &vectors[3]) &&
+              layout_read_vector(l, in[1], true, 1, mean, &vectors[0]) &&
+              layout_read_vector(l, in[2], true, 0, mean, &vectors[1]) &&
+              (t = layout_use(l, in[0], t->spatial, true)) &&
+              layout_scale_shift(l, vectors, eps.u.f, &scale, &shift);
     for (int i = 0; i < 4; i++) tensor_unref(vectors[i].t);
-    ir_value *y = ok ? layout_op(l, op_of(SYM_CTSC_SCALE_CHANNELS_LAST), 4,
-                                 (ir_value *[]){t->last, scale, shift, layout_int(l, t->spatial)})
-                     : NULL;
+    ir_value *y = NULL;
+    if (ok) {
+        ir_value *args[] = {t->last, scale, shift, layout_int(l, t->spatial),
+                            layout_int(l, mean->dtype)};
+        y = layout_op(l, op_of(SYM_CTSC_SCALE_CHANNELS_LAST), 5, args);
+    }
     return y && layout_give(l, n->outputs.data[0], y, t);
 }

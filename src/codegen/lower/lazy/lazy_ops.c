@@ -573,21 +573,25 @@ static lazy_tensor *ops_batch_norm(lazy *l, const ops_rule *r, const op *o, cons
     lazy_emitter e = {r->emit, NULL, NEST_DIV, 6, false};
     return eps ? lazy_pointwise(l, &e, wide, dt, 5, x, NULL, &eps) : NULL;
 }
-/* A batch norm of constants, whose channels come last: x * scale + shift. */
+/* A batch norm of constants, whose channels come last: x * scale + shift, of
+ * float32, as x' dtype. */
 static lazy_tensor *ops_scale_last(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;
     const lazy_tensor *x[3];
     int64_t spatial;
+    dtype dt;
     if (!ops_operands(l, 3, args, x) || !lazy_arg_int(l, &args[3], &spatial) ||
-        x[0]->ndim != spatial + 2)
+        !lazy_arg_dtype(l, &args[4], DT_FLOAT32, &dt) || x[0]->ndim != spatial + 2)
         return NULL;
-    for (int i = 0; i < 3; i++)
-        if (x[i]->dt != DT_FLOAT32 ||
-            (i &&
-             (x[i]->ndim != 1 || !lazy_same_size(l, x[i]->sizes[0], x[0]->sizes[spatial + 1]))))
+    dtype in = x[0]->dt;
+    if (in != dt && !(dt == DT_FLOAT32 && dtype_is_half(in))) return NULL;
+    if (in != DT_FLOAT32 && !dtype_is_half(in)) return NULL;
+    for (int i = 1; i < 3; i++)
+        if (x[i]->dt != DT_FLOAT32 || x[i]->ndim != 1 ||
+            !lazy_same_size(l, x[i]->sizes[0], x[0]->sizes[spatial + 1]))
             return NULL;
     lazy_emitter e = {r->emit, NULL, NEST_MUL, 3, false};
-    return lazy_pointwise(l, &e, DT_FLOAT32, DT_FLOAT32, 3, x, NULL, NULL);
+    return lazy_pointwise(l, &e, DT_FLOAT32, in, 3, x, NULL, NULL);
 }
 static lazy_tensor *ops_glu(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     (void)o;

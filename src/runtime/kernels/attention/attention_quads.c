@@ -152,7 +152,7 @@ static void quads_weights(quads *t, online_query *queries, int64_t n, const quad
         bfloat16 *p = t->p + i * ONLINE_KEYS;
         factors[i] = online_weigh(t->job, &queries[i], b->first + b->skipped, seen, weights);
         memset(p, 0, (size_t)whole * sizeof *p);
-        quad_vectors(t->k.kernels)->round(weights, seen, p + b->skipped);
+        bfloat16_from_floats(weights, p + b->skipped, (size_t)seen);
     }
 }
 

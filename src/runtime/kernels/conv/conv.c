@@ -321,8 +321,9 @@ static ctsc_status conv_make_shape(diag *d, const conv_call *c, const conv_lists
 /* in, whose channels come last, multiplied by the scale. */
 static ctsc_status conv_scale(diag *d, const conv_call *c, const conv_shape *s, const tensor *in,
                               tensor **out) {
-    TRY(tensor_new(d, DT_FLOAT32, in->ndim, in->sizes, out));
-    conv_last_scale(s, tensor_data(in), c->scale, tensor_data(*out));
+    dtype dt = (dtype)in->dtype;
+    TRY(tensor_new(d, dt, in->ndim, in->sizes, out));
+    conv_last_scale(s, dt, tensor_data(in), c->scale, tensor_data(*out));
     return CTSC_OK;
 }
 
@@ -346,7 +347,7 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     for (int i = 0; i < spatial; i++) last[1 + i] = sizes[2 + i];
     last[ndim - 1] = sizes[1];
     tensor *seen = NULL, *in = NULL, *bias = NULL, *t = NULL;
-    const float *scale = conv_last_takes_scale(s) ? c->scale : NULL;
+    const float *scale = conv_last_takes_scale(s, dt) ? c->scale : NULL;
     ctsc_status st = channels_last_view(d, c->input, spatial, &seen);
     if (st == CTSC_OK) st = tensor_contiguous(d, seen, &in);
     if (st == CTSC_OK && c->scale && !scale) {
@@ -712,10 +713,10 @@ ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *res
  * dim? */
 static bool conv_is_scale(const tensor *scale, const tensor *x, int spatial) {
     int first = x->ndim - 1 - spatial; /* of the spatial dims */
-    if (scale->dtype != DT_FLOAT32 || x->dtype != DT_FLOAT32 || scale->ndim != x->ndim ||
-        spatial < 1 || first < 0 || first > 1 || tensor_device(scale) != DEVICE_HOST ||
-        tensor_device(x) != DEVICE_HOST || !tensor_is_contiguous(scale) ||
-        scale->sizes[x->ndim - 1] != x->sizes[x->ndim - 1])
+    if (scale->dtype != x->dtype || wide_dtype((dtype)x->dtype) != DT_FLOAT32 ||
+        scale->ndim != x->ndim || spatial < 1 || first < 0 || first > 1 ||
+        tensor_device(scale) != DEVICE_HOST || tensor_device(x) != DEVICE_HOST ||
+        !tensor_is_contiguous(scale) || scale->sizes[x->ndim - 1] != x->sizes[x->ndim - 1])
         return false;
     if (first && scale->sizes[0] != x->sizes[0]) return false;
     for (int i = first; i < x->ndim - 1; i++)
@@ -723,19 +724,27 @@ static bool conv_is_scale(const tensor *scale, const tensor *x, int spatial) {
     return true;
 }
 
+static ctsc_status conv_scaled_by(op_ctx *cx, tensor *x, tensor *scale, const value *args,
+                                  value *results) {
+    tensor *floats;
+    TRY(conv_prepare(cx->diag, scale, DT_FLOAT32, &floats));
+    ctsc_status st = conv_channels_last(cx, x, tensor_data(floats), &args[CONV_LAST_FACTORS], false,
+                                        args, results);
+    tensor_unref(floats);
+    return st;
+}
+
 /* ctsc::conv_channels_last.scaled: the same of input * scale, where one of the two is as a rule the
  * other's scale: what is squeezed out of an image excites it. */
 ctsc_status op_conv_channels_last_scaled(op_ctx *cx, const value *args, value *results) {
     tensor *a = arg_tensor(&args[CONV_LAST_INPUT]), *b = arg_tensor(&args[CONV_LAST_ARGS]);
-    const value *by = &args[CONV_LAST_FACTORS];
     int spatial = arg_tensor(&args[CONV_LAST_WEIGHT])->ndim - 2;
-    if (conv_is_scale(b, a, spatial))
-        return conv_channels_last(cx, a, tensor_data(b), by, false, args, results);
-    if (conv_is_scale(a, b, spatial))
-        return conv_channels_last(cx, b, tensor_data(a), by, false, args, results);
+    if (conv_is_scale(b, a, spatial)) return conv_scaled_by(cx, a, b, args, results);
+    if (conv_is_scale(a, b, spatial)) return conv_scaled_by(cx, b, a, args, results);
     value product, both[] = {args[CONV_LAST_INPUT], args[CONV_LAST_ARGS]};
     TRY(op_call(cx, "aten::mul.Tensor", 2, both, &product));
-    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, by, false, args, results);
+    ctsc_status st = conv_channels_last(cx, product.u.tensor, NULL, &args[CONV_LAST_FACTORS], false,
+                                        args, results);
     value_unref(product);
     return st;
 }

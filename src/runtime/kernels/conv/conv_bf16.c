@@ -11,6 +11,7 @@
  */
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "base/minmax.h"
+#include "runtime/kernels/conv/conv_half.h"
 
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
@@ -24,20 +25,20 @@ enum {
     BF16_CHUNKS = 8,          /* to aim for in all */
     BF16_WORK = 1 << 20,      /* multiplications worth a thread of their own */
     BF16_LEAST_CHANNELS = 16, /* outputs of a group: a vector */
+    BF16_FEW = 32,            /* channels of a pixel that are few */
 };
 
 typedef struct bf16_job {
     conv_shape s;
     quad_matrix m;
     const char *in;
+    const float *scale; /* of each image's channels, or NULL */
     const float *bias;
     const dense_epilogue *after;
     char *out;
     int64_t pitch; /* elements from one pixel of out to the next */
     bool halves;   /* in, out and what is added are bfloat16, else floats */
     int64_t size;  /* bytes of an element of them */
-    bool bounded;  /* the epilogue is but bounds, which the sums get */
-    float low, high;
     bool flat;
     bool direct;                 /* in is read where it is */
     int64_t period;              /* places from one row of a band to the next, if they are one; 0 */
@@ -127,22 +128,34 @@ bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w) {
 
 /* ---- the buffer ------------------------------------------------------------------------------ */
 
-static void bf16_round(const bf16_job *j, const char *from, int64_t n, bfloat16 *to) {
-    if (j->halves) memcpy(to, from, (size_t)n * sizeof *to);
-    else quad_vectors(j->m.kernels)->round((const float *)(const void *)from, n, to);
+/* n pixels side by side, the first of them number `at` of the input. */
+static void bf16_round(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
+    int64_t elements = n * j->s.in_channels;
+    const char *from = j->in + at * j->s.in_channels * j->size;
+    half_scale by = {j->scale, j->s.in_channels, j->s.in_size};
+    if (j->scale) conv_half_scale(DT_BFLOAT16, &by, from, at, n, to);
+    else if (j->halves) memcpy(to, from, (size_t)elements * sizeof *to);
+    else bfloat16_from_floats((const float *)(const void *)from, to, (size_t)elements);
 }
 
-/* n pixels, the first of them number `at` of the input. */
+/* The same, as far apart as they are in the buffer. */
 static void bf16_pixels(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
-    int64_t channels = j->s.in_channels, pixel = channels * j->size;
-    const char *from = j->in + at * pixel;
+    int64_t channels = j->s.in_channels;
     if (j->pixel == channels) {
-        bf16_round(j, from, n * channels, to);
+        bf16_round(j, at, n, to);
         return;
     }
-    for (int64_t i = 0; i < n; i++, from += pixel, to += j->pixel) {
-        bf16_round(j, from, channels, to);
-        memset(to + channels, 0, (size_t)(j->pixel - channels) * sizeof *to);
+    bfloat16 some[BF16_FEW * BF16_FEW];
+    for (int64_t i = 0, count = 1; i < n; i += count) {
+        if (channels < BF16_FEW) { /* several, so that a call has more to do */
+            count = int64_min(BF16_FEW, n - i);
+            bf16_round(j, at + i, count, some);
+        } else bf16_round(j, at + i, 1, to);
+        for (int64_t x = 0; x < count; x++, to += j->pixel) {
+            for (int64_t c = 0; c < channels && channels < BF16_FEW; c++)
+                to[c] = some[x * channels + c];
+            for (int64_t c = channels; c < j->pixel; c++) to[c] = (bfloat16){0};
+        }
     }
 }
 
@@ -209,9 +222,7 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                         .segment = j->segment,
                         .start = j->bias ? j->bias + column : NULL,
                         .halves = j->halves,
-                        .bounded = j->bounded,
-                        .low = j->low,
-                        .high = j->high,
+                        .activation = (enum dense_activation)j->after->activation,
                         .period = j->period,
                         .keep = j->width,
                         .ldc = j->pitch};
@@ -224,42 +235,12 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                   group * (s->in_channels / s->groups);
         strip.again = y > 0;
         strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
-        strip.out = j->out + (bf16_at(j, t, y) * j->pitch + column) * j->size;
+        int64_t at = (bf16_at(j, t, y) * j->pitch + column) * j->size;
+        strip.out = j->out + at;
+        /* pixels that lie apart have none */
+        strip.other = j->after->other ? (const char *)j->after->other + at : NULL;
         quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,
                        hold);
-    }
-}
-
-/* The epilogue for n elements of the result. */
-static void bf16_finish_row(const bf16_job *j, int64_t at, int64_t n) {
-    enum { SOME = 1024 };
-    float some[SOME], *floats = (float *)(void *)j->out;
-    bfloat16 *halves = (bfloat16 *)(void *)j->out;
-    if (!j->halves) {
-        epilogue_rows(j->after, floats + at, at, n);
-        return;
-    }
-    for (int64_t last = at + n; at < last; at += SOME) {
-        int64_t count = int64_min(SOME, last - at);
-        bfloat16_to_floats(halves + at, some, (size_t)count);
-        epilogue_halves(j->after, DT_BFLOAT16, some, at, count, halves + at);
-    }
-}
-
-/* What is left to do for the channels of the chunk: there is no `other` where pixels lie apart. */
-static void bf16_finish(const bf16_job *j, const bf16_chunk *t) {
-    int64_t all = j->s.out_channels, n = j->m.n, first = t->first * QUAD_COLUMNS,
-            last = int64_min(t->last * QUAD_COLUMNS, n);
-    if (j->bounded || (!j->after->other && j->after->activation == DENSE_PLAIN)) return;
-    for (int64_t y = 0; y < t->rows; y++) {
-        int64_t at = bf16_at(j, t, y) * j->pitch, places = bf16_places(j, t->row + y);
-        if (j->shares == 1 && j->pitch == all) {
-            bf16_finish_row(j, at, places * all);
-            continue;
-        }
-        for (int64_t x = 0; x < places; x++)
-            for (int64_t group = 0; group < j->s.groups; group++)
-                bf16_finish_row(j, at + x * j->pitch + group * n + first, last - first);
     }
 }
 
@@ -274,7 +255,6 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
         for (int64_t g = 0; g < j->s.groups; g++)
             for (int64_t panel = t.first; panel < t.last; panel += QUAD_MAX_PANELS)
                 bf16_panels(j, &t, g, panel, buffer, &hold);
-        bf16_finish(j, &t);
     }
     quad_release(&hold);
     slots_give(&j->slots, taken);
@@ -301,7 +281,7 @@ static void bf16_cut(bf16_job *j) {
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
     if (j->flat) j->pixel = quad_pitch(s->batch * s->out_size, 2 * j->pixel) / 2;
-    j->direct = j->flat && j->halves && j->pixel == s->in_channels;
+    j->direct = j->flat && j->halves && !j->scale && j->pixel == s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
         j->width = int64_min(BF16_PLACES, places);
@@ -336,9 +316,10 @@ static void bf16_segments(bf16_job *j) {
 }
 
 ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
-                      const dense_epilogue *after, void *out) {
+                      const float *scale, const dense_epilogue *after, void *out) {
     bf16_job j = {.s = *s,
                   .in = in,
+                  .scale = scale,
                   .bias = after->bias,
                   .after = after,
                   .out = out,
@@ -346,8 +327,6 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype 
                   .halves = dt == DT_BFLOAT16,
                   .size = (int64_t)dtype_size(dt)};
     size_t bytes;
-    j.bounded = j.halves && !after->other &&
-                activation_bounds((enum dense_activation)after->activation, &j.low, &j.high);
     conv_bf16_layout(s, w->quads.kernels, &j.m, &bytes);
     j.m.data = w->quads.data;
     bf16_cut(&j);

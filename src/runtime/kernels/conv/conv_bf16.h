@@ -20,9 +20,9 @@ bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m
 bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed);
 /* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false without memory. */
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
-/* As conv_rows; dt: float32, or bfloat16, of in, out and after->other. Fails without memory, and
- * where a limit came between. */
+/* As conv_rows; dt: float32, or bfloat16, of in, out and after->other; scale: for bfloat16 alone.
+ * Fails without memory, and where a limit came between. */
 ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
-                      const dense_epilogue *after, void *out);
+                      const float *scale, const dense_epilogue *after, void *out);
 
 #endif

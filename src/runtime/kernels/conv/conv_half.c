@@ -16,6 +16,7 @@
 #include "base/minmax.h"
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
+#include "cpu/vector.h"
 #include "runtime/kernels/engine/wide.h"
 
 enum {
@@ -23,13 +24,16 @@ enum {
     HALF_GRAIN = 1 << 14, /* elements to convert that are worth a thread of their own */
     HALF_TILE = 4,        /* rows of the largest of Winograd's tiles */
     HALF_SIZE = 2,        /* bytes of an element */
+    HALF_SCALED = 2048,   /* elements that are multiplied by their scale together */
 };
 
 typedef struct half_job {
     const conv_shape *s;
     dtype dt;
     const char *in;
-    const dense_epilogue *after;
+    half_scale by;        /* no scale: NULL */
+    int64_t from;         /* of this part: pixels in front of it */
+    dense_epilogue after; /* what `run` does not do */
     char *out;
     float *floats, *sums; /* of one part */
     int64_t pitch;        /* elements from one pixel of the result to the next */
@@ -117,9 +121,54 @@ static conv_shape half_shape(const conv_shape *s, const half_part *p, int64_t *f
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
+VECTOR_CLONES static void half_multiply(float *x, const float *by, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] *= by[i];
+}
+
+/* n pixels of `in` times the scale of their images, of which the first is number `first`; products
+ * are not rounded. */
+static void half_scaled(dtype dt, const half_scale *by, const char *in, int64_t first, int64_t n,
+                        float *to) {
+    halves_to_floats(dt, in, to, n * by->channels);
+    for (int64_t i = 0; i < n; i++)
+        half_multiply(to + i * by->channels, by->scale + (first + i) / by->image * by->channels,
+                      by->channels);
+}
+
+void conv_half_scale(dtype dt, const half_scale *by, const void *in, int64_t first, int64_t n,
+                     void *out) {
+    float products[HALF_SCALED];
+    int64_t most = HALF_SCALED / by->channels;
+    for (int64_t i = 0, some; most && i < n; i += some) {
+        int64_t at = i * by->channels * HALF_SIZE;
+        some = int64_min(most, n - i);
+        half_scaled(dt, by, (const char *)in + at, first + i, some, products);
+        floats_to_halves(dt, products, (char *)out + at, some * by->channels);
+    }
+    for (int64_t i = 0; !most && i < n; i++)
+        for (int64_t c = 0; c < by->channels; c += HALF_SCALED) {
+            int64_t at = (i * by->channels + c) * HALF_SIZE;
+            const float *scale = by->scale + (first + i) / by->image * by->channels + c;
+            half_scale part = {scale, int64_min(HALF_SCALED, by->channels - c), 1};
+            half_scaled(dt, &part, (const char *)in + at, 0, 1, products);
+            floats_to_halves(dt, products, (char *)out + at, part.channels);
+        }
+}
+
 static void half_widen(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
-    halves_to_floats(j->dt, j->in + begin * HALF_SIZE, j->floats + begin, end - begin);
+    int64_t channels = j->s->in_channels;
+    if (!j->by.scale) {
+        halves_to_floats(j->dt, j->in + begin * channels * HALF_SIZE, j->floats + begin * channels,
+                         (end - begin) * channels);
+        return;
+    }
+    for (int64_t some; begin < end; begin += some) {
+        float *to = j->floats + begin * channels;
+        some = int64_min(end - begin, 1 + HALF_SCALED / channels);
+        half_scaled(j->dt, &j->by, j->in + begin * channels * HALF_SIZE, j->from + begin, some, to);
+        halves_settle(j->dt, to, NULL, false, some * channels);
+    }
 }
 
 /* Pixels of this part's result. */
@@ -127,12 +176,12 @@ static void half_finish(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
     int64_t n = j->s->out_channels, at = (j->first + begin) * n;
     if (j->pitch == n) {
-        epilogue_halves(j->after, j->dt, j->sums + begin * n, at, (end - begin) * n,
+        epilogue_halves(&j->after, j->dt, j->sums + begin * n, at, (end - begin) * n,
                         j->out + at * HALF_SIZE);
         return;
     }
     for (int64_t i = begin; i < end; i++)
-        epilogue_halves(j->after, j->dt, j->sums + i * n, (j->first + i) * n, n,
+        epilogue_halves(&j->after, j->dt, j->sums + i * n, (j->first + i) * n, n,
                         j->out + (j->first + i) * j->pitch * HALF_SIZE);
 }
 
@@ -142,10 +191,11 @@ static ctsc_status half_do(diag *d, half_job *j, const half_part *p, conv_of_flo
     const conv_shape *s = j->s;
     conv_shape part = half_shape(s, p, &from);
     half_job this = *j;
-    this.in += (p->image * s->in[1] + from) * s->in[0] * s->in[2] * s->in_channels * HALF_SIZE;
+    this.from = (p->image * s->in[1] + from) * s->in[0] * s->in[2];
+    this.in += this.from * s->in_channels * HALF_SIZE;
     this.first = p->image * s->out_size + p->y * s->out[2];
     int64_t pixels = part.batch * part.out_size;
-    if (!pool_for_limited(part.batch * part.in_size * s->in_channels, HALF_GRAIN, half_widen,
+    if (!pool_for_limited(part.batch * part.in_size, 1 + HALF_GRAIN / s->in_channels, half_widen,
                           &this))
         return limits_fail(d);
     TRY(run(ctx, &part, this.floats, this.sums));
@@ -154,11 +204,20 @@ static ctsc_status half_do(diag *d, half_job *j, const half_part *p, conv_of_flo
                : limits_fail(d);
 }
 
+bool conv_half_bounds(const dense_epilogue *after) {
+    float low, high;
+    return !after->other &&
+           activation_bounds((enum dense_activation)after->activation, &low, &high);
+}
+
 ctsc_status conv_half(diag *d, const conv_shape *given, dtype dt, const void *in,
-                      const dense_epilogue *after, void *out, conv_of_floats *run, void *ctx) {
+                      const float *scale, const dense_epilogue *after, void *out,
+                      conv_of_floats *run, void *ctx) {
     conv_shape s = half_simplified(given);
     half_part p = half_cut(&s);
-    half_job j = {.s = &s, .dt = dt, .in = in, .after = after, .out = out};
+    half_job j = {.s = &s, .dt = dt, .in = in, .after = *after, .out = out};
+    j.by = (half_scale){scale, given->in_channels, given->in_size};
+    if (conv_half_bounds(after)) j.after.activation = DENSE_PLAIN;
     j.pitch = after->pitch ? after->pitch : s.out_channels;
     int64_t n = p.images * s.in[0] * half_lines(&s, p.rows) * s.in[2] * s.in_channels,
             sums = p.images * s.out[0] * p.rows * s.out[2] * s.out_channels;

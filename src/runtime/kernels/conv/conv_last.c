@@ -46,8 +46,8 @@ static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed
                             const dense_epilogue *after, const float *x, float *out) {
     bool finite = true;
     switch (w->form) {
-    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, x, w->weights, after, out);
-    case CONV_BF16: return conv_bf16(c->d, s, w, DT_FLOAT32, x, after, out);
+    case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, DT_FLOAT32, x, w->weights, after, out);
+    case CONV_BF16: return conv_bf16(c->d, s, w, DT_FLOAT32, x, NULL, after, out);
     case CONV_WINOGRAD_4:
     case CONV_WINOGRAD_2:
         TRY(conv_winograd(c->d, s, w, x, after, out, &finite));
@@ -57,11 +57,15 @@ static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed
     }
 }
 
-/* A part of an image of 16 bits; its epilogue is conv_half's. */
+/* A part of an image of 16 bits; its scale is conv_half's, and its epilogue, but for bounds. */
 static ctsc_status last_run_floats(void *ctx, const conv_shape *s, const float *x, float *out) {
-    last_call *c = ctx;
-    dense_epilogue bias = {.bias = c->after->bias};
-    return last_run(c, s, c->w, &bias, x, out);
+    last_call part = *(const last_call *)ctx;
+    dense_epilogue after = {.bias = part.after->bias};
+    if (conv_half_bounds(part.after)) after.activation = part.after->activation;
+    part.scale = NULL;
+    TRY(last_run(&part, s, part.w, &after, x, out));
+    ((last_call *)ctx)->odd |= part.odd;
+    return CTSC_OK;
 }
 
 /* Outputs [first, first + w->out): a convolution with so many of them, whose pixels lie
@@ -87,13 +91,16 @@ static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
     *done = c->w != NULL;
     if (!c->w) return CTSC_OK;
     if (form == CONV_BF16 && c->dt == DT_BFLOAT16)
-        return conv_bf16(c->d, c->s, c->w, c->dt, c->x, c->after, c->out);
-    return wide ? last_run(c, c->s, c->w, c->after, c->x, c->out)
-                : conv_half(c->d, c->s, c->dt, c->x, c->after, c->out, last_run_floats, c);
+        return conv_bf16(c->d, c->s, c->w, c->dt, c->x, c->scale, c->after, c->out);
+    if (form == CONV_DEPTHWISE && !wide && conv_last_depthwise_fits_half(c->s))
+        return conv_last_depthwise(c->d, c->s, c->dt, c->x, c->w->weights, c->after, c->out);
+    return wide
+               ? last_run(c, c->s, c->w, c->after, c->x, c->out)
+               : conv_half(c->d, c->s, c->dt, c->x, c->scale, c->after, c->out, last_run_floats, c);
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. Factors of bfloat16 double the speed of vectors,
- * which is less than Winograd's ways gain, and multiply it in tile registers. */
+ * which is less than Winograd's larger tiles gain, and multiply it in tile registers. */
 static conv_form last_form(const conv_shape *s, bool bf16) {
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     bool floats = u && u->rows[1] && conv_rows_fits(s),
@@ -101,7 +108,7 @@ static conv_form last_form(const conv_shape *s, bool bf16) {
                     !atomic_load_explicit(&kernel_no_winograd, memory_order_relaxed);
     conv_form best = winograd ? conv_winograd_best(s) : CONV_FORMS;
     if (conv_last_depthwise_fits(s)) return CONV_DEPTHWISE;
-    if (bf16 && conv_bf16_fits(s) && (best == CONV_FORMS || ukernel_quad(UKERNEL_BF16)->begin))
+    if (bf16 && conv_bf16_fits(s) && (best != CONV_WINOGRAD_4 || ukernel_quad(UKERNEL_BF16)->begin))
         return CONV_BF16;
     if (!floats) return CONV_FORMS;
     if (winograd && atomic_load_explicit(&kernel_tunes, memory_order_relaxed)) return conv_tune(s);
@@ -109,14 +116,22 @@ static conv_form last_form(const conv_shape *s, bool bf16) {
     return conv_packed_groups(s) > 1 ? CONV_GROUPS : CONV_ROWS;
 }
 
-void conv_last_scale(const conv_shape *s, const float *x, const float *scale, float *out) {
+void conv_last_scale(const conv_shape *s, dtype dt, const void *x, const float *scale, void *out) {
+    const float *from = x;
+    float *to = out;
+    if (dt != DT_FLOAT32) {
+        half_scale by = {scale, s->in_channels, s->in_size};
+        conv_half_scale(dt, &by, x, 0, s->batch * s->in_size, out);
+        return;
+    }
     for (int64_t n = 0; n < s->batch; n++, scale += s->in_channels)
-        for (int64_t i = 0; i < s->in_size; i++, x += s->in_channels, out += s->in_channels)
-            for (int64_t c = 0; c < s->in_channels; c++) out[c] = x[c] * scale[c];
+        for (int64_t i = 0; i < s->in_size; i++, from += s->in_channels, to += s->in_channels)
+            for (int64_t c = 0; c < s->in_channels; c++) to[c] = from[c] * scale[c];
 }
 
-bool conv_last_takes_scale(const conv_shape *s) {
-    conv_form form = last_form(s, false);
+bool conv_last_takes_scale(const conv_shape *s, dtype dt) {
+    conv_form form = last_form(s, dt == DT_BFLOAT16);
+    if (dt != DT_FLOAT32) return form != CONV_FORMS && form != CONV_DEPTHWISE;
     return form == CONV_ROWS || form == CONV_GROUPS;
 }
 

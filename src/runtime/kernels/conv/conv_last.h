@@ -21,16 +21,16 @@
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/epilogue.h"
 
-/* x (as in below) times scale [batch, in_channels], to out. */
-void conv_last_scale(const conv_shape *s, const float *x, const float *scale, float *out);
-/* Does conv_last_compute take a scale of s' input? */
-bool conv_last_takes_scale(const conv_shape *s);
+/* x (as in below) times scale [batch, in_channels], to out; both of dt. */
+void conv_last_scale(const conv_shape *s, dtype dt, const void *x, const float *scale, void *out);
+/* Does conv_last_compute take a scale of s' input, which is of dt? */
+bool conv_last_takes_scale(const conv_shape *s, dtype dt);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous, or t
  * in a place of its own (channels_place.h), if e adds nothing; weight as in
  * conv_shape, of in's and t's dtype, times factors (conv_packed.h; may be NULL), bias of
  * out_channels contiguous floats or NULL. Does e (may be NULL) where it can, and says so in
- * e->done. scale: what in, of floats, is multiplied by first, or NULL; bf16: factors may be rounded
- * (conv_bf16.h), where there is no scale. *done:
+ * e->done. scale: what in is multiplied by first, rounded to its dtype, or NULL; bf16: factors of
+ * floats may be rounded (conv_bf16.h), where there is no scale. *done:
  * there was a kernel for it. Fails without memory, and where a limit came between. */
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
                               const tensor *weight, const tensor *factors, const tensor *bias,

@@ -105,29 +105,19 @@ void epilogue_rows(const dense_epilogue *e, float *rows, int64_t at, int64_t n) 
     activation_apply((enum dense_activation)e->activation, rows, n);
 }
 
-static void halves_round(dtype dt, float *rows, int64_t n, void *out) {
-    floats_to_halves(dt, rows, out, n);
-    halves_to_floats(dt, out, rows, n);
-}
-
 void epilogue_halves(const dense_epilogue *e, dtype dt, float *rows, int64_t at, int64_t n,
                      void *out) {
     enum { SOME = 1024, SIZE = sizeof(bfloat16) };
-    float low, high, more[SOME];
+    float low, high;
     enum dense_activation a = (enum dense_activation)e->activation;
     /* a bound that is a number of 16 bits may be put before or after rounding */
     bool bounds = activation_bounds(a, &low, &high);
     for (int64_t i = 0; i < n; i += SOME) {
         int64_t some = int64_min(SOME, n - i);
-        char *to = (char *)out + i * SIZE;
-        if (e->other) {
-            halves_round(dt, rows + i, some, to);
-            halves_to_floats(dt, (const char *)e->other + (at + i) * SIZE, more, some);
-            ukernel_activation()->add(rows + i, more, some);
-        }
-        if (!bounds) halves_round(dt, rows + i, some, to);
+        const void *other = e->other ? (const char *)e->other + (at + i) * SIZE : NULL;
+        if (other || !bounds) halves_settle(dt, rows + i, other, !bounds, some);
         activation_apply(a, rows + i, some);
-        floats_to_halves(dt, rows + i, to, some);
+        floats_to_halves(dt, rows + i, (char *)out + i * SIZE, some);
     }
 }
 

@@ -135,6 +135,8 @@ enum {
     DEPTHWISE_LAST_BAND = 1 << 16,
     /* [convolution] and rows that it has at least: neighbours read some of the same ones */
     DEPTHWISE_LAST_LEAST_ROWS = 4,
+    /* [half] floats of the rows of an image of 16 bits that are widened, at most */
+    DEPTHWISE_LAST_RING = 1 << 20,
     /* [nets] channels of a block at least, where an image is cut into blocks, */
     DEPTHWISE_LAST_BLOCK = 96,
     /* [exact] and a multiple of this many: no line is written by two */

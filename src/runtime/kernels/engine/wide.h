@@ -51,6 +51,12 @@ static inline void floats_to_halves(dtype dt, const float *from, void *to, int64
     if (dt == DT_FLOAT16) float16_from_floats(from, to, (size_t)n);
     else bfloat16_from_floats(from, to, (size_t)n);
 }
+/* n floats, rounded to numbers of 16 bits; plus other's, unless that is NULL, and rounded again if
+ * `twice`. */
+static inline void halves_settle(dtype dt, float *x, const void *other, bool twice, int64_t n) {
+    if (dt == DT_FLOAT16) float16_settle(x, n, other, n, twice, 1, n);
+    else bfloat16_settle(x, n, other, n, twice, 1, n);
+}
 
 /* Rounds computed to dt and finishes the operator as op_finish does. Takes computed. */
 ctsc_status wide_finish(op_ctx *cx, const value *args, tensor *computed, dtype dt, value *results);

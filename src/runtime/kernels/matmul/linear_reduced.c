@@ -145,7 +145,7 @@ static void bf16_rows(void *ctx, int64_t begin, int64_t end) {
     const bf16_job *j = ctx;
     for (int64_t r = begin; r < end; r++) {
         bfloat16 *to = j->a + r * j->lda;
-        quad_vectors(j->m->kernels)->round(j->c->x + r * j->c->k, j->c->k, to);
+        bfloat16_from_floats(j->c->x + r * j->c->k, to, (size_t)j->c->k);
         memset(to + j->c->k, 0, (size_t)(j->lda - j->c->k) * sizeof *to);
     }
 }

@@ -254,52 +254,57 @@ void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t col
 
 enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
 
-VECTOR_CLONES static void quad_bound(float *sums, int64_t n, float low, float high) {
-    for (int64_t i = 0; i < n; i++) {
-        float least = sums[i] < low ? low : sums[i];
-        sums[i] = least > high ? high : least;
+/* The epilogue of a tile, ld floats from row to row. at: of out's elements, the first. */
+static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int rows, int cols,
+                               int64_t at) {
+    float low = -INFINITY, high = INFINITY;
+    if (s->halves) {
+        bfloat16 *out = (bfloat16 *)s->out + at;
+        const bfloat16 *other = s->other ? (const bfloat16 *)s->other + at : NULL;
+        /* a bound that is a number of 16 bits may be put before or after rounding */
+        bool bounds = activation_bounds(s->activation, &low, &high);
+        if (other || !bounds) bfloat16_settle(sums, ld, other, s->ldc, !bounds, rows, cols);
+        if (!bounds) activation_apply(s->activation, sums, rows * ld);
+        bfloat16_rows_from_floats(sums, ld, out, s->ldc, rows, cols, low, high);
+        return;
     }
+    float *out = (float *)s->out + at;
+    for (int i = 0; s->other && i < rows; i++)
+        ukernel_activation()->add(sums + i * ld, (const float *)s->other + at + i * s->ldc, cols);
+    activation_apply(s->activation, sums, rows * ld);
+    for (int i = 0; i < rows; i++, sums += ld, out += s->ldc)
+        memcpy(out, sums, (size_t)cols * sizeof *out);
 }
 
-/* The kernels' own rounding: their sums are no denormals, which it takes for zero. */
-static void quad_store_halves(const quad_strip *s, const quad_kernels *u, float *sums, int rows,
-                              int cols, bfloat16 *out) {
-    if (s->bounded) quad_bound(sums, (int64_t)rows * QUAD_TILE_COLUMNS, s->low, s->high);
-    for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, out += s->ldc)
-        u->round(sums, cols, out);
-}
-
-/* Sums of a tile, QUAD_TILE_COLUMNS from row to row, of which cols are there. */
-static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t row,
-                             int rows, int64_t column, int cols) {
+/* Sums of a tile, ld from row to row, of which cols are there. */
+static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t ld,
+                             int64_t row, int rows, int64_t column, int cols) {
+    int64_t at = row * s->ldc + column;
     if (s->bytes) {
         quant_bytes to = *s->bytes;
         to.scale += column;
         to.steps += column;
-        u->store(sums, rows, cols, &to, (uint8_t *)s->out + row * s->ldc + column, s->ldc);
+        u->store(sums, rows, cols, &to, (uint8_t *)s->out + at, s->ldc);
         return;
     }
-    if (s->halves) {
-        quad_store_halves(s, u, (float *)(void *)sums, rows, cols,
-                          (bfloat16 *)s->out + row * s->ldc + column);
+    if (!s->floats) {
+        quad_store_numbers(s, (float *)(void *)sums, ld, rows, cols, at);
         return;
     }
-    float *out = (float *)s->out + row * s->ldc + column;
-    for (int i = 0; i < rows; i++, sums += QUAD_TILE_COLUMNS, out += s->ldc) {
-        if (s->floats) quant_store_floats(s->floats, sums, s->column + column, cols, out);
-        else memcpy(out, sums, (size_t)cols * sizeof *out);
-    }
+    float *out = (float *)s->out + at;
+    for (int i = 0; i < rows; i++, sums += ld, out += s->ldc)
+        quant_store_floats(s->floats, sums, s->column + column, cols, out);
 }
 
 /* The same for the rows that are results. */
-static void quad_strip_kept(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t row,
-                            int64_t rows, int64_t column, int cols) {
+static void quad_strip_kept(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t ld,
+                            int64_t row, int64_t rows, int64_t column, int cols) {
     int64_t period = s->period ? s->period : s->rows, keep = s->period ? s->keep : s->rows;
-    for (int64_t some; rows > 0; row += some, rows -= some, sums += some * QUAD_TILE_COLUMNS) {
+    for (int64_t some; rows > 0; row += some, rows -= some, sums += some * ld) {
         int64_t x = row % period, there = int64_min(rows, keep - x);
         some = int64_min(rows, period - x);
         if (there > 0)
-            quad_strip_store(s, u, sums, row / period * keep + x, (int)there, column, cols);
+            quad_strip_store(s, u, sums, ld, row / period * keep + x, (int)there, column, cols);
     }
 }
 
@@ -353,6 +358,16 @@ int64_t quad_block_rows(const quad_matrix *m, int64_t bytes) {
     return int64_max(fit, 1) * u->rows;
 }
 
+/* What a tile's sums will be added to lies far apart: it comes while they are computed. */
+static void quad_prefetch_other(const quad_strip *s, int64_t row, int rows, int64_t column) {
+    int64_t size = s->halves ? sizeof(bfloat16) : sizeof(float);
+    const char *at = (const char *)s->other + (row * s->ldc + column) * size;
+    for (int i = 0; i < rows; i++, at += s->ldc * size) {
+        __builtin_prefetch(at);
+        if (!s->halves) __builtin_prefetch(at + 64);
+    }
+}
+
 void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
                     const quad_strip *s, quad_hold *h) {
     _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
@@ -367,27 +382,31 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
                    .filled = m->filled,
                    .small = s->small,
                    .panel = panel};
+    /* sums are the result */
+    bool numbers = !s->bytes && !s->floats && !s->halves && !s->period && !s->other &&
+                   s->activation == DENSE_PLAIN;
     quad_take(h, u, s->rows);
     for (int64_t p = first; p < last; p += u->panels) {
         int panels = (int)int64_min(u->panels, last - p);
         int64_t column = (p - first) * QUAD_COLUMNS,
                 ahead = int64_min(u->panels, m->panels - p - panels);
         int cols = (int)int64_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
-        bool direct = !s->bytes && !s->floats && !s->halves && !s->period &&
-                      cols == panels * QUAD_COLUMNS;
+        bool direct = numbers && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         t.next = t.b + panels * panel;
         t.lines = s->again ? 0 : quad_strip_lines(u, s->rows, ahead);
         if (m->narrow)
             t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
         t.start = quad_strip_start(s, column, panels, cols, start);
-        t.ld = direct ? s->ldc : QUAD_TILE_COLUMNS;
+        /* a tile's sums lie side by side, where nothing wants them elsewhere */
+        t.ld = direct ? s->ldc : s->bytes ? QUAD_TILE_COLUMNS : panels * QUAD_COLUMNS;
         for (int64_t row = 0, rows; row < s->rows; row += rows) {
             rows = quad_tile_rows(u, s->rows - row);
             t.a = (const uint8_t *)s->a + row * s->lda;
             t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
+            if (s->other && !s->period) quad_prefetch_other(s, row, (int)rows, column);
             u->tile((int)rows, panels, &t);
-            if (!direct) quad_strip_kept(s, quad_vectors(u), sums, row, rows, column, cols);
+            if (!direct) quad_strip_kept(s, quad_vectors(u), sums, t.ld, row, rows, column, cols);
             t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;
             if (t.next >= t.b + (panels + ahead) * panel) t.lines = 0;
         }

@@ -11,6 +11,7 @@
 #define CTSC_RUNTIME_KERNELS_MATMUL_QUAD_MATRIX_H
 
 #include "cpu/ukernel.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/engine/kernel_tuning.h"
 
 enum { QUAD_PAIR = 2 }; /* bfloat16 of a quad */
@@ -111,9 +112,11 @@ typedef struct quad_strip {
     const void *start;
     const quant_bytes *bytes;
     const quant_floats *floats;
-    bool halves;  /* of bfloat16: sums are rounded to it, so is out, */
-    bool bounded; /* and these are between low and high, or NaN */
-    float low, high;
+    /* of bfloat16: out and other are bfloat16, else floats. Sums are rounded wherever a program's
+     * operators round: in front of other and of the activation, and at the end. */
+    bool halves;
+    const void *other; /* to add, where out's elements are; NULL: nothing */
+    enum dense_activation activation;
     /* Of each `period` rows the first `keep` are results, and these follow one another in out; the
      * others are rows as well, whatever they are. 0: all of them. */
     int64_t period, keep;

@@ -369,9 +369,12 @@ ctsc_status op_batch_norm(op_ctx *cx, const value *args, value *results) {
 
 /* ---- ctsc::scale_channels_last: a batch norm of constants, of images whose channels come last  */
 
+/* Is x of the dtype that the parameters had (dt), or of 16 bits where they were float32? */
 static bool norm_scale_fits(const tensor *x, const tensor *scale, const tensor *shift,
-                            int64_t spatial) {
-    return x->dtype == DT_FLOAT32 && tensor_device(x) == DEVICE_HOST && x->ndim == spatial + 2 &&
+                            int64_t spatial, dtype dt) {
+    dtype in = (dtype)x->dtype;
+    return wide_dtype(in) == DT_FLOAT32 && (dt == in || dt == DT_FLOAT32) &&
+           tensor_device(x) == DEVICE_HOST && x->ndim == spatial + 2 &&
            x->sizes[x->ndim - 1] == scale->numel && scale->ndim == 1 &&
            scale->dtype == DT_FLOAT32 && shift->ndim == 1 && shift->numel == scale->numel &&
            shift->dtype == DT_FLOAT32;
@@ -379,41 +382,61 @@ static bool norm_scale_fits(const tensor *x, const tensor *scale, const tensor *
 
 /* Anything else: the batch norm itself, for what it says of its arguments. Mean and variance are
  * 0, and eps is 1. */
-static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial, value *results) {
+static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial, dtype dt,
+                                     value *results) {
     diag *d = cx->diag;
-    tensor *x = NULL, *zeros = NULL, *last = NULL, *t = NULL;
+    tensor *x = NULL, *params[3] = {NULL}, *last = NULL, *t = NULL;
     value y = value_none();
     const tensor *scale = arg_tensor(&args[1]);
+    if (dt == DT_FLOAT32) dt = (dtype)scale->dtype;
     ctsc_status st = channels_first_view(d, arg_tensor(&args[0]), spatial, &x);
-    if (st == CTSC_OK) st = tensor_zeros(d, (dtype)scale->dtype, scale->ndim, scale->sizes, &zeros);
+    for (int i = 0; i < 2 && st == CTSC_OK; i++)
+        st = tensor_to_dtype(d, arg_tensor(&args[i + 1]), dt, &params[i]);
+    if (st == CTSC_OK) st = tensor_zeros(d, dt, scale->ndim, scale->sizes, &params[2]);
     if (st == CTSC_OK) {
-        value nothing = value_tensor_take(zeros), image = value_tensor_take(x);
-        value all[] = {image,          args[1],        args[2],
-                       nothing,        nothing,        value_bool(false),
-                       value_float(0), value_float(1), value_bool(false)};
+        value p[3];
+        for (int i = 0; i < 3; i++) p[i] = value_tensor_take(params[i]);
+        value all[] = {value_tensor_take(x),
+                       p[0],
+                       p[1],
+                       p[2],
+                       p[2],
+                       value_bool(false),
+                       value_float(0),
+                       value_float(1),
+                       value_bool(false)};
         st = op_call(cx, "aten::batch_norm", 9, all, &y);
     }
     if (st == CTSC_OK) st = channels_last_view(d, y.u.tensor, spatial, &last);
     if (st == CTSC_OK) st = tensor_contiguous(d, last, &t);
     tensor_unref(x);
-    tensor_unref(zeros);
+    for (int i = 0; i < 3; i++) tensor_unref(params[i]);
     tensor_unref(last);
     value_unref(y);
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* (self, scale, shift, spatial) */
+/* (self, scale, shift, spatial, dtype): dtype is that of the batch norm's parameters, of which
+ * scale and shift, of float32, were made; None: float32. */
 ctsc_status op_scale_channels_last(op_ctx *cx, const value *args, value *results) {
     int spatial = 0;
+    tensor *x = arg_tensor(&args[0]), *wide;
+    dtype dt = arg_dtype_or(&args[4], DT_FLOAT32);
     TRY(channels_spatial(cx, &args[3], &spatial));
-    if (!norm_scale_fits(arg_tensor(&args[0]), arg_tensor(&args[1]), arg_tensor(&args[2]), spatial))
-        return norm_scale_slowly(cx, args, spatial, results);
-    value product = value_none();
-    TRY(op_call(cx, "aten::mul.Tensor", 2, args, &product));
-    ctsc_status st = op_call(cx, "aten::add_.Tensor", 3, (value[]){product, args[2], value_int(1)},
-                             results);
+    if (!norm_scale_fits(x, arg_tensor(&args[1]), arg_tensor(&args[2]), spatial, dt))
+        return norm_scale_slowly(cx, args, spatial, dt, results);
+    TRY(wide_as(cx, x, DT_FLOAT32, &wide));
+    value product = value_none(), sum = value_none(),
+          factors[] = {value_tensor_take(wide), args[1]};
+    ctsc_status st = op_call(cx, "aten::mul.Tensor", 2, factors, &product);
+    tensor_unref(wide);
+    if (st == CTSC_OK)
+        st = op_call(cx, "aten::add_.Tensor", 3, (value[]){product, args[2], value_int(1)}, &sum);
     value_unref(product);
-    return st;
+    if (st != CTSC_OK) return st;
+    tensor *y = sum.u.tensor;
+    TRY(wide_round(cx, &y, (dtype)x->dtype));
+    return op_return_tensor(results, y);
 }
 
 ctsc_status op_native_batch_norm(op_ctx *cx, const value *args, value *results) {
