@@ -380,9 +380,10 @@ test-pt2-damage: deps-test
 
 # Networks of torchvision and transformers to and from ONNX, checked by onnx.checker and ONNX Runtime: ONNX_PYTHON has them, and PyTorch.
 test-onnx: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	"$(ONNX_PYTHON)" tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
 	"$(ONNX_PYTHON)" tests/onnx/quantize.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
+	"$(ONNX_PYTHON)" tests/onnx/calls.py --package $(BUILD)/python --torch --opset 17,20,28 --least 95 -q; status=$$?; [ $$status = 77 ] || exit $$status
 
 # ONNX's own tests of operators (onnx.backend.test) through the importer: ONNX_PYTHON has onnx and NumPy. ONNX_NODES="-k attention -v"
 test-onnx-nodes: deps-build

@@ -21,10 +21,10 @@ static dtype math_result(const out_call *c) {
                              : DT_FLOAT32;
 }
 
-/* What short integers are computed in, which engines have few operators for: 32 bits, whose low
- * ones are the same. */
+/* What bools and short integers are computed in, which engines have few operators for: 32 bits,
+ * whose low ones are the same. */
 static dtype math_whole(dtype dt) {
-    return dt == DT_INT8 || dt == DT_UINT8 || dt == DT_INT16 ? DT_INT32 : dt;
+    return dt == DT_BOOL || dt == DT_INT8 || dt == DT_UINT8 || dt == DT_INT16 ? DT_INT32 : dt;
 }
 
 /* ---- element by element ---------------------------------------------------------------------- */
@@ -208,16 +208,16 @@ bool out_op_test(out_call *c, const char *text) {
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
 bool out_op_binary(out_call *c, const char *text) {
-    dtype dt = math_result(c), in = math_whole(dt);
+    bool flag = math_result(c) == DT_BOOL && !strcmp(text, "Mul");
+    dtype dt = math_result(c), in = flag ? dt : math_whole(dt);
     const char *x = out_arg_as(c, 0, in), *y = x ? out_arg_as(c, 1, in) : NULL;
-    bool flag = dt == DT_BOOL && *text == 'M' && text[1] == 'u';
     return out_done(c, y ? out_cast(c->o, OUT(c->o, flag ? "And" : text, x, y), in, dt) : NULL);
 }
 
 /* x + alpha*y */
 bool out_op_add(out_call *c, const char *text) {
     onnx_out *o = c->o;
-    dtype own = math_result(c), dt = math_whole(own);
+    dtype own = math_result(c), dt = own == DT_BOOL ? own : math_whole(own);
     double alpha = 1;
     bool back = *text == 'r';
     bool numbers = c->res[0]->v[0].tag != V_TENSOR;
@@ -554,11 +554,6 @@ static const char *math_reduce(onnx_out *o, const char *type, const char *x, int
     return y;
 }
 
-/* What maxima are taken in: bools and short integers as integers of 32 bits. */
-static dtype math_ordered(dtype dt) {
-    return dt == DT_BOOL || dt == DT_INT8 || dt == DT_UINT8 || dt == DT_INT16 ? DT_INT32 : dt;
-}
-
 /* (self, dim, keepdim) from argument `at` on, where the overload has them. */
 static bool reduce_args(out_call *c, int at, int *n, int64_t *axes, bool *keep) {
     *n = 0;
@@ -576,7 +571,7 @@ bool out_op_reduce(out_call *c, const char *text) {
     bool keep;
     if (c->args[0]->v[0].tag != V_TENSOR) return out_refuse(c->o, "sums of lists");
     if (!reduce_args(c, 1, &n, axes, &keep)) return false;
-    dtype dt = math_result(c), in = math_ordered(dt);
+    dtype dt = math_result(c), in = math_whole(dt);
     const char *x = out_arg_as(c, 0, in);
     /* of one element; engines differ about axes of it */
     if (!out_t(c, 0)->ndim) return out_done(c, out_cast(c->o, x, in, dt));
@@ -603,10 +598,11 @@ bool out_op_max(out_call *c, const char *text) {
     }
     dtype dt = math_result(c);
     if (c->res[0]->v[0].tag != V_TENSOR || (c->nargs == 2 && c->args[1]->v[0].tag == V_TENSOR)) {
-        const char *x = out_arg_as(c, 0, dt), *y = x && c->nargs > 1 ? out_arg_as(c, 1, dt) : NULL;
-        return out_done(c, y ? OUT(o, words[1], x, y) : NULL);
+        dtype in = math_whole(dt);
+        const char *x = out_arg_as(c, 0, in), *y = x && c->nargs > 1 ? out_arg_as(c, 1, in) : NULL;
+        return out_done(c, y ? out_cast(o, OUT(o, words[1], x, y), in, dt) : NULL);
     }
-    dtype in = math_ordered(dt);
+    dtype in = math_whole(dt);
     if (c->nargs == 1)
         return out_done(
             c, out_cast(o, math_reduce(o, words[0], out_arg_as(c, 0, in), 0, NULL, false), in, dt));
@@ -631,7 +627,7 @@ bool out_op_arg(out_call *c, const char *text) {
     int64_t dim = 0;
     bool keep = false, flat = !out_given(c, 1);
     if ((!flat && !out_arg_int(c, 1, &dim)) || !out_arg_bool(c, 2, &keep)) return false;
-    const char *x = out_arg_as(c, 0, math_ordered(out_dt(c, 0)));
+    const char *x = out_arg_as(c, 0, math_whole(out_dt(c, 0)));
     if (!out_t(c, 0)->ndim) return out_done(c, out_const_int(o, 0));
     if (flat && keep) return out_refuse(o, "keepdim without a dim");
     if (x && flat) x = OUT(o, "Reshape", x, out_const_ints(o, 1, &all));
@@ -659,7 +655,7 @@ bool out_op_cumsum(out_call *c, const char *text) {
 }
 
 static bool math_topk(out_call *c, const char *k, int64_t dim, bool largest, bool sorted) {
-    dtype dt = math_result(c), own = math_ordered(dt);
+    dtype dt = math_result(c), own = math_whole(dt);
     const char *in[] = {out_arg_as(c, 0, own), k}, *out[2];
     if (!in[0] || !k || !out_nodes(c->o, "TopK", 2, in, 2, out)) return out_no_memory(c->o);
     out_int(c->o, "axis", dim);

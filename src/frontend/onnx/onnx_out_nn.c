@@ -19,6 +19,7 @@ typedef struct conv_args {
 static bool conv_write(out_call *c, const conv_args *a, bool transposed) {
     onnx_out *o = c->o;
     const tensor *t = out_t(c, 0), *w = out_t(c, 1);
+    if (!dtype_is_float((dtype)t->dtype)) return out_refuse(o, "of integers");
     int64_t pads[2 * NN_DIMS], zero = 0;
     bool single = t->ndim == a->n + 1;
     const char *x = out_arg(c, 0);
@@ -107,6 +108,7 @@ bool out_op_pool(out_call *c, const char *text) {
     int64_t kernel[TENSOR_MAX_DIMS], stride[TENSOR_MAX_DIMS], pad[2 * TENSOR_MAX_DIMS],
         dilation[TENSOR_MAX_DIMS], zero = 0;
     bool single = out_t(c, 0)->ndim == n + 1;
+    if (!dtype_is_float(out_dt(c, 0))) return out_refuse(o, "of integers");
     if (!out_arg_ints(c, 1, n, &count, kernel) || !out_arg_ints(c, 2, -1, &count, stride))
         return false;
     if (!count) memcpy(stride, kernel, sizeof kernel);

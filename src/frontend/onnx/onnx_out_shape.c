@@ -502,6 +502,7 @@ bool out_op_scatter(out_call *c, const char *text) {
     int64_t dim;
     dtype dt = (dtype)out_r(c)->dtype;
     const char *reduction = scatter_reduction(c, text);
+    if (reduction && *reduction && dt == DT_BOOL) return out_refuse(o, "a reduction of bools");
     if (!reduction || !out_arg_int(c, 1, &dim)) return false;
     const char *x = out_arg(c, 0), *at = x ? out_arg_as(c, 2, DT_INT64) : NULL,
                *v = at ? out_arg_as(c, 3, dt) : NULL;

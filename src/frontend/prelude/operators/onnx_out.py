@@ -577,11 +577,54 @@ def onnx_out_ldexp__Tensor(self: Tensor, other: Tensor) -> Tensor:
     return self * torch.pow(2.0, other)
 
 
+# Integers by squares: engines take the power of floats, which is exact up to 2^53 alone.
+def _power(base: Tensor, exponent: Tensor) -> Tensor:
+    y = torch.ones_like(base + exponent)
+    b, e = base, torch.clamp_min(exponent, 0)
+    for i in range(10):
+        y = torch.where(torch.remainder(e, 2) == 1, y * b, y)
+        b = b * b
+        e = torch.div(e, 2, rounding_mode="floor")
+    odd = torch.where(torch.remainder(exponent, 2) == 1, base, torch.ones_like(base))
+    one = torch.abs(base) == 1
+    return torch.where(exponent < 0, torch.where(one, odd, torch.zeros_like(base)), y)
+
+
+def onnx_out_pow__Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    dtype = torch.result_type(self, exponent)
+    if __torch__.operators.onnx_out._is_float(dtype):
+        return torch.pow(self, exponent)
+    return torch.to(__torch__.operators.onnx_out._power(torch.to(self, 4), torch.to(exponent, 4)), dtype)
+
+
+def onnx_out_pow__Scalar(self: number, exponent: Tensor) -> Tensor:
+    dtype = torch.result_type(exponent, self)
+    if __torch__.operators.onnx_out._is_float(dtype):
+        return torch.pow(self, exponent)
+    return torch.to(__torch__.operators.onnx_out._power(torch.full([], self, dtype=4), torch.to(exponent, 4)), dtype)
+
+
+def onnx_out_pow__Tensor_Scalar(self: Tensor, exponent: number) -> Tensor:
+    dtype = torch.result_type(self, exponent)
+    if __torch__.operators.onnx_out._is_float(dtype):
+        return torch.pow(self, exponent)
+    x = torch.to(self, 4)
+    n = int(exponent)
+    if n < 0:
+        return torch.pow(self, exponent)
+    y = torch.ones_like(x)
+    started = False
+    while n > 0:
+        if n % 2 == 1:
+            y = y * x if started else x
+            started = True
+        n = n // 2
+        if n > 0:
+            x = x * x
+    return torch.to(y, dtype)
+
+
 # ---- bounds, bits ----------------------------------------------------------------------------------------------------
-
-
-def _clamp_min(self: Tensor, min: Tensor) -> Tensor:
-    return torch.maximum(self, min)
 
 
 def onnx_out_clamp__Tensor(self: Tensor, min: Optional[Tensor], max: Optional[Tensor]) -> Tensor:
@@ -1193,10 +1236,10 @@ def onnx_out_histc(self: Tensor, bins: int, min: number, max: number) -> Tensor:
     low, high = float(min), float(max)
     if low == high:
         raise RuntimeError("without bounds")
-    x = torch.reshape(self, [-1])
+    x = __torch__.operators.onnx_out._wide(torch.reshape(self, [-1]))
     inside = torch.logical_and(x >= low, x <= high)
     at = torch.clamp(torch.floor((x - low) / (high - low) * bins), None, bins - 1)
-    hit = torch.logical_and(torch.unsqueeze(torch.arange(bins, dtype=self.dtype), 1) == at, inside)
+    hit = torch.logical_and(torch.unsqueeze(torch.arange(bins, dtype=x.dtype), 1) == at, inside)
     return torch.to(torch.sum(hit, [1]), self.dtype)
 
 

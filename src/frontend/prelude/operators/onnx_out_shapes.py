@@ -536,6 +536,8 @@ def onnx_out_where(condition: Tensor) -> List[Tensor]:
 
 def onnx_out_masked_select(self: Tensor, mask: Tensor) -> Tensor:
     a, b = torch.broadcast_tensors([self, mask])
+    if a.dim() == 0:
+        a, b = torch.reshape(a, [1]), torch.reshape(b, [1])
     return torch.masked_select(a, b)
 
 
@@ -945,14 +947,18 @@ def onnx_out_adaptive_max_pool2d(self: Tensor, output_size: List[int]) -> Tuple[
 
 
 def onnx_out_pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
-    if self.dim() == 4:
+    if self.dim() == 4 and __torch__.operators.onnx_out._is_float(self.dtype):
         return torch.pixel_shuffle(self, upscale_factor)
+    r = upscale_factor
     front: List[int] = []
-    for i in range(self.dim() - 3):
+    order: List[int] = []
+    n = self.dim() - 3
+    for i in range(n):
         front.append(self.size(i))
-    c, h, w = self.size(-3), self.size(-2), self.size(-1)
-    y = torch.pixel_shuffle(torch.reshape(self, [-1, c, h, w]), upscale_factor)
-    return torch.reshape(y, front + [c // (upscale_factor * upscale_factor), h * upscale_factor, w * upscale_factor])
+        order.append(i)
+    c, h, w = self.size(-3) // (r * r), self.size(-2), self.size(-1)
+    y = torch.permute(torch.reshape(self, front + [c, r, r, h, w]), order + [n, n + 3, n + 1, n + 4, n + 2])
+    return torch.reshape(y, front + [c, h * r, w * r])
 
 
 def onnx_out_pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
