@@ -13,7 +13,9 @@
 #include "fenced.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
+#include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/engine/kernel_settings.h"
+#include "runtime/kernels/engine/wide.h"
 
 #include <math.h>
 
@@ -108,6 +110,34 @@ static void check(const half_case *c, const tensor *y, const char *isa) {
         }
 }
 
+/* ctsc::linear_epilogue: y, which the layer alone gives, and then what the operators behind it do,
+ * each of them rounded. */
+static void check_epilogue(const half_case *c, tensor *y) {
+    static const char *const names[] = {"none",        "relu",      "gelu",    "gelu_tanh", "relu6",
+                                        "hardsigmoid", "hardswish", "sigmoid", "silu"};
+    int which = (int)random_below(9);
+    tensor *other = random_one_in(2) ? NULL : random_tensor(c->dt, 2, (int64_t[]){c->rows, c->n});
+    diag d = {0};
+    runtime rt;
+    value r = value_none(), args[] = {value_tensor_take(c->x), value_tensor_take(c->w),
+                                      c->b ? value_tensor_take(c->b) : value_none(),
+                                      other ? value_tensor_take(other) : value_none(),
+                                      value_str_take(str_new(names[which], strlen(names[which])))};
+    op_ctx cx = {.diag = &d, .rt = &rt, .op = op_find("ctsc::linear_epilogue")};
+    runtime_init(&rt);
+    if (op_call(&cx, "ctsc::linear_epilogue", 5, args, &r) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
+    dense_epilogue after = {.other = other ? tensor_data(other) : NULL, .activation = which};
+    float *sums = malloc((size_t)y->numel * sizeof *sums);
+    halves_to_floats(c->dt, tensor_data(y), sums, y->numel);
+    epilogue_halves(&after, c->dt, sums, 0, y->numel, tensor_data(y));
+    assert_memory_equal(tensor_data(r.u.tensor), tensor_data(y), (size_t)y->numel * 2);
+    free(sums);
+    tensor_unref(other);
+    value_unref(args[4]), value_unref(r);
+    diag_clear(&d);
+}
+
 static void check_cases(dtype dt, int cases, const char *isa) {
     for (int i = 0; i < cases; i++) {
         half_case c = random_case(dt);
@@ -118,6 +148,7 @@ static void check_cases(dtype dt, int cases, const char *isa) {
         check(&c, one.u.tensor, isa);
         assert_memory_equal(tensor_data(one.u.tensor), tensor_data(more.u.tensor),
                             (size_t)(c.rows * c.n) * 2);
+        check_epilogue(&c, more.u.tensor);
         value_unref(one), value_unref(more);
         tensor_unref(c.x), tensor_unref(c.w), tensor_unref(c.b);
     }

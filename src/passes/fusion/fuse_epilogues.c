@@ -100,12 +100,12 @@ static bool epilogue_is_last(const node *n) {
            !strcmp(name.u.str->bytes, "none");
 }
 
-/* A linear layer of floats that prepack.c has a packed weight for. A bias that has to be broadcast
+/* A linear layer that prepack.c has a packed weight for. A bias that has to be broadcast
  * is not added by the product. */
 static bool epilogue_is_packed(const node *n) {
     tensor *w;
     const ir_value *const *in = (const ir_value *const *)n->inputs.data;
-    return node_is_overload(n, SYM_LINEAR) && known_tensor(in[1], &w) && prepack_is_large(w) &&
+    return node_is_overload(n, SYM_LINEAR) && known_tensor(in[1], &w) && prepack_is_weight(w) &&
            (known_is_none(in[2]) || known_rank(in[2]) == 1);
 }
 

@@ -94,10 +94,12 @@ static bool prepack_linear_rule(node *n) {
 static bool prepack_epilogue_rule(node *n) {
     tensor *weight;
     if (!node_is_overload(n, SYM_CTSC_LINEAR_EPILOGUE) ||
-        !known_tensor(n->inputs.data[1], &weight) || !prepack_is_large(weight) ||
+        !known_tensor(n->inputs.data[1], &weight) || !prepack_is_weight(weight) ||
         weight->storage->constant)
         return false;
-    ir_value *w = prepack_own(n, n->inputs.data[1], weight);
+    const ir_value *v = n->inputs.data[1];
+    ir_value *w = prepack_is_half(weight) ? prepack_before(v, weight) : NULL;
+    if (!w) w = prepack_own(n, v, weight);
     if (w) node_set_input(n, 1, w);
     return w != NULL;
 }
@@ -151,7 +153,7 @@ static bool prepack_attention_rule(node *n) {
         for (int k = 0; k < 4 && prepack_attention[i].weights[k] >= 0; k++) {
             int at = prepack_attention[i].weights[k];
             tensor *t;
-            if (!known_tensor(n->inputs.data[at], &t) || !prepack_is_large(t) ||
+            if (!known_tensor(n->inputs.data[at], &t) || !prepack_is_weight(t) ||
                 t->storage->constant)
                 continue;
             ir_value *own = prepack_own(n, n->inputs.data[at], t);

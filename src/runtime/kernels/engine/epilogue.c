@@ -60,6 +60,11 @@ bool epilogue_fits_host(const epilogue *e, const tensor *result) {
            epilogue_other_fits(e->other, result);
 }
 
+bool epilogue_fits_half(const epilogue *e, const tensor *result) {
+    return e && tensor_device(result) == DEVICE_HOST && dtype_is_half((dtype)result->dtype) &&
+           epilogue_other_fits(e->other, result);
+}
+
 /* *t = op(*t, ...); args[0] is *t. */
 static ctsc_status epilogue_call(op_ctx *cx, const char *op, int nargs, const value *args,
                                  tensor **t) {

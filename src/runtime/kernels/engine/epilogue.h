@@ -34,9 +34,10 @@ dense_epilogue epilogue_of(const void *bias, const epilogue *e);
  * "hardsigmoid", "hardswish", "sigmoid", "silu". */
 ctsc_status epilogue_read(op_ctx *cx, const value *other, const value *activation, epilogue *out);
 /* May the kernel that makes `result` do it? e: NULL for none. epilogue_fits: on devices,
- * epilogue_fits_host: on the host, floats. */
+ * epilogue_fits_host: on the host, floats, epilogue_fits_half: numbers of 16 bits. */
 bool epilogue_fits(const epilogue *e, const tensor *result);
 bool epilogue_fits_host(const epilogue *e, const tensor *result);
+bool epilogue_fits_half(const epilogue *e, const tensor *result);
 /* Does it unless the kernel has, and returns the result. Takes t. */
 ctsc_status epilogue_finish(op_ctx *cx, const epilogue *e, tensor *t, value *results);
 

@@ -201,8 +201,10 @@ typedef struct half_job {
     const half_weight *h;
     const void *x; /* rows of k elements */
     int64_t rows;
-    const float *bias; /* n, and zeros up to whole panels */
+    const float *bias;    /* n, and zeros up to whole panels */
+    dense_epilogue after; /* all but the bias */
     uint16_t *out;
+    int64_t at; /* element of the result that out is */
     /* of quads: rows lda elements apart, in blocks; shares: pairs of panels */
     const bfloat16 *a;
     bfloat16 *copy;
@@ -229,8 +231,10 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
                         .segment = segment,
                         .start = j->bias + column,
                         .halves = true,
+                        .activation = (enum dense_activation)j->after.activation,
                         .out = j->out + row * h->n + column,
                         .ldc = h->n};
+        if (j->after.other) s.other = (const uint16_t *)j->after.other + row * h->n + column;
         quad_strip_run(&h->quads, 0, panel, int64_min(panel + QUAD_MAX_PANELS, h->quads.panels), &s,
                        &hold);
     }
@@ -273,6 +277,12 @@ static bool half_by_quads(half_job *j) {
     return true;
 }
 
+/* n sums become elements of row r, from `column` on. */
+static void half_finish(const half_job *j, int64_t r, int64_t column, float *sums, int64_t n) {
+    int64_t to = r * j->h->n + column;
+    epilogue_halves(&j->after, j->h->dt, sums, j->at + to, n, j->out + to);
+}
+
 static void half_wide_rows(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
     int64_t k = j->h->k;
@@ -303,7 +313,7 @@ static void half_few_chunks(void *ctx, int64_t begin, int64_t end) {
             h->widen->tile((int)rows, &t);
         }
         for (int64_t r = 0; r < j->rows; r++)
-            floats_to_halves(h->dt, sums + r * WIDEN_COLUMNS, j->out + r * h->n + column, cols);
+            half_finish(j, r, column, sums + r * WIDEN_COLUMNS, cols);
     }
 }
 
@@ -324,7 +334,7 @@ static void half_widen_panels(void *ctx, int64_t begin, int64_t end) {
 static void half_round_rows(void *ctx, int64_t begin, int64_t end) {
     const half_job *j = ctx;
     for (int64_t r = begin; r < end; r++)
-        floats_to_halves(j->h->dt, j->sums + r * j->some, j->out + r * j->h->n + j->first, j->some);
+        half_finish(j, r, j->first, j->sums + r * j->some, j->some);
 }
 
 static ctsc_status half_many(diag *d, half_job *j, const gemm_micro *u) {
@@ -360,6 +370,7 @@ static void half_in_turn(half_job *j) {
         some.rows = int64_min(HALF_FEW, j->rows - r);
         some.wide = j->wide + r * j->h->k;
         some.out = j->out + r * j->h->n;
+        some.at = j->at + r * j->h->n;
         pool_for(panels, 1 + GEMM_CHUNK / (some.rows * j->h->k * WIDEN_COLUMNS * HALF_LOAD),
                  half_few_chunks, &some);
     }
@@ -410,8 +421,8 @@ static ctsc_status half_by_pairs(diag *d, tensor *input, const tensor *weight, t
     return st;
 }
 
-ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, tensor *out,
-                        bool *done) {
+ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, epilogue *e,
+                        tensor *out, bool *done) {
     *done = false;
     if (input->numel == 0 || (bias && bias->ndim != 1)) return CTSC_OK;
     const half_weight *h = half_of(weight);
@@ -431,9 +442,12 @@ ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bi
                       .rows = x->numel / h->k,
                       .bias = wide_bias,
                       .out = tensor_data(out)};
+        bool with = epilogue_fits_half(e, out);
+        if (with) j.after = epilogue_of(NULL, e);
         if (!h->quads.kernels) st = half_by_panels(d, &j);
         else if (!half_by_quads(&j)) st = diag_no_memory(d);
         *done = st == CTSC_OK;
+        if (with) e->done = true;
     }
     if (wide_bias) recycle_free(wide_bias, bytes);
     tensor_unref(added);

@@ -99,7 +99,7 @@ static ctsc_status matmul_batch_into(diag *d, const tensor *a, const tensor *b, 
 static ctsc_status matmul_by_weight(diag *d, tensor *a, const tensor *b, tensor *t, bool *done) {
     tensor *w;
     TRY(tensor_transpose(d, b, 0, 1, &w));
-    ctsc_status st = linear_half(d, a, w, NULL, t, done);
+    ctsc_status st = linear_half(d, a, w, NULL, NULL, t, done);
     tensor_unref(w);
     return st;
 }
@@ -545,7 +545,7 @@ ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor
     TRY(tensor_new_on(d, tensor_device(input), (dtype)input->dtype, input->ndim, sizes, &t));
     if (linear_is_half(input, weight, bias)) {
         bool done;
-        ctsc_status st = linear_half(d, input, weight, bias, t, &done);
+        ctsc_status st = linear_half(d, input, weight, bias, e, t, &done);
         if (st == CTSC_OK && done) return *out = t, CTSC_OK;
         if (st != CTSC_OK) return tensor_unref(t), st;
     }
