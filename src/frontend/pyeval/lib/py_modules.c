@@ -88,7 +88,6 @@ static const char *const modules_absent[] = {"os",
                                              "signal",
                                              "weakref",
                                              "socket",
-                                             "numpy.linalg",
                                              "numpy.typing",
                                              "urllib",
                                              "urllib.request",
@@ -503,6 +502,11 @@ py_object *py_lib_missing(py *p, py_object *mod, const char *name) {
         if (!path || (o = py_dict_get(path->u.mod.globals, name))) return o;
     }
     const char *inner = arena_printf(p->a, "%s.%s", dotted, name);
-    bool is_module = modules_is_absent(inner) || prelude_has(inner);
-    return is_module ? py_import(p, nowhere, intern(p->names, inner)) : py_absent(p, dotted, name);
+    if (modules_is_absent(inner) || prelude_has(inner))
+        return py_import(p, nowhere, intern(p->names, inner));
+    if (partly) { /* what few programs use is read when one does */
+        py_object *rare = py_import(p, nowhere, "numpy._rare");
+        if (!rare || (o = py_dict_get(rare->u.mod.globals, name))) return o;
+    }
+    return py_absent(p, dotted, name);
 }
