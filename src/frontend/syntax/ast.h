@@ -175,7 +175,8 @@ typedef struct func_def {
 typedef struct class_def {
     const char *name;
     expr_list bases;
-    stmt_list body; /* ASSIGN, ANN_ASSIGN, DEF, EXPR (docstrings), PASS */
+    VEC(keyword) keywords; /* but for metaclass */
+    stmt_list body;        /* ASSIGN, ANN_ASSIGN, DEF, EXPR (docstrings), PASS */
     expr_list decorators;
     source_range range;
 } class_def;

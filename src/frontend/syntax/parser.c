@@ -614,11 +614,15 @@ static bool parser_class(parser *p, uint32_t begin, const expr_list *decorators,
     if (!(c->name = parser_name(p, "'class'"))) return false;
     if (parser_accept(p, TK_LPAREN)) {
         while (!parser_is(p, TK_RPAREN)) {
-            bool keyword = parser_is(p, TK_NAME) && parser_peek(p) == TK_ASSIGN; /* metaclass=... */
-            if (keyword && (!parser_advance(p) || !parser_advance(p))) return false;
-            expr *base = parser_expr(p);
-            if (!base) return false;
-            if (!keyword) (void)avec_push(p->a, &c->bases, base);
+            keyword k = {.name = NULL};
+            uint32_t at = p->cur.begin;
+            if (parser_is(p, TK_NAME) && parser_peek(p) == TK_ASSIGN &&
+                (!(k.name = parser_name(p, "'('")) || !parser_advance(p)))
+                return false;
+            if (!(k.value = parser_expr(p))) return false;
+            k.range = parser_range(p, at);
+            if (!k.name) (void)avec_push(p->a, &c->bases, k.value);
+            else if (strcmp(k.name, "metaclass")) (void)avec_push(p->a, &c->keywords, k);
             if (!parser_accept(p, TK_COMMA)) break;
         }
         if (!parser_expect(p, TK_RPAREN, "the bases of the class")) return false;

@@ -299,9 +299,32 @@ static py_object *class_begin(py *p, py_env *env, const class_def *def) {
     return py_class_finish(p, def->range, o) ? o : NULL;
 }
 
-/* __set_name__ of descriptors in the class, __init_subclass__ of its bases. */
-static bool class_announce(py *p, source_range r, py_object *cls) {
+/* Calls the hook of its bases with the keywords of the class statement. Of classes of the program's
+ * own alone is it known that nobody else wants these (typing's and metaclasses do). */
+static bool class_announce_to(py *p, py_env *env, const class_def *def, py_object *cls,
+                              py_object *hook) {
     const py_class *c = cls->u.cls;
+    size_t n = def->keywords.len;
+    py_object **values = arena_array(p->a, py_object *, n + 1);
+    const char **names = arena_array(p->a, const char *, n + 1);
+    if (!values || !names) return diag_no_memory(p->diag), false;
+    for (size_t i = 0; hook && i < n; i++) {
+        names[i] = def->keywords.data[i].name;
+        if (!(values[i] = py_eval(p, env, def->keywords.data[i].value))) return false;
+    }
+    if (hook) return py_call(p, def->range, hook, 1, &cls, (int)n, names, values) != NULL;
+    bool own = c->mro.len > 2;
+    for (size_t i = 1; i + 1 < c->mro.len; i++) own = own && c->mro.data[i]->u.cls->def;
+    if (!n || !own) return true;
+    py_fail(p, def->range, "TypeError", "%s.__init_subclass__() takes no keyword arguments",
+            c->name);
+    return false;
+}
+
+/* __set_name__ of descriptors in the class, __init_subclass__ of its bases. */
+static bool class_announce(py *p, py_env *env, const class_def *def, py_object *cls) {
+    const py_class *c = cls->u.cls;
+    source_range r = def->range;
     for (size_t i = 0; i < c->attrs->entries.len; i++) {
         const py_dict_entry e = c->attrs->entries.data[i];
         if (!e.key || e.val->kind != PY_INSTANCE || c->kind == PYC_ENUM) continue;
@@ -320,9 +343,9 @@ static bool class_announce(py *p, source_range r, py_object *cls) {
         py_object *hook = py_dict_get(c->mro.data[i]->u.cls->attrs, "__init_subclass__");
         if (!hook) continue;
         if (hook->kind == PY_CLASSMETHOD) hook = hook->u.fn_object;
-        return py_call1(p, r, hook, cls) != NULL;
+        return class_announce_to(p, env, def, cls, hook);
     }
-    return true;
+    return class_announce_to(p, env, def, cls, NULL);
 }
 
 py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
@@ -349,7 +372,7 @@ py_object *py_class_statement(py *p, py_env *env, const class_def *def) {
     c->own_lookup = lookup && lookup->kind == PY_FUNCTION;
     if (c->kind == PYC_NAMED_TUPLE && !class_take_fields(p, def->range, o)) return NULL;
     if (c->kind == PYC_ENUM && !enum_make_members(p, o)) return NULL;
-    if (!class_announce(p, def->range, o)) return NULL;
+    if (!class_announce(p, env, def, o)) return NULL;
     const stmt *first = def->body.len ? def->body.data[0] : NULL;
     if (first && first->kind == S_EXPR && first->value->kind == E_STR &&
         !py_dict_get(c->attrs, "__doc__")) {

@@ -288,6 +288,14 @@ static py_object *object_init(PY_ARGS) {
     return p->none;
 }
 
+static py_object *object_init_subclass(PY_ARGS) {
+    (void)names, (void)kwargs;
+    const py_object *cls = nargs ? args[0] : self;
+    const char *name = cls && cls->kind == PY_CLASS ? cls->u.cls->name : "object";
+    if (!nkw) return p->none;
+    return py_fail(p, r, "TypeError", "%s.__init_subclass__() takes no keyword arguments", name);
+}
+
 static py_object *object_make(PY_ARGS) {
     (void)self, (void)nkw, (void)names, (void)kwargs;
     if (nargs < 1 || args[0]->kind != PY_CLASS)
@@ -499,7 +507,7 @@ static const py_method_row py_object_methods[] = {
     {"object", "__ne__", object_ne},
     {"object", "__hash__", object_hash},
     {"object", "__dir__", object_dir},
-    {"object", "__init_subclass__", object_init},
+    {"object", "__init_subclass__", object_init_subclass},
     {0},
 };
 
