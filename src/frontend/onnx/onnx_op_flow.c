@@ -223,7 +223,7 @@ static void flow_each_note(const Onnx__GraphProto *g, size_t output, const onnx_
                            flow_each *each) {
     const Onnx__TypeProto *ty = output < g->n_output ? g->output[output]->type : NULL;
     const Onnx__TypeProto__Tensor *t = ty ? ty->tensor_type : NULL;
-    *each = (flow_each){.dt = v->dt, .rank = v->rank < 0 ? 0 : v->rank};
+    *each = (flow_each){.dt = v->dt, .rank = v->rank < 0 || v->rank > TENSOR_MAX_DIMS ? 0 : v->rank};
     if (each->dt < 0 && t && t->has_elem_type) each->dt = onnx_kept_dtype(t->elem_type);
     if (each->dt < 0) each->dt = DT_FLOAT32;
     if (!t || !t->shape || t->shape->n_dim > TENSOR_MAX_DIMS) return;

@@ -306,7 +306,7 @@ static ir_value *split_sizes(onnx_node *n, ir_value *x, ir_value *axis) {
             parts = onnx_attr_int(n, "num_outputs", n->nout);
     if (parts < 1 || parts != n->nout)
         return onnx_bad(n->p, "num_outputs is %lld", (long long)parts), NULL;
-    if (size < 0 || parts > SHAPE_MAX)
+    if (size < 0 || size > INT32_MAX || parts > SHAPE_MAX)
         return ONNX_EMIT(n->p, "ctsc::onnx_split_sizes", x, onnx_int(n->p, parts), axis);
     int64_t each = (size + parts - 1) / parts;
     for (int i = 0; i < parts; i++, size -= sizes[i - 1]) sizes[i] = size < each ? size : each;
@@ -499,11 +499,10 @@ static bool pad_computed(onnx_node *n, ir_value *x, onnx_value *pads, const char
 /* Does torch pad so? It does with floats, the last dims (one to three, with one or two in front of
  * them), edges and reflections of less than the whole size, and takes nothing away. */
 static bool pad_is_torch(const onnx_node *n, int rank, ir_value *const *begin, ir_value *const *end,
-                         bool reflect) {
+                         const char *mode) {
     int dt = n->in[0]->dt, padded = 0;
-    if (dt < 0 || !dtype_is_float((dtype)dt) || n->row->name[0] != 'P' ||
-        !strcmp(onnx_attr_text((onnx_node *)(uintptr_t)n, "mode", ""), "wrap"))
-        return false;
+    bool reflect = *mode == 'r';
+    if (dt < 0 || !dtype_is_float((dtype)dt) || *mode == 'w') return false;
     for (int i = 0; i < rank; i++) {
         value b, e;
         int64_t size = onnx_declared_size(n, 0, i);
@@ -514,7 +513,7 @@ static bool pad_is_torch(const onnx_node *n, int rank, ir_value *const *begin, i
         if (size == 0 || (reflect && size > 0 && (b.u.i >= size || e.u.i >= size))) return false;
         if (!padded) padded = rank - i;
     }
-    int given = rank > 2 && padded < 2 ? rank - (rank - 2) : padded < 1 ? 1 : padded;
+    int given = rank > 2 && padded < 2 ? 2 : padded < 1 ? 1 : padded; /* as pad_list has them */
     return given <= 3 && rank - given >= 1 && rank - given <= 2;
 }
 
@@ -541,7 +540,7 @@ bool onnx_op_pad(onnx_node *n, const char *text) {
     if (!given && (!onnx_has_ints(p, pads) || pad_axes_unknown(n)))
         return pad_computed(n, x, pads, mode);
     if (!pad_pairs(n, pads, &rank, begin, end)) return false;
-    if (!constant && !pad_is_torch(n, rank, begin, end, reflect))
+    if (!constant && !pad_is_torch(n, rank, begin, end, mode))
         return pad_computed(n, x, pads, mode);
     ir_value *list = pad_list(n, rank, begin, end, constant ? 0 : rank > 2 ? rank - 2 : 1);
     if (!list) return onnx_no_memory(p);
