@@ -612,6 +612,28 @@ def rule_sequence_map():
     return model(nodes, {"x0": (F, [2, 6]), "x1": (F, [2, 1])}, {"y": F, "z": I}, {"sizes": i64(1, 2, 3)}), [f32(2, 6), f32(2, 1)]
 
 
+@case
+def rule_optional():
+    """A sequence that may be missing: which branch gives it only a call knows."""
+    seq = h.make_sequence_type_proto(h.make_tensor_type_proto(F, None))
+    none = h.make_graph([h.make_node("Optional", [], ["a"], type=seq)], "none", [], [h.make_value_info("a", h.make_optional_type_proto(seq))])
+    some = h.make_graph([h.make_node("SequenceConstruct", ["x0", "x0"], ["s"]), h.make_node("Optional", ["s"], ["b"])], "some", [], [h.make_value_info("b", h.make_optional_type_proto(seq))])
+    get = h.make_graph([h.make_node("OptionalGetElement", ["o"], ["t"]), h.make_node("ConcatFromSequence", ["t"], ["e"], axis=0)], "get", [], [h.make_tensor_value_info("e", F, None)])
+    own = h.make_graph([h.make_node("Neg", ["x0"], ["d"])], "own", [], [h.make_tensor_value_info("d", F, None)])
+    nodes = []
+    for k, negate in (("p", False), ("q", True)):
+        add = [h.make_node("Not", ["x1"], ["cq"])] if negate else [h.make_node("Identity", ["x1"], ["cp"])]
+        graphs = [onnx.GraphProto.FromString(g.SerializeToString()) for g in (some, none, get, own)]
+        for g in graphs:  # names are of one branch alone
+            for n in g.node:
+                n.input[:] = [i if i in ("x0", "") else i + k for i in n.input]
+                n.output[:] = [i + k for i in n.output]
+            g.output[0].name += k
+        nodes += add + [h.make_node("If", ["c" + k], ["o" + k], then_branch=graphs[0], else_branch=graphs[1]), h.make_node("OptionalHasElement", ["o" + k], ["y" + k]),
+                        h.make_node("If", ["y" + k], ["z" + k], then_branch=graphs[2], else_branch=graphs[3])]
+    return model(nodes, {"x0": (F, [2]), "x1": (B, [])}, {"yp": B, "zp": F, "yq": B, "zq": F}, opset=18), [f32(2), np.array(True)]
+
+
 def make(name, build):
     """build: -> the model, its inputs, and maybe another that gives its results in ONNX Runtime, or a function that does"""
     m, arrays, *other = build()

@@ -149,9 +149,10 @@ bool onnx_has_ints(onnx_program *p, onnx_value *v); /* known one by one? then in
 ir_value *onnx_as_ints(onnx_scope *sc, onnx_program *p, onnx_value *v); /* an int[] */
 ir_value *onnx_as_int(onnx_scope *sc, onnx_program *p, onnx_value *v);  /* the only element */
 ir_value *onnx_as_float(onnx_scope *sc, onnx_program *p, onnx_value *v);
-/* Whatever it is: a tensor, or a sequence of these. */
+/* Whatever it is: a tensor, a sequence of these, or one of the two that may be None. */
 ir_value *onnx_as_any(onnx_scope *sc, onnx_program *p, onnx_value *v);
 bool onnx_is_sequence(const onnx_value *v);
+bool onnx_is_optional(const onnx_value *v); /* may it be None? */
 /* Its elements, if they are known now; scalars too. */
 bool onnx_known_ints(onnx_program *p, onnx_value *v, int max, int *n, int64_t *out);
 bool onnx_known_number(const onnx_value *v, double *out);
@@ -196,6 +197,7 @@ ir_value *onnx_float(onnx_program *p, double f);
 ir_value *onnx_bool(onnx_program *p, bool b);
 ir_value *onnx_str(onnx_program *p, const char *s);
 ir_value *onnx_none(onnx_program *p);
+ir_value *onnx_none_of(onnx_program *p, type *t); /* of that optional type */
 /* the parts of a list of so many */
 bool onnx_unpack(onnx_program *p, ir_value *list, int n, ir_value **out);
 
@@ -212,6 +214,11 @@ bool onnx_result(onnx_node *n, ir_value *v);
 
 /* The nodes that a text describes, of that operator set, in place of n. */
 bool onnx_steps(onnx_node *n, const char *text, int opset);
+
+/* ---- onnx_op_sequence.c ---------------------------------------------------------------------- */
+
+/* Of that type in the file; NULL: it is neither one of a tensor nor one of a sequence. */
+type *onnx_optional_type(const Onnx__TypeProto__Optional *o);
 
 /* ---- onnx_op_flow.c -------------------------------------------------------------------------- */
 

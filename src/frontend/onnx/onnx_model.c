@@ -179,12 +179,14 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     const char *name = info->name ? info->name : "";
     const Onnx__TypeProto__Tensor *t = info->type ? info->type->tensor_type : NULL;
     int dt = t ? onnx_kept_dtype(t->elem_type) : -1;
+    const Onnx__TypeProto__Optional *o = info->type ? info->type->optional_type : NULL;
     bool sequence = info->type && info->type->sequence_type;
     if (!*name) return onnx_bad(p, "an input has no name");
     const onnx_value *known = strmap_get(&sc->names, name);
     if (known && known->constant) return true; /* an initialiser */
-    if (!t && !sequence) return onnx_unsupported(p, "input '%.200s' is no tensor", name);
-    if (!sequence && dt < 0)
+    if (!t && !sequence && !onnx_optional_type(o))
+        return onnx_unsupported(p, "input '%.200s' is no tensor", name);
+    if (t && dt < 0)
         return onnx_unsupported(p, "input '%.200s' is of type %s", name,
                                 onnx_type_name(t->elem_type) ? onnx_type_name(t->elem_type)
                                                              : "unknown");
@@ -193,9 +195,11 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     onnx_value *v = onnx_value_new(sc, p, name);
     const char *own = v ? model_argument(p, name) : NULL;
     if (!own || !vec_push(&p->params, own)) return onnx_no_memory(p);
-    v->ir = block_add_param(p->g->root, sequence ? type_list(TYPE_TENSOR) : TYPE_TENSOR);
+    v->ir = block_add_param(p->g->root, sequence ? type_list(TYPE_TENSOR)
+                                        : o      ? onnx_optional_type(o)
+                                                 : TYPE_TENSOR);
     value_set_name(v->ir, own);
-    if (sequence) return true;
+    if (!t) return true;
     v->rank = t->shape ? (int)t->shape->n_dim : -1;
     v->dt = dt;
     v->narrow = onnx_is_narrow(t->elem_type);
@@ -215,7 +219,7 @@ static bool model_inputs(onnx_scope *sc, onnx_program *p) {
     for (size_t i = 0, k = 0; i < g->n_input; i++) {
         onnx_value *v = strmap_get(&sc->names, g->input[i]->name);
         if (v->constant) continue;
-        if (onnx_is_sequence(v)) {
+        if (onnx_is_sequence(v) || onnx_is_optional(v)) {
             k++;
             continue;
         }

@@ -60,6 +60,7 @@ ir_value *onnx_ints(onnx_program *p, int n, const int64_t *ints) {
 ir_value *onnx_int(onnx_program *p, int64_t i) { return node_constant(p, value_int(i), NULL); }
 ir_value *onnx_float(onnx_program *p, double f) { return node_constant(p, value_float(f), NULL); }
 ir_value *onnx_bool(onnx_program *p, bool b) { return node_constant(p, value_bool(b), NULL); }
+ir_value *onnx_none_of(onnx_program *p, type *t) { return node_constant(p, value_none(), t); }
 ir_value *onnx_none(onnx_program *p) { return node_constant(p, value_none(), TYPE_NONE); }
 
 ir_value *onnx_str(onnx_program *p, const char *s) {
@@ -120,13 +121,17 @@ static bool value_is_few(const tensor *t) { return t->numel <= ONNX_MAX_INTS; }
 
 bool onnx_is_sequence(const onnx_value *v) { return v->ir && v->ir->type->kind == T_LIST; }
 
+bool onnx_is_optional(const onnx_value *v) { return v->ir && v->ir->type->kind == T_OPTIONAL; }
+
 ir_value *onnx_as_any(onnx_scope *sc, onnx_program *p, onnx_value *v) {
-    return v && onnx_is_sequence(v) ? v->ir : onnx_as_tensor(sc, p, v);
+    return v && (onnx_is_sequence(v) || onnx_is_optional(v)) ? v->ir : onnx_as_tensor(sc, p, v);
 }
 
 ir_value *onnx_as_tensor(onnx_scope *sc, onnx_program *p, onnx_value *v) {
     if (v && onnx_is_sequence(v))
         return onnx_bad(p, "'%.200s' is a sequence, not a tensor", v->name), NULL;
+    if (v && onnx_is_optional(v))
+        return onnx_bad(p, "'%.200s' is optional, not a tensor", v->name), NULL;
     if (!v || v->ir) return v ? v->ir : NULL;
     if (v->state) return v->ir = ep_modules_read(&p->modules, v->state);
     if (v->constant)
@@ -413,7 +418,7 @@ bool onnx_out(onnx_node *n, int i, ir_value *ir, int rank, int dt) {
     /* what moves elements keeps their type */
     if (n->nin && n->in[0] && n->in[0]->dt == dt) v->narrow = n->in[0]->narrow;
     node_declared(n->p, v);
-    if (!onnx_is_sequence(v) && !node_fold(n, v)) return false;
+    if (!onnx_is_sequence(v) && !onnx_is_optional(v) && !node_fold(n, v)) return false;
     if (v->ir) node_name(v->ir, v->name);
     return true;
 }

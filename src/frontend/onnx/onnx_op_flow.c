@@ -28,8 +28,9 @@ static onnx_value *flow_output(onnx_node *n, onnx_scope *sc, const Onnx__GraphPr
     return onnx_name(sc, n->p, i < g->n_output && g->output[i]->name ? g->output[i]->name : "");
 }
 
-/* Of what leaves a block: a tensor, or a sequence. */
+/* Of what leaves a block: a tensor, a sequence, or one of these that may be missing. */
 static type *flow_type(const type *t) {
+    if (t->kind == T_OPTIONAL) return (type *)(uintptr_t)t;
     return t->kind == T_LIST ? type_list(TYPE_TENSOR) : TYPE_TENSOR;
 }
 
@@ -146,8 +147,8 @@ static bool if_block(onnx_node *n, node *branch, const Onnx__GraphProto *g, if_s
         onnx_value *v = flow_output(n, &sc, g, (size_t)i);
         ir_value *t = v ? onnx_as_any(&sc, n->p, v) : NULL;
         if (!(ok = t != NULL)) break;
-        if (first) shapes[i].type = t->type;
-        else if (shapes[i].type->kind != t->type->kind)
+        if (first || t->type->kind == T_OPTIONAL) shapes[i].type = t->type;
+        else if (shapes[i].type->kind != t->type->kind && shapes[i].type->kind != T_OPTIONAL)
             ok = onnx_bad(n->p, "output %d is a tensor in one branch and a sequence in the other",
                           i);
         block_add_return(b, t);
@@ -223,7 +224,8 @@ static void flow_each_note(const Onnx__GraphProto *g, size_t output, const onnx_
                            flow_each *each) {
     const Onnx__TypeProto *ty = output < g->n_output ? g->output[output]->type : NULL;
     const Onnx__TypeProto__Tensor *t = ty ? ty->tensor_type : NULL;
-    *each = (flow_each){.dt = v->dt, .rank = v->rank < 0 || v->rank > TENSOR_MAX_DIMS ? 0 : v->rank};
+    *each = (flow_each){.dt = v->dt,
+                        .rank = v->rank < 0 || v->rank > TENSOR_MAX_DIMS ? 0 : v->rank};
     if (each->dt < 0 && t && t->has_elem_type) each->dt = onnx_kept_dtype(t->elem_type);
     if (each->dt < 0) each->dt = DT_FLOAT32;
     if (!t || !t->shape || t->shape->n_dim > TENSOR_MAX_DIMS) return;
@@ -252,7 +254,8 @@ static bool loop_body(onnx_node *n, node *loop, const Onnx__GraphProto *g, int c
     for (int i = 0; go && i < carried; i++) {
         onnx_value *v = flow_output(n, &sc, g, (size_t)i + 1);
         ir_value *t = v ? onnx_as_any(&sc, p, v) : NULL;
-        if (t && flow_type(t->type)->kind != b->params.data[i + 1]->type->kind)
+        if (t && flow_type(t->type)->kind != b->params.data[i + 1]->type->kind &&
+            b->params.data[i + 1]->type->kind != T_OPTIONAL)
             t = (onnx_bad(p, "carried value %d changes between tensor and sequence", i), NULL);
         if (!t) go = NULL;
         else block_add_return(b, t);

@@ -236,6 +236,15 @@ bool onnx_op_hard_sigmoid(onnx_node *n, const char *text) {
     return onnx_template(n, "ctsc::onnx_hard_sigmoid $0 @f:alpha=0.2 @f:beta=0.5");
 }
 
+bool onnx_op_abs(onnx_node *n, const char *text) {
+    int dt = onnx_need(n, 0) ? n->in[0]->dt : -1;
+    (void)text;
+    /* as aten's has no kernel for the wide ones */
+    if (dt == DT_UINT8 || dt == DT_UINT16 || dt == DT_UINT32 || dt == DT_UINT64)
+        return onnx_op_identity(n, "");
+    return onnx_template(n, "aten::abs $0");
+}
+
 bool onnx_op_is_inf(onnx_node *n, const char *text) {
     (void)text;
     return onnx_template(n, "ctsc::onnx_is_inf $0 @i:detect_negative=1 @i:detect_positive=1");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * onnx_op_sequence.c - sequences of tensors, which are List[Tensor]; none is ever changed
- * once it is made.
+ * once it is made. What may be missing is Optional of a tensor or of a sequence; a value that is
+ * known to be there is itself.
  */
 #include "frontend/onnx/onnx_internal.h"
 
@@ -69,4 +70,42 @@ bool onnx_op_concat_from_sequence(onnx_node *n, const char *text) {
                     ONNX_EMIT(n->p, onnx_attr_int(n, "new_axis", 0) ? "aten::stack" : "aten::cat",
                               s, axis),
                     -1, -1);
+}
+
+/* ---- what may be missing --------------------------------------------------------------------- */
+
+type *onnx_optional_type(const Onnx__TypeProto__Optional *o) {
+    const Onnx__TypeProto__OptionalElement *e = o ? o->elem_type : NULL;
+    if (!e || (!e->tensor_type && !e->sequence_type)) return NULL;
+    return type_optional(e->sequence_type ? type_list(TYPE_TENSOR) : TYPE_TENSOR);
+}
+
+bool onnx_op_optional(onnx_node *n, const char *text) {
+    const Onnx__AttributeProto *a = onnx_attr(n, "type");
+    onnx_value *v = onnx_in(n, 0);
+    (void)text;
+    if (v) return onnx_op_identity(n, "");
+    if (!a || !a->tp) return onnx_bad(n->p, "there is neither a value nor a type");
+    type *t = type_optional(a->tp->sequence_type ? type_list(TYPE_TENSOR) : TYPE_TENSOR);
+    if (!a->tp->sequence_type && !a->tp->tensor_type)
+        return onnx_unsupported(n->p, "a value of another type than tensors and sequences");
+    return onnx_out(n, 0, onnx_none_of(n->p, t), -1, -1);
+}
+
+bool onnx_op_has_element(onnx_node *n, const char *text) {
+    onnx_program *p = n->p;
+    onnx_value *v = onnx_in(n, 0);
+    ir_value *is = v && onnx_is_optional(v) ? ONNX_EMIT(p, "aten::__isnot__", v->ir, onnx_none(p))
+                                            : onnx_bool(p, v != NULL);
+    (void)text;
+    return is && onnx_out(n, 0, ONNX_EMIT(p, "aten::tensor.bool", is), 0, DT_BOOL);
+}
+
+bool onnx_op_get_element(onnx_node *n, const char *text) {
+    onnx_value *v = onnx_need(n, 0);
+    (void)text;
+    if (!v || !onnx_is_optional(v)) return v && onnx_op_identity(n, "");
+    ir_value *x = ONNX_EMIT(n->p, "aten::_unwrap_optional", v->ir);
+    if (x) x->type = (type *)(uintptr_t)type_elem(v->ir->type);
+    return x && onnx_out(n, 0, x, -1, -1);
 }

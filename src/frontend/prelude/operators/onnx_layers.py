@@ -210,7 +210,7 @@ def onnx_same_shape(self: Tensor, strides: List[int]) -> List[int]:
     return out
 
 
-# Indices of max_pool into the whole of x, of which `padded` has pads around it (none: an empty list); column-major: the last two dims exchanged.
+# Indices of max_pool into the whole of x, of which `padded` has pads around it (none: an empty list); columns: the first spatial dim varies fastest.
 def onnx_pool_indices(self: Tensor, x: Tensor, padded: Tensor, pads: List[int], columns: bool) -> Tensor:
     n = x.dim() - 2
     # the place along each dim, the last one first
@@ -224,8 +224,10 @@ def onnx_pool_indices(self: Tensor, x: Tensor, padded: Tensor, pads: List[int], 
         rest = torch.div(rest, size, rounding_mode="floor")
         if len(pads) > 0:
             own = own - pads[i]
-        if columns and n == 2:
-            at = at + own * (x.size(2) if k == 0 else 1)
+        if columns:
+            for j in range(i):
+                own = own * x.size(j + 2)
+            at = at + own
         else:
             at = at + own * step
         step = step * x.size(i + 2)

@@ -120,6 +120,8 @@ def onnx_reduce(self: Tensor, axes: List[int], keepdim: bool, noop: bool, how: s
         y = torch.linalg_vector_norm(torch.to(x, 7), 2.0, dims, keep) if whole else torch.linalg_vector_norm(x, 2.0, dims, keep)
     elif how == "mean":
         y = torch.mean(torch.to(x, 7) if whole else x, dims, keep)
+        if whole and torch.numel(x) == 0:
+            y = torch.zeros_like(y)
     elif how == "log_sum":
         y = torch.sum(x, dims, keep)
         y = torch.log(torch.to(y, 7) if whole else y)
