@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single calls as ONNX: each line of calls.txt is traced, written, and run by ONNX Runtime with its arguments, with others, and with longer ones.
 
-    tests/onnx/calls.py --package build/python [--torch] [-k TEXT] [--opset 17,22] [--every 5] [--list] [--least 95]
+    tests/onnx/calls.py --package build/python [--torch] [--script] [-k TEXT] [--opset 17,22] [--every 5] [--list] [--least 95]
 
---torch: calls are traced by PyTorch and compared with its results; else all of it is the package's. Without onnxruntime the package reads the files itself.
+--torch: calls are traced, or with --script scripted, by PyTorch and compared with its results; else all of it is the package's. Without onnxruntime the package reads the files itself.
 Prints what is refused, and fails where a result is wrong, a file cannot be run, or fewer calls than --least (percent) are written. Exit 77: NumPy, or
 PyTorch where it is asked for, is missing.
 """
 import argparse
+import importlib
 import os
 import re
 import sys
@@ -89,6 +90,7 @@ class Engine:
         sys.path.insert(0, os.path.abspath(args.package))
         import ctsc
         self.ctsc, self.torch, self.other = ctsc, ctsc, args.torch
+        self.script, self.modules = args.script, []
         if args.torch:
             try:
                 import torch
@@ -108,10 +110,17 @@ class Engine:
         except ImportError:
             self.checker = lambda path, full_check: None
         self.folder = tempfile.mkdtemp()
+        sys.path.insert(0, self.folder)
         F = self.torch.nn.functional
         self.names = {"__name__": __name__, "torch": self.torch, "F": F}
 
     def function(self, text, n):
+        if self.script:  # which reads the source
+            name = "call_%d" % len(self.modules)
+            with open(os.path.join(self.folder, name + ".py"), "w", encoding="utf-8") as f:
+                f.write("import torch\nimport torch.nn.functional as F\n\n\ndef call(%s):\n    return %s\n" % (", ".join("xyzwv"[:n]), text))
+            self.modules.append(name)
+            return importlib.import_module(name).call
         return eval("lambda %s: (%s)" % (", ".join("xyzwv"[:n]), text), self.names)
 
     def results(self, fn, arrays):
@@ -125,7 +134,7 @@ class Engine:
             return program, program
         path = os.path.join(self.folder, "call.pt")
         with self.torch.no_grad():
-            self.torch.jit.trace(fn, given, check_trace=False).save(path)
+            (self.torch.jit.script(fn) if self.script else self.torch.jit.trace(fn, given, check_trace=False)).save(path)
         return self.ctsc.load(path), self.torch.jit.load(path)
 
     def write(self, program, arrays, axes, opset):
@@ -207,6 +216,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--package", required=True)
     p.add_argument("--torch", action="store_true")
+    p.add_argument("--script", action="store_true")
     p.add_argument("-k", default="")
     p.add_argument("--opset", default="17,22")
     p.add_argument("--every", type=int, default=1)

@@ -258,6 +258,9 @@ bool out_done(out_call *c, const char *name); /* result 0 */
 /* x, of example t, as a tensor of the result's sizes. list: what says them, or NULL */
 const char *out_reshape(onnx_out *o, const char *x, const out_value *in, const out_value *like,
                         out_value *list);
+/* ReduceX over these axes; n 0: over all (onnx_out_math.c). */
+const char *out_reduce(onnx_out *o, const char *type, const char *x, int n, const int64_t *axes,
+                       bool keep);
 /* Is the size of dim i the same in all worlds? */
 bool out_is_fixed(const onnx_out *o, const out_value *x, int i);
 

@@ -10,9 +10,6 @@
 
 #include <math.h>
 
-static const char *math_reduce(onnx_out *o, const char *type, const char *x, int n,
-                               const int64_t *axes, bool keep);
-
 static dtype math_result(const out_call *c) {
     value v = c->res[0]->v[0];
     return v.tag == V_TENSOR ? (dtype)v.u.tensor->dtype
@@ -442,7 +439,7 @@ static const char *attention_softmax(out_call *c, const char *s) {
     const char *p = s ? OUT(o, "Softmax", s) : NULL;
     out_int(o, "axis", -1);
     if (!out_given(c, 3) || !attention_may_be_dead(c->args[3])) return p;
-    const char *most = math_reduce(o, "ReduceMax", s, 1, &last, true),
+    const char *most = out_reduce(o, "ReduceMax", s, 1, &last, true),
                *dead = most ? OUT(o, "Equal", most, out_const(o, dt, -INFINITY)) : NULL;
     return dead && p ? OUT(o, "Where", dead, out_const(o, dt, 0), p) : NULL;
 }
@@ -542,8 +539,8 @@ bool out_op_heads(out_call *c, const char *text) {
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 /* ReduceX, whose axes became an input with 18 (of ReduceSum with 13). n 0: all. */
-static const char *math_reduce(onnx_out *o, const char *type, const char *x, int n,
-                               const int64_t *axes, bool keep) {
+const char *out_reduce(onnx_out *o, const char *type, const char *x, int n, const int64_t *axes,
+                       bool keep) {
     bool input = o->opset >= 18 || !strcmp(type, "ReduceSum");
     const char *y;
     if (!x) return NULL;
@@ -576,10 +573,10 @@ bool out_op_reduce(out_call *c, const char *text) {
     /* of one element; engines differ about axes of it */
     if (!out_t(c, 0)->ndim) return out_done(c, out_cast(c->o, x, in, dt));
     if (!out_t(c, 0)->numel && !strcmp(text, "ReduceMean")) { /* nan, which engines have as 0 */
-        const char *sum = math_reduce(c->o, "ReduceSum", x, n, axes, keep);
+        const char *sum = out_reduce(c->o, "ReduceSum", x, n, axes, keep);
         return out_done(c, sum ? OUT(c->o, "Div", sum, out_const(c->o, dt, 0)) : NULL);
     }
-    return out_done(c, out_cast(c->o, math_reduce(c->o, text, x, n, axes, keep), in, dt));
+    return out_done(c, out_cast(c->o, out_reduce(c->o, text, x, n, axes, keep), in, dt));
 }
 
 /* max(x), max(x, dim, keepdim) -> (values, indices), max(x, y) */
@@ -605,7 +602,7 @@ bool out_op_max(out_call *c, const char *text) {
     dtype in = math_whole(dt);
     if (c->nargs == 1)
         return out_done(
-            c, out_cast(o, math_reduce(o, words[0], out_arg_as(c, 0, in), 0, NULL, false), in, dt));
+            c, out_cast(o, out_reduce(o, words[0], out_arg_as(c, 0, in), 0, NULL, false), in, dt));
     int64_t dim;
     bool keep;
     if (!out_arg_int(c, 1, &dim) || !out_arg_bool(c, 2, &keep)) return false;
@@ -614,7 +611,7 @@ bool out_op_max(out_call *c, const char *text) {
         return out_done(c, out_arg(c, 0)) && c->res[1]->name;
     }
     const char *x = out_arg_as(c, 0, in),
-               *v = out_cast(o, math_reduce(o, words[0], x, 1, &dim, keep), in, dt),
+               *v = out_cast(o, out_reduce(o, words[0], x, 1, &dim, keep), in, dt),
                *i = v ? OUT(o, words[2], x) : NULL;
     out_int(o, "axis", dim);
     out_int(o, "keepdims", keep);
@@ -644,7 +641,7 @@ bool out_op_all(out_call *c, const char *text) {
     if (c->args[0]->v[0].tag != V_TENSOR || !reduce_args(c, 1, &n, axes, &keep))
         return out_refuse(c->o, "of a list");
     const char *x = out_cast(c->o, out_arg_as(c, 0, DT_BOOL), DT_BOOL, DT_INT32),
-               *y = math_reduce(c->o, text, x, n, axes, keep);
+               *y = out_reduce(c->o, text, x, n, axes, keep);
     return out_done(c, out_cast(c->o, y, DT_INT32, math_result(c)));
 }
 

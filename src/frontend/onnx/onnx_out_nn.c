@@ -211,14 +211,44 @@ static const char *norm_vector(out_call *c, int i, int64_t n, double otherwise) 
     return name;
 }
 
+/* By the batch's own mean and variance. The running ones, which it updates, may not be read any
+ * more; those of a module are a program's that is being trained. */
+static bool batch_norm_train(out_call *c, double eps) {
+    onnx_out *o = c->o;
+    const tensor *t = out_t(c, 0);
+    int64_t axes[TENSOR_MAX_DIMS], sizes[TENSOR_MAX_DIMS];
+    int n = 0;
+    for (int i = 3; i < 5; i++) {
+        if (!out_given(c, i)) continue;
+        if (ptrmap_get(&o->attributes, out_t(c, i)->storage))
+            return out_refuse(o, "in training mode: call eval() before");
+        c->args[i]->name = "";
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        if (i != 1) axes[n++] = i;
+        sizes[i] = i == 1 ? -1 : 1;
+    }
+    const char *x = out_arg(c, 0), *mean = out_reduce(o, "ReduceMean", x, n, axes, true),
+               *d = mean ? OUT(o, "Sub", x, mean) : NULL, *square = d ? OUT(o, "Mul", d, d) : NULL,
+               *var = out_reduce(o, "ReduceMean", square, n, axes, true);
+    var = var ? OUT(o, "Add", var, out_const(o, (dtype)t->dtype, eps)) : NULL;
+    var = var ? OUT(o, "Sqrt", var) : NULL;
+    const char *y = var ? OUT(o, "Div", d, var) : NULL;
+    for (int i = 1; y && i < 3; i++) {
+        if (!out_given(c, i)) continue;
+        const char *w = OUT(o, "Reshape", out_arg(c, i), out_const_ints(o, t->ndim, sizes));
+        y = w ? OUT(o, i == 1 ? "Mul" : "Add", y, w) : NULL;
+    }
+    return out_done(c, y);
+}
+
 bool out_op_batch_norm(out_call *c, const char *text) {
     bool training;
     double eps;
     int64_t n = out_t(c, 0)->ndim > 1 ? out_t(c, 0)->sizes[1] : 1;
     (void)text;
     if (!out_arg_bool(c, 5, &training) || !out_arg_float(c, 7, &eps)) return false;
-    if (training || !out_given(c, 3))
-        return out_refuse(c->o, "in training mode: call eval() before");
+    if (training || !out_given(c, 3)) return batch_norm_train(c, eps);
     const char *x = out_arg(c, 0), *w = x ? norm_vector(c, 1, n, 1) : NULL,
                *b = w ? norm_vector(c, 2, n, 0) : NULL, *m = b ? out_arg(c, 3) : NULL,
                *v = m ? out_arg(c, 4) : NULL,

@@ -781,6 +781,25 @@ def onnx_out_unique_consecutive(self: Tensor, return_inverse: bool, return_count
     return (torch.masked_select(x, new), inverse, counts)
 
 
+def onnx_out_stft(self: Tensor, n_fft: int, hop_length: Optional[int], win_length: Optional[int], window: Optional[Tensor], normalized: bool, onesided: Optional[bool], return_complex: Optional[bool], align_to_window: Optional[bool]) -> Tensor:
+    if return_complex is None or return_complex:
+        raise RuntimeError("a complex result")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    width = n_fft if win_length is None else win_length
+    w = torch.ones([width], dtype=self.dtype) if window is None else window
+    left = (n_fft - width) // 2
+    w = torch.constant_pad_nd(w, [left, n_fft - width - left], 0)
+    # [..., frames, n_fft]
+    frames = torch.unfold(self, -1, n_fft, hop) * w
+    n = n_fft if onesided is not None and not onesided else n_fft // 2 + 1
+    turns = torch.remainder(torch.unsqueeze(torch.arange(n_fft, dtype=4), 1) * torch.arange(n, dtype=4), n_fft)
+    angle = torch.to(turns, 7) * (6.2831853071795865 / n_fft)
+    real = torch.matmul(frames, torch.to(torch.cos(angle), self.dtype))
+    imag = torch.matmul(frames, torch.to(torch.neg(torch.sin(angle)), self.dtype))
+    y = torch.stack([torch.transpose(real, -1, -2), torch.transpose(imag, -1, -2)], -1)
+    return y * (float(n_fft) ** -0.5) if normalized else y
+
+
 def onnx_out_sum_to_size(self: Tensor, size: List[int]) -> Tensor:
     dims: List[int] = []
     lead = self.dim() - len(size)
@@ -815,27 +834,6 @@ def onnx_out_instance_norm(input: Tensor, weight: Optional[Tensor], bias: Option
     if use_input_stats:
         return torch.instance_norm(input, weight, bias, None, None, True, momentum, eps, cudnn_enabled)
     return torch.batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps, cudnn_enabled)
-
-
-def onnx_out_batch_norm(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tensor:
-    if not training and running_mean is not None:
-        return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
-    if running_mean is not None:
-        raise RuntimeError("in training mode: call eval() before")
-    dims: List[int] = []
-    sizes: List[int] = []
-    for i in range(input.dim()):
-        if i != 1:
-            dims.append(i)
-        sizes.append(-1 if i == 1 else 1)
-    x = __torch__.operators.onnx_out._wide(input)
-    d = x - torch.mean(x, dims, True)
-    y = d / torch.sqrt(torch.mean(d * d, dims, True) + eps)
-    if weight is not None:
-        y = y * torch.reshape(weight, sizes)
-    if bias is not None:
-        y = y + torch.reshape(bias, sizes)
-    return torch.to(y, input.dtype)
 
 
 def onnx_out_group_norm(input: Tensor, num_groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, cudnn_enabled: bool) -> Tensor:
