@@ -54,6 +54,7 @@
 #   make test-cuda-sim  the same on a simulated device
 #   make test-cuda-repeat  programs called several times there, replayed and not (REPEAT=folders), and one of them 100,000 times
 #   make test-torch     archives to and from real PyTorch, where it is installed
+#   make against-torch PYTHON=/path/to/python   generated calls and programs, here and in PyTorch 2.15 (tests/against)
 #   make test-pt2       networks exported by torch.export against PyTorch (PT2_PYTHON=, PT2="--group small -k Cond")
 #   make bench-pt2      the same networks as .pt and as .pt2: equal fusion groups, equal times (PT2_PYTHON=, PT2_FORMS="-k bert --rounds 5")
 #   make test-pt2-damage  all changes of the JSON of .pt2 files that make test samples, with sanitizers
@@ -360,6 +361,12 @@ test-torch: deps-build
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    "$(TORCH_PYTHON)" $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
+# Generated calls of operators and small programs against PyTorch 2.15, which PYTHON has: make against-torch PYTHON=/path/to/python [AGAINST="--seed 2 -k 'clamp*'"]
+AGAINST ?=
+against-torch: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	python3 tests/against/against.py --python "$(or $(PYTHON),python3)" --package $(BUILD)/python $(AGAINST)
+
 # Networks of torchvision, timm, transformers, torchao, torchaudio and kornia, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
 PT2_PYTHON ?= python3
 test-pt2: deps-build
@@ -662,6 +669,6 @@ include python/python.mk
 clean:
 	rm -rf build build-*
 
-.PHONY: bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised bench-narrow docs bench-load bench-kernels bench-gemm bench-quads bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
+.PHONY: against-torch bench-pt2 test-all test-sklearn test-tensorboard test-onnx-nodes test-python test-dask test-jax test-ray test-onnx test-view test-pt2 test-sweep format check-format test-damage mutate diff-coverage all build-all bench-cuda test-machines bench-serve soak test-threads test-faults bench-threads test-triton jit unit examples demo test test-levels test-cuda test-cuda-sim test-cuda-repeat diff test-torch test-harvest test-edges bench bench-ops bench-nets bench-memory bench-quantised bench-narrow docs bench-load bench-kernels bench-gemm bench-quads bench-optimizers fuzz fuzz-fast fuzz-targets deps-build deps-test clean bench-coldstart test-grad
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(VIEW_OBJ:.o=.d) $(UNIT_BIN:%=%.d) $(DIFF_SRC:%.c=$(BUILD)/%.d)

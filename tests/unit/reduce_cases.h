@@ -1193,8 +1193,8 @@ static const opcase linalg_cases[] = {
      "!linalg.matrix_norm: Low precision dtypes not supported. Got Half"},
     {"aten::linalg_matrix_norm.str_ord", "f16[2,3]{1.5 -2 0.25 3 0.5 1} 'odd' [0 1] true None",
      "!linalg.matrix_norm: Order odd not supported."},
-    {"aten::linalg_norm", "f32[0,3]{} 2.0 [-2 -1] false None",
-     "!amax(): Expected reduction dim -1 to have non-zero size."},
+    {"aten::linalg_norm", "f32[0,3]{} 2.0 [-2 -1] false None", "f32[]{0}"},
+    {"aten::linalg_norm", "f32[3,0]{} 1.0 [-2 -1] true None", "f32[1,1]{0}"},
     {"aten::linalg_vector_norm", "f32[0,3]{} 2.0 None true None", "f32[1,1]{0}"},
     {"aten::linalg_norm", "f32[0,3]{} -2.0 [-2 -1] false None",
      "!amin(): Expected reduction dim -1 to have non-zero size."},
@@ -1207,8 +1207,7 @@ static const opcase linalg_cases[] = {
     {"aten::linalg_vector_norm", "f32[0,3]{} -1.0 None true None",
      "!linalg.vector_norm cannot compute the -1 norm on an empty tensor because the "
      "operation does not have an identity"},
-    {"aten::linalg_norm", "f32[0,3]{} 1e999 [-2 -1] false None",
-     "!amax(): Expected reduction dim 0 to have non-zero size."},
+    {"aten::linalg_norm", "f32[0,3]{} 1e999 [-2 -1] false None", "f32[]{0}"},
     {"aten::linalg_vector_norm", "f32[0,3]{} 1e999 None true None",
      "!linalg.vector_norm cannot compute the inf norm on an empty tensor because the "
      "operation does not have an identity"},

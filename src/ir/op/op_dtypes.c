@@ -68,6 +68,7 @@ static ctsc_status op_refuse_undefined(op_ctx *cx, const value *args, value *res
 /* ---- dtypes that are only stored ------------------------------------------------------------- */
 
 /* The first tensor among the arguments of such a dtype, and one of another dtype beside it. */
+static bool stored_is_operand(const char *name);
 static const tensor *stored_find(const op_ctx *cx, const value *args, const tensor **other) {
     const tensor *found = NULL;
     *other = NULL;
@@ -76,6 +77,7 @@ static const tensor *stored_find(const op_ctx *cx, const value *args, const tens
                             ? args[i].u.list
                             : NULL;
         const tensor *t = args[i].tag == V_TENSOR ? args[i].u.tensor : NULL;
+        if (t && !stored_is_operand(cx->op->schema->args[i].name)) continue;
         for (size_t k = 0; !t && l && k < l->len; k++)
             if (l->u.tensors[k] && dtype_is_stored((dtype)l->u.tensors[k]->dtype))
                 t = l->u.tensors[k];
@@ -116,7 +118,15 @@ static ctsc_status stored_refuse(op_ctx *cx, const value *args, value *results) 
                      name ? name + 2 : cx->op->schema->name, dtype_table[t ? t->dtype : 0].ir_name);
 }
 
-enum { STORED_ARGS = 4 };
+enum { STORED_ARGS = 8 };
+
+/* What of an operator's arguments is no operand: what it meets in no dtype. */
+static bool stored_is_operand(const char *name) {
+    static const char *const others[] = {"condition", "mask", "index", "indices"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i])) return false;
+    return true;
+}
 
 /* t, or a number beside such tensors, as it is computed with. */
 static ctsc_status stored_widen(op_ctx *cx, const value *arg, dtype dt, dtype wide, value *out) {
@@ -134,28 +144,89 @@ static ctsc_status stored_widen(op_ctx *cx, const value *arg, dtype dt, dtype wi
     return CTSC_OK;
 }
 
+/* Operators whose integer results are int64, whatever their operands are. */
+static bool stored_stays_wide(const char *name) {
+    static const char *const names[] = {
+        "aten::sum",     "aten::nansum",   "aten::prod",          "aten::cumsum",
+        "aten::cumprod", "aten::argmax",   "aten::argmin",        "aten::argsort",
+        "aten::mean",    "aten::bincount", "aten::count_nonzero", "aten::searchsorted",
+        "aten::signbit", "aten::bucketize"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
+}
+
+/* Operators that need the order or the value of numbers, not only their bits (WIDENS), take of
+ * those of 64 bits what int64 holds. */
+static ctsc_status stored_check_range(op_ctx *cx, const tensor *wide, dtype dt) {
+    if (dt != DT_UINT64 || cx->op->traits.widens) return CTSC_OK;
+    for (int64_t i = 0; i < wide->numel; i++)
+        if (TENSOR_AT(wide, int64_t)[i] < 0)
+            return diag_fail(cx->diag, CTSC_UNSUPPORTED,
+                             "%s of uint64 numbers of 2^63 or more is not supported",
+                             cx->op->schema->name);
+    return CTSC_OK;
+}
+
+/* The argument that an overload writes, or -1. */
+static int stored_written(const schema *s, const value *args) {
+    for (int i = 0; s->has_alias_write && i < s->nargs; i++)
+        if (s->args[i].alias && s->args[i].alias->write && args[i].tag == V_TENSOR) return i;
+    return -1;
+}
+
+static int stored_category(dtype dt) {
+    return dt == DT_BOOL ? 0 : dtype_is_complex(dt) ? 3 : dtype_is_float(dt) ? 2 : 1;
+}
+
+/* The result of the operator without its target, written there. Takes *result. */
+static ctsc_status stored_write(op_ctx *cx, value *result, tensor *target) {
+    const tensor *t = result->u.tensor;
+    ctsc_status s = CTSC_OK;
+    if (stored_category((dtype)t->dtype) > stored_category((dtype)target->dtype))
+        s = diag_fail(cx->diag, CTSC_FAILED,
+                      "result type %s can't be cast to the desired output type %s",
+                      dtype_table[t->dtype].ir_name, dtype_table[target->dtype].ir_name);
+    else if (!tensor_same_shape(t, target))
+        s = diag_fail(cx->diag, CTSC_UNSUPPORTED, "%s into a tensor of another shape",
+                      cx->op->schema->name);
+    if (s == CTSC_OK) s = tensor_make_writable(cx->diag, target);
+    if (s == CTSC_OK) s = tensor_copy(cx->diag, target, t);
+    value_set(result, s == CTSC_OK ? value_tensor_take(tensor_ref(target)) : value_none());
+    return s;
+}
+
 /* Of 8 bits: as float32. Unsigned ones: as int64, in which those of 64 bits keep their bits. */
 static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results) {
+    const schema *sc = cx->op->schema;
     const tensor *other, *t = stored_find(cx, args, &other);
-    int n = cx->op->schema->nargs;
-    if (!t || n > STORED_ARGS || cx->op->schema->has_alias_write ||
+    const int n = sc->nargs, written = stored_written(sc, args);
+    const bool by_value = !cx->op->traits.widens;
+    if (!t || n > STORED_ARGS || (by_value && dtype_is_float8((dtype)t->dtype)) ||
+        (written >= 0 && sc->nreturns != 1) ||
         (other && !stored_meet((dtype)t->dtype, (dtype)other->dtype)))
         return stored_refuse(cx, args, results);
     dtype dt = (dtype)t->dtype, wide = dtype_is_float8(dt) ? DT_FLOAT32 : DT_INT64;
     value given[STORED_ARGS] = {value_none()};
+    op_ctx plain = *cx;
+    if (written >= 0) plain.op = NULL;
     ctsc_status s = CTSC_OK;
     int k = 0;
     while (s == CTSC_OK && k < n) {
         s = stored_widen(cx, &args[k], dt, wide, &given[k]);
+        if (s == CTSC_OK && given[k].tag == V_TENSOR && given[k].u.tensor != args[k].u.tensor)
+            s = stored_check_range(cx, given[k].u.tensor, dt);
         k++;
     }
-    if (s == CTSC_OK) s = cx->op->fn(cx, given, results);
+    if (s == CTSC_OK) s = cx->op->fn(&plain, given, results);
     while (k > 0) value_unref(given[--k]);
-    if (s != CTSC_OK || results->tag != V_TENSOR || results->u.tensor->dtype != wide) return s;
-    tensor *narrow;
-    s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
-    value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
-    return s;
+    if (s != CTSC_OK || results->tag != V_TENSOR) return s;
+    if (results->u.tensor->dtype == wide && !stored_stays_wide(sc->name)) {
+        tensor *narrow;
+        s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
+        value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
+    }
+    return s == CTSC_OK && written >= 0 ? stored_write(cx, results, args[written].u.tensor) : s;
 }
 
 /* Composites and derived overloads call others, which ask for themselves. */
@@ -170,7 +241,7 @@ op_fn op_function_special(const op *o, int nargs, const value *args) {
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     if (!(kinds & TENSOR_KIND_QUANTISED)) {
         if (calls || op_traits_take_stored(o->traits) || o->traits.foreign) return o->fn;
-        return o->traits.widens ? stored_in_wide : stored_refuse;
+        return o->traits.widens || o->traits.widens_values ? stored_in_wide : stored_refuse;
     }
     if (o->quantised) return o->quantised;
     return calls ? o->fn : op_refuse_quantised;

@@ -253,6 +253,8 @@ typedef struct op_traits {
     bool moves : 1; /* taken: the function copies or converts elements, whatever they are */
     /* in a wider dtype, to which they are converted; of itself it would refuse */
     bool widens : 1;
+    /* the same of unsigned integers alone, whose values matter and not only their bits */
+    bool widens_values : 1;
 } op_traits;
 
 /* Two thousand rows have one. */
@@ -283,6 +285,8 @@ static inline op_traits op_traits_of_writes(op_traits t) {
         .special = t.special,
         .into = t.into,
         .composite = t.composite,
+        .widens = t.widens,
+        .widens_values = t.widens_values,
         .foreign = t.foreign,
         .work = t.work,
         .work_arg = t.work_arg,
@@ -339,6 +343,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define WRITES(set)         .writes = WRITES_##set
 #define MOVES               .moves = true
 #define WIDENS              .widens = true
+#define WIDENS_VALUES       .widens_values = true
 
 /* What rows say together. */
 #define RANDOM              OP_SIDE_EFFECT, OP_DRAWS /* draws from the generator in each call */

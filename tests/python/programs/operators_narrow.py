@@ -82,3 +82,22 @@ for mode in ("reflect", "replicate", "circular"):
     show(F.pad(torch.arange(6).view(1, 2, 3), (1, 2, 1, 0), mode), F.pad(torch.arange(4, dtype=torch.uint8).view(1, 4), (1, 1), mode))
 show(torch.hash_tensor(torch.tensor([1.0, 2, 3])), torch.hash_tensor(torch.tensor([[1, 2, 3], [4, 5, 7]]), dim=1), torch.hash_tensor(torch.tensor([3, -1], dtype=torch.int32)), torch.hash_tensor(torch.tensor([[1, 2], [3, 5]]), dim=[0], keepdim=True))
 show(torch._chunk_cat([torch.arange(6.0).view(2, 3), torch.arange(3.0)], 0, 2), torch._chunk_cat([torch.ones(2, 3), torch.ones(2, 3)], 1, 5))
+
+# unsigned integers of 16 to 64 bits, as far as PyTorch computes with them
+for dtype in (torch.uint16, torch.uint32, torch.uint64):
+    u, v = torch.tensor([7, 2, 40000], dtype=dtype), torch.tensor([3, 3, 40000], dtype=dtype)
+    show(u.sum(), u.prod(), u.cumsum(0), u / 2, u + 1.5, u * 3, u & 3, u == v, u.sin(), u.sqrt(), u.mean(dtype=torch.float32))
+    show(u.clamp(3, 5), torch.maximum(u, v), torch.where(u == v, u, v), torch.where(u == v, u, 0), torch.sort(u)[0], u.any(), torch.unique(u))
+    u.mul_(2)
+    show(u)
+    print(u.sum().dtype, (u / 2).dtype, (u & 1).dtype, u.sin().dtype, torch.sort(u)[0].dtype, u.clamp(3, 5).dtype)
+fails(lambda: torch.tensor([1], dtype=torch.uint16) + torch.tensor([1]))
+
+# odds and ends
+fails(lambda: torch.zeros(3).masked_fill(torch.tensor([1, 0, 1], dtype=torch.uint8), 2))
+fails(lambda: F.pad(torch.arange(3.0), (1, 1), "reflect"))
+show(torch.tensor([1 + 2j]) + torch.tensor([inf]), torch.tensor([inf]) + torch.tensor([1 + 2j]))
+show(torch.einsum("ij,k->ik", torch.ones(2, 3, dtype=torch.uint8), torch.ones(2, dtype=torch.uint8)), torch.tensordot(torch.ones(2, 1, dtype=torch.int32), torch.ones(3, 2, dtype=torch.int32), ([1], [0])))
+show(torch.linalg.norm(torch.zeros(3, 0), 2), torch.linalg.matrix_norm(torch.zeros(0, 3), 1), torch.linalg.lstsq(torch.zeros(3, 0), torch.ones(3, 2), driver="gelsd")[1])
+volume, grid = torch.arange(48.0).view(1, 1, 3, 4, 4).sin(), torch.linspace(-1.2, 1.2, 24).view(1, 2, 2, 2, 3)
+show(F.grid_sample(volume, grid, mode="bicubic", align_corners=True), F.grid_sample(volume, grid, mode="bicubic", padding_mode="reflection", align_corners=False))

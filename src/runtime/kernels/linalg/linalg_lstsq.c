@@ -82,7 +82,8 @@ static ctsc_status lstsq_solve(diag *d, lstsq_call *c) {
     int iasked = 0, failed = 0;
     size_t bytes;
     if (c->size.m == 0 || c->size.n == 0 || c->nrhs == 0 || c->size.count == 0) {
-        memset(tensor_data(c->b), 0, (size_t)c->b->numel * c->size.item);
+        /* without columns, b is what is left of itself */
+        if (c->size.m == 0) memset(tensor_data(c->b), 0, (size_t)c->b->numel * c->size.item);
         if (c->driver != LSTSQ_GELS)
             memset(tensor_data(c->rank), 0, (size_t)c->rank->numel * sizeof(int64_t));
         return CTSC_OK;

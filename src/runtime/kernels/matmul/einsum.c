@@ -228,6 +228,15 @@ static ctsc_status einsum_check_sizes(diag *d, const einsum_plan *p, tensor *con
 
 /* ---- contraction ----------------------------------------------------------------------------- */
 
+/* Replaces *t by itself in dtype dt. */
+static ctsc_status einsum_cast(diag *d, tensor **t, dtype dt) {
+    tensor *cast;
+    TRY(tensor_to_dtype(d, *t, dt, &cast));
+    tensor_unref(*t);
+    *t = cast;
+    return CTSC_OK;
+}
+
 /* Replaces *t by its sum over the n dims, which stay as size 1. */
 static ctsc_status einsum_sum(op_ctx *cx, tensor **t, int n, const int64_t *dims) {
     if (n == 0) return CTSC_OK;
@@ -330,6 +339,11 @@ static ctsc_status einsum_pair(op_ctx *cx, tensor **a, tensor **b, const bool *s
     }
     TRY(einsum_sum(cx, a, na, only_a));
     TRY(einsum_sum(cx, b, nb, only_b));
+    if (s.nsum == 0 && (*a)->dtype != (*b)->dtype) { /* nothing but products, which promote */
+        const dtype common = dtype_promote((dtype)(*a)->dtype, (dtype)(*b)->dtype);
+        TRY(einsum_cast(d, a, common));
+        TRY(einsum_cast(d, b, common));
+    }
     const tensor *ta = *a, *tb = *b;
     if (ta->dtype != tb->dtype)
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
@@ -638,14 +652,21 @@ static ctsc_status tensordot_split(diag *d, const tensor *t, int n, const int64_
 }
 
 /* A dim of size 1 contracted with a longer one multiplies the longer one's sum. */
+/* The sum over a dim in t's dtype, integers too. */
+static ctsc_status tensordot_sum(op_ctx *cx, tensor **t, int64_t dim) {
+    const dtype dt = (dtype)(*t)->dtype;
+    TRY(einsum_sum(cx, t, 1, &dim));
+    return einsum_cast(cx->diag, t, dt);
+}
+
 static ctsc_status tensordot_match(op_ctx *cx, tensor **a, tensor **b, const tensordot_side *sa,
                                    const tensordot_side *sb, const int64_t *dims_a,
                                    const int64_t *dims_b) {
     for (int i = 0; i < sa->nsum; i++) {
         int64_t da = sa->sum[i], db = sb->sum[i], na = (*a)->sizes[da], nb = (*b)->sizes[db];
         if (na == nb) continue;
-        if (nb == 1) TRY(einsum_sum(cx, a, 1, &da));
-        else if (na == 1) TRY(einsum_sum(cx, b, 1, &db));
+        if (nb == 1) TRY(tensordot_sum(cx, a, da));
+        else if (na == 1) TRY(tensordot_sum(cx, b, db));
         else
             return diag_fail(
                 cx->diag, CTSC_FAILED,

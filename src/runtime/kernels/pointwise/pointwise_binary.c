@@ -60,7 +60,9 @@ static ctsc_status binary_add(op_ctx *cx, const value *args, const value *a, con
         return diag_fail(
             cx->diag, CTSC_FAILED,
             "For non-complex input tensors, argument alpha must not be a complex number.");
-    if (arg_float(alpha) == 1 && !(alpha->tag == V_COMPLEX && alpha->u.complex->im != 0))
+    /* complex operands are multiplied by alpha, 1 or not: what that makes of infinities shows */
+    if (!dtype_is_complex(dt) && arg_float(alpha) == 1 &&
+        !(alpha->tag == V_COMPLEX && alpha->u.complex->im != 0))
         return pw_run_as(cx, args, 2, operands, sign > 0 ? &pw_add : &pw_sub, dt, NULL, results);
     pw_numbers numbers;
     pw_number(&numbers, 0, alpha);

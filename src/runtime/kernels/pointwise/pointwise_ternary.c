@@ -242,25 +242,6 @@ OPERATOR(where) {
 /* where(condition) -> Tensor[]: the indices of the set elements. */
 OPERATOR(where_indices) { return op_call(cx, "aten::nonzero_numpy", 1, args, results); }
 
-/* A mask that is not bool, as PyTorch reads it: the lowest byte of each element,
- * which must be 0 or 1. */
-static ctsc_status masked_fill_bytes(diag *d, tensor *mask, bool used, tensor **out) {
-    tensor *flat;
-    TRY(tensor_contiguous(d, mask, &flat));
-    ctsc_status st = tensor_new_like(d, mask, DT_BOOL, out);
-    size_t size = dtype_size((dtype)mask->dtype);
-    const uint8_t *from = st == CTSC_OK ? tensor_data(flat) : NULL;
-    for (int64_t i = 0; st == CTSC_OK && i < mask->numel; i++) {
-        TENSOR_AT(*out, uint8_t)[i] = from[(size_t)i * size] != 0;
-        if (used && from[(size_t)i * size] > 1) {
-            st = diag_fail(d, CTSC_FAILED, "Mask tensor can take 0 and 1 values only");
-            tensor_unref(*out);
-        }
-    }
-    tensor_unref(flat);
-    return st;
-}
-
 /* masked_fill(self, mask, value); value is a number or a 0-dim tensor. */
 OPERATOR(masked_fill) {
     const value *fill = &args[2];
@@ -271,12 +252,10 @@ OPERATOR(masked_fill) {
                          "with %d dimension(s).",
                          fill->u.tensor->ndim);
     TRY(pw_require_fits_value(cx, fill, dt));
-    if (args[1].u.tensor->dtype == DT_BOOL)
-        return ternary_select(cx, args, &args[1], fill, &args[0], dt, results);
-    tensor *mask;
-    TRY(masked_fill_bytes(cx->diag, args[1].u.tensor, args[0].u.tensor->numel > 0, &mask));
-    const value flags = value_tensor_take(mask);
-    ctsc_status st = ternary_select(cx, args, &flags, fill, &args[0], dt, results);
-    tensor_unref(mask);
-    return st;
+    const dtype mask = (dtype)args[1].u.tensor->dtype;
+    if (mask != DT_BOOL)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "masked_fill_ only supports boolean masks, but got mask with dtype %s",
+                         dtype_cpp_name(mask));
+    return ternary_select(cx, args, &args[1], fill, &args[0], dt, results);
 }

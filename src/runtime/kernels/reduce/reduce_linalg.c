@@ -297,14 +297,15 @@ static ctsc_status linalg_matrix(op_ctx *cx, const value *args, const value *ord
     dt = dtype_part(dt);
     mask[d[0]] = mask[d[1]] = true;
     if (order.named && order.p == 'f') return norm_vector(cx, in, 2, mask, keepdim, dt, out);
+    const bool empty = in->sizes[d[0]] == 0 || in->sizes[d[1]] == 0;
+    if (!order.named && order.p > 0 && empty) return norm_vector(cx, in, 2, mask, keepdim, dt, out);
     if (!order.named && fabs(order.p) == 1)
         return linalg_by_sums(cx, in, d[0], d[1], order.p > 0, keepdim, dt, out);
     if (!order.named && isinf(order.p))
         return linalg_by_sums(cx, in, d[1], d[0], order.p > 0, keepdim, dt, out);
-    if (!order.named && (in->sizes[d[0]] == 0 || in->sizes[d[1]] == 0))
+    if (!order.named && empty)
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "%s(): Expected reduction dim -1 to have non-zero size.",
-                         order.p > 0 ? "amax" : "amin");
+                         "amin(): Expected reduction dim -1 to have non-zero size.");
     return linalg_by_singular(cx, in, mask, keepdim, order.p, dt, out);
 }
 

@@ -59,8 +59,6 @@ static ctsc_status grid_check(op_ctx *cx, const tensor *x, const tensor *grid, i
                            "grid_sampler(): expected 4D or 5D input and grid with same number of "
                            "dimensions, but got input with sizes %s and grid with sizes %s",
                            shape_print(x, &a), shape_print(grid, &b));
-    if (x->ndim == 5 && mode == DENSE_BICUBIC)
-        return kernel_fail(cx, "grid_sampler(): bicubic interpolation only supports 4D input");
     if (mode < DENSE_BILINEAR || mode > DENSE_BICUBIC)
         return kernel_fail(cx, "grid_sampler(): unknown interpolation mode %lld", (long long)mode);
     if (!dtype_is_float((dtype)x->dtype))

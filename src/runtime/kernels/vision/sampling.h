@@ -39,8 +39,8 @@ SCALAR_FN REAL REAL_FN(grid_pad)(REAL v, dense_int size, int padding, int align)
 
 typedef struct REAL_FN(grid_taps) {
     int n;
-    dense_int at[16]; /* elements of the channel */
-    REAL weight[16];
+    dense_int at[64]; /* elements of the channel */
+    REAL weight[64];
 } REAL_FN(grid_taps);
 
 /* Adds the position (D, H, W) if it lies inside. */
@@ -89,19 +89,25 @@ SCALAR_FN void REAL_FN(grid_cubic_weights)(REAL t, REAL w[4]) {
                                 : ((a * x[i] - 5 * a) * x[i] + 8 * a) * x[i] - 4 * a;
 }
 
-/* Padding applies to each of the 16 neighbours by itself. */
+/* Padding applies to each of the 16 neighbours, of volumes 64, by itself. */
 SCALAR_FN void REAL_FN(grid_cubic_taps)(const dense_grid *p, const REAL c[3],
                                         REAL_FN(grid_taps) * t) {
-    REAL wy[4], wx[4], y = MATH(floor)(c[1]), x = MATH(floor)(c[2]);
-    REAL_FN(grid_cubic_weights)(c[1] - y, wy);
-    REAL_FN(grid_cubic_weights)(c[2] - x, wx);
-    for (int a = 0; a < 4; a++)
-        for (int b = 0; b < 4; b++) {
-            const dense_int at[3] = {
-                0, (dense_int)REAL_FN(grid_pad)(y - 1 + (REAL)a, p->in[1], p->padding, p->align),
-                (dense_int)REAL_FN(grid_pad)(x - 1 + (REAL)b, p->in[2], p->padding, p->align)};
-            REAL_FN(grid_add_tap)(p, t, at, wy[a] * wx[b]);
+    REAL weight[3][4] = {{1}}, low[3] = {0};
+    dense_int at[3] = {0};
+    for (int i = 3 - p->dims; i < 3; i++) {
+        low[i] = MATH(floor)(c[i]);
+        REAL_FN(grid_cubic_weights)(c[i] - low[i], weight[i]);
+    }
+    for (int tap = 0; tap < 1 << (2 * p->dims); tap++) {
+        REAL w = 1;
+        for (int i = 3 - p->dims; i < 3; i++) {
+            int k = tap >> (2 * (2 - i)) & 3;
+            at[i] = (dense_int)REAL_FN(grid_pad)(low[i] - 1 + (REAL)k, p->in[i], p->padding,
+                                                 p->align);
+            w *= weight[i][k];
         }
+        REAL_FN(grid_add_tap)(p, t, at, w);
+    }
 }
 
 /* Position number `at` of batch item `item`, in all channels. */
