@@ -1338,6 +1338,10 @@ def onnx_out_cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: Optional[int]
     return torch.linalg_vector_norm(torch.unsqueeze(x1, -2) - torch.unsqueeze(x2, -3), p, [-1], False)
 
 
+def onnx_out_logdet(self: Tensor) -> Tensor:
+    return torch.log(torch.linalg_det(self))
+
+
 def onnx_out_trace(self: Tensor) -> Tensor:
     return torch.sum(torch.diagonal(self, 0, 0, 1))
 

@@ -825,6 +825,24 @@ def onnx_out_fft_ifftshift(self: Tensor, dim: Optional[List[int]]) -> Tensor:
     return x
 
 
+# rows are compared pair by pair: by their first elements that differ
+def onnx_out_unique_dim(self: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    x = torch.movedim(self, dim, 0)
+    n = x.size(0)
+    rows = torch.reshape(x, [n, -1])
+    a, b = torch.unsqueeze(rows, 1), torch.unsqueeze(rows, 0)
+    differ = a != b
+    less = torch.squeeze(torch.gather(a < b, 2, torch.argmax(torch.to(differ, 3), 2, True)), 2)
+    same = torch.logical_not(torch.any(differ, 2, False))
+    i = torch.arange(n, dtype=4)
+    first = torch.logical_not(torch.any(torch.logical_and(same, i < torch.unsqueeze(i, 1)), 1, False))
+    inverse = torch.sum(torch.logical_and(torch.unsqueeze(first, 1), less), [0])
+    places = torch.select(torch.nonzero(first), 1, 0)
+    chosen = torch.index_select(places, 0, torch.argsort(torch.index_select(inverse, 0, places)))
+    counts = torch.index_select(torch.sum(same, [1]), 0, chosen)
+    return (torch.movedim(torch.index_select(x, 0, chosen), 0, dim), inverse, counts)
+
+
 # ---- layers ----------------------------------------------------------------------------------------------------------
 
 
