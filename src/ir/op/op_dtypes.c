@@ -6,6 +6,7 @@
  */
 #include "ir/op/op.h"
 #include "tensor/conjugate.h"
+#include "tensor/strides.h"
 
 #include <string.h>
 
@@ -196,6 +197,18 @@ static ctsc_status stored_write(op_ctx *cx, value *result, tensor *target) {
     return s;
 }
 
+/* A result of t's shape lies as t does. Takes *result. */
+static ctsc_status stored_order(op_ctx *cx, const tensor *t, value *result) {
+    tensor *y = result->u.tensor, *ordered;
+    if (!cx->op->traits.fusible || tensor_is_contiguous(t) || !tensor_is_dense(t) ||
+        !tensor_same_shape(t, y) || !tensor_is_contiguous(y))
+        return CTSC_OK;
+    *result = value_none();
+    TRY(tensor_restrided_take(cx->diag, y, t->strides, &ordered));
+    *result = value_tensor_take(ordered);
+    return CTSC_OK;
+}
+
 /* Of 8 bits: as float32. Unsigned ones: as int64, in which those of 64 bits keep their bits. */
 static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results) {
     const schema *sc = cx->op->schema;
@@ -226,6 +239,7 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
         s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
         value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
     }
+    if (s == CTSC_OK && written < 0) s = stored_order(cx, t, results);
     return s == CTSC_OK && written >= 0 ? stored_write(cx, results, args[written].u.tensor) : s;
 }
 

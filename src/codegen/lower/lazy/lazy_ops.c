@@ -203,6 +203,7 @@ static lazy_tensor *ops_sum(lazy *l, nest_op op, const lazy_tensor *x, const laz
         (scale->dt == DT_FLOAT64 && dtype_is_integral(dt)))
         return NULL;
     if (plain) return ops_with(l, NULL, lazy_emit_op, op, dt, 2, both);
+    if (dtype_is_half(dt) && !ops_number_fits(l, alpha, dt)) return NULL;
     nest_expr *number = ops_number(l, alpha, dt);
     if (number) number = lazy_round(l, number, dt);
     return number ? lazy_pointwise(l, &(lazy_emitter){lazy_emit_scaled, NULL, op, 3, false}, dt, dt,
