@@ -156,7 +156,10 @@ def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], dilati
     x = self
     for i in range(len(kernel)):
         reach = (kernel[i] - 1) * dilations[i] + 1
-        outs = (x.size(i + 2) - reach) // strides[i] + 1
+        size = x.size(i + 2)
+        if kernel[i] < 1 or kernel[i] > size or strides[i] < 1 or dilations[i] < 1 or (kernel[i] > 1 and dilations[i] > size) or reach > size:
+            torch.ops.ctsc.fail("windows of {} elements, {} apart, do not fit {}".format(kernel[i], dilations[i], size))
+        outs = (size - reach) // strides[i] + 1
         total = torch.slice(x, i + 2, 0, (outs - 1) * strides[i] + 1, strides[i])
         for k in range(kernel[i] - 1):
             at = (k + 1) * dilations[i]
