@@ -38,6 +38,7 @@ typedef struct llvm_state {
     const llvm_target *target;
     strbuf *out;
     strbuf meta, entry; /* metadata; what goes to the entry block (allocas) */
+    bool one;           /* the entry block has the 1 of llvm_widen_f16 */
     llvm_value *vars;   /* by variable index: of lets the value, of mutable ones the alloca */
     uint32_t mark;
     uint32_t temps;
@@ -196,6 +197,20 @@ static llvm_value llvm_address(llvm_state *e, const nest_buffer *b, nest_expr *i
     return p;
 }
 
+/* A half as a float, times a 1 that LLVM does not know to be one: where it sees that numbers were
+ * halves it compares and selects halves, which no vector instructions do, one by one. */
+static llvm_value llvm_widen_f16(llvm_state *e, llvm_value half) {
+    llvm_value wide = llvm_temp(e), v = llvm_temp(e);
+    if (!e->one)
+        sb_puts(&e->entry, "  %one.room = alloca float\n"
+                           "  store volatile float 1.0, ptr %one.room\n"
+                           "  %one = load volatile float, ptr %one.room\n");
+    e->one = true;
+    llvm_line(e, "%s = fpext half %s to float", wide.s, half.s);
+    llvm_line(e, "%s = fmul float %s, %%one", v.s, wide.s);
+    return v;
+}
+
 /* Elements of a file's storage may lie unaligned: align 1, which costs nothing on
  * today's processors. */
 static llvm_value llvm_load(llvm_state *e, nest_expr *x) {
@@ -215,7 +230,7 @@ static llvm_value llvm_load(llvm_state *e, nest_expr *x) {
     } else if (b->dt == DT_FLOAT16) {
         v = llvm_temp(e);
         if (e->target->f16c) {
-            llvm_line(e, "%s = fpext half %s to float", v.s, raw.s);
+            v = llvm_widen_f16(e, raw);
         } else {
             llvm_declare(e, "declare float @nest_load_f16(i16)");
             llvm_line(e, "%s = call float @nest_load_f16(i16 %s)", v.s, raw.s);
@@ -280,10 +295,9 @@ static llvm_value llvm_cast(llvm_state *e, nest_expr *x) {
 
 /* "round_f16": by the processor's conversions, where it has them. */
 static llvm_value llvm_round_f16(llvm_state *e, nest_expr *x) {
-    llvm_value a = llvm_expr(e, x->args[0]), narrow = llvm_temp(e), v = llvm_temp(e);
+    llvm_value a = llvm_expr(e, x->args[0]), narrow = llvm_temp(e);
     llvm_line(e, "%s = fptrunc float %s to half", narrow.s, a.s);
-    llvm_line(e, "%s = fpext half %s to float", v.s, narrow.s);
-    return v;
+    return llvm_widen_f16(e, narrow);
 }
 
 static llvm_value llvm_call(llvm_state *e, nest_expr *x) {
@@ -421,20 +435,30 @@ static llvm_value llvm_expr(llvm_state *e, nest_expr *x) {
 
 static void llvm_block(llvm_state *e, const nest_block *b);
 
+/* Does the kernel convert halves with the processor's instructions? */
+static bool llvm_has_f16(const llvm_state *e) {
+    bool found = false;
+    for (int i = 0; i < e->n->nbuffers; i++) found |= e->n->buffers[i]->dt == DT_FLOAT16;
+    return found && e->target->f16c;
+}
+
 /* The node that ends the latch: what the loop's flags promise. */
 static int llvm_loop_node(llvm_state *e, const nest_stmt *s) {
     if (!(s->flags & (NEST_VECTOR | NEST_UNROLL))) return -1;
-    int extra[3] = {0}, n = 0;
+    int extra[4] = {0}, n = 0;
     if (s->flags & NEST_VECTOR)
         extra[n++] = llvm_node(e, "!{!\"llvm.loop.parallel_accesses\", !%d}",
                                e->groups[e->ngroups - 1]);
+    /* whose conversions LLVM takes for so expensive that it makes short vectors */
+    if (s->flags & NEST_VECTOR && llvm_has_f16(e))
+        extra[n++] = llvm_node(e, "!{!\"llvm.loop.vectorize.width\", i32 %d}",
+                               e->target->vector_width ? e->target->vector_width / 32 : 8);
     if (s->flags & NEST_UNROLL) extra[n++] = llvm_node(e, "!{!\"llvm.loop.unroll.full\"}");
     if (s->flags & NEST_PREFETCH) extra[n++] = llvm_node(e, "!{!\"ctsc.prefetch\"}");
-    int self = e->nodes;
-    if (n == 3)
-        return llvm_node(e, "distinct !{!%d, !%d, !%d, !%d}", self, extra[0], extra[1], extra[2]);
-    if (n == 2) return llvm_node(e, "distinct !{!%d, !%d, !%d}", self, extra[0], extra[1]);
-    return llvm_node(e, "distinct !{!%d, !%d}", self, extra[0]);
+    char list[4 * 16] = "";
+    for (int i = 0; i < n; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), ", !%d", extra[i]);
+    return llvm_node(e, "distinct !{!%d%s}", e->nodes, list);
 }
 
 /* Number of iterations of a loop that makes at least one; unsigned, so nothing overflows. */
