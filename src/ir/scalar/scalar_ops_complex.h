@@ -87,4 +87,52 @@ COMPLEX_FROM_ABS(c64, complex64, float)
 COMPLEX_FROM_ABS(c128, complex128, double)
 #undef COMPLEX_FROM_ABS
 
+/* ---- in double for both -----------------------------------------------------------------------
+ * Rarely used, and long: one function each, no loop has a copy. */
+
+#define COMPLEX_LONG static __attribute__((noinline, unused))
+#define COMPLEX_NARROW1(name)                                                                      \
+    SCALAR_FN complex64 scalar_##name##_c64(complex64 x) {                                         \
+        const complex128 r = scalar_##name##_c128((complex128){(double)x.re, (double)x.im});       \
+        return (complex64){(float)r.re, (float)r.im};                                              \
+    }
+
+COMPLEX_LONG complex128 scalar_exp2_c128(complex128 x) {
+    const double ln2 = 0.693147180559945309417;
+    return scalar_exp_exact_c128((complex128){x.re * ln2, x.im * ln2});
+}
+COMPLEX_LONG complex128 scalar_expm1_c128(complex128 x) {
+    const double half = __builtin_sin(x.im / 2);
+    return (complex128){__builtin_expm1(x.re) * __builtin_cos(x.im) - 2 * half * half,
+                        __builtin_exp(x.re) * __builtin_sin(x.im)};
+}
+COMPLEX_LONG complex128 scalar_log1p_c128(complex128 x) {
+    const double angle = __builtin_atan2(x.im, x.re + 1);
+    if (__builtin_hypot(x.re, x.im) < 0.5) {
+        const double r = x.re * (2 + x.re) + x.im * x.im; /* |1 + x|^2 - 1 */
+        return (complex128){r == 0 ? x.re : __builtin_log1p(r) / 2, angle};
+    }
+    return (complex128){__builtin_log(__builtin_hypot(x.re + 1, x.im)), angle};
+}
+/* log(exp(a) + exp(b)), around the one whose real part is larger. */
+COMPLEX_LONG complex128 scalar_logaddexp_c128(complex128 a, complex128 b) {
+    if (scalar_isnan_c128(a) || scalar_isnan_c128(b)) return (complex128){SCALAR_NAN, SCALAR_NAN};
+    const complex128 low = a.re < b.re ? a : b, high = a.re < b.re ? b : a;
+    if (low.re == high.re && low.re - low.re != 0)
+        return low.re < 0 ? low
+                          : scalar_log_c128(scalar_add_c128(scalar_exp_exact_c128(low),
+                                                            scalar_exp_exact_c128(high)));
+    return scalar_add_c128(scalar_log1p_c128(scalar_exp_exact_c128(scalar_sub_c128(low, high))),
+                           high);
+}
+COMPLEX_NARROW1(exp2)
+COMPLEX_NARROW1(expm1)
+COMPLEX_NARROW1(log1p)
+SCALAR_FN complex64 scalar_logaddexp_c64(complex64 a, complex64 b) {
+    const complex128 r = scalar_logaddexp_c128((complex128){(double)a.re, (double)a.im},
+                                               (complex128){(double)b.re, (double)b.im});
+    return (complex64){(float)r.re, (float)r.im};
+}
+#undef COMPLEX_NARROW1
+
 #endif

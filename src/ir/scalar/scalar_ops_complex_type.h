@@ -75,36 +75,6 @@ SCALAR_FN COMPLEX COMPLEX_OP(exp)(COMPLEX x) {
     PART length = REAL_OP(exp)(x.re);
     return (COMPLEX){length * REAL_OP(cos)(x.im), length * REAL_OP(sin)(x.im)};
 }
-SCALAR_FN COMPLEX COMPLEX_OP(exp2)(COMPLEX x) {
-    const PART ln2 = (PART)0.693147180559945309417;
-    return COMPLEX_OP(exp)((COMPLEX){x.re * ln2, x.im * ln2});
-}
-SCALAR_FN COMPLEX COMPLEX_OP(expm1)(COMPLEX x) {
-    const PART half = PART_OP(__builtin_sin)(x.im / 2);
-    return (COMPLEX){PART_OP(__builtin_expm1)(x.re) * PART_OP(__builtin_cos)(x.im) -
-                         2 * half * half,
-                     PART_OP(__builtin_exp)(x.re) * PART_OP(__builtin_sin)(x.im)};
-}
-SCALAR_FN COMPLEX COMPLEX_OP(log1p)(COMPLEX x) {
-    const PART angle = PART_OP(__builtin_atan2)(x.im, x.re + 1);
-    if (PART_OP(__builtin_hypot)(x.re, x.im) < (PART)0.5) {
-        const PART r = x.re * (2 + x.re) + x.im * x.im; /* |1 + x|^2 - 1 */
-        return (COMPLEX){r == 0 ? x.re : PART_OP(__builtin_log1p)(r) / 2, angle};
-    }
-    return (COMPLEX){PART_OP(__builtin_log)(PART_OP(__builtin_hypot)(x.re + 1, x.im)), angle};
-}
-/* log(exp(a) + exp(b)), around the one whose real part is larger. */
-SCALAR_FN COMPLEX COMPLEX_OP(logaddexp)(COMPLEX a, COMPLEX b) {
-    if ((a.re != a.re) | (a.im != a.im) | (b.re != b.re) | (b.im != b.im))
-        return (COMPLEX){(PART)SCALAR_NAN, (PART)SCALAR_NAN};
-    const COMPLEX low = a.re < b.re ? a : b, high = a.re < b.re ? b : a;
-    if (low.re == high.re && low.re - low.re != 0)
-        return low.re < 0 ? low
-                          : COMPLEX_OP(log)(COMPLEX_OP(add)(COMPLEX_OP(exp_exact)(low),
-                                                            COMPLEX_OP(exp_exact)(high)));
-    return COMPLEX_OP(add)(COMPLEX_OP(log1p)(COMPLEX_OP(exp_exact)(COMPLEX_OP(sub)(low, high))),
-                           high);
-}
 SCALAR_FN COMPLEX COMPLEX_OP(log2)(COMPLEX x) {
     COMPLEX l = COMPLEX_OP(log)(x);
     return (COMPLEX){l.re / (PART)0.693147180559945309417, l.im / (PART)0.693147180559945309417};
