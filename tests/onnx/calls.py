@@ -44,14 +44,14 @@ KINDS = {
 }
 
 
-def arguments(spec, seed, longer=0, size=None):
-    """Arrays of "f3,4 i4"; dims 0 that are `size` become `longer`."""
+def arguments(spec, seed, longer=0, size=None, dim=0):
+    """Arrays of "f3,4 i4"; dims `dim` that are `size` become `longer`."""
     r = numpy.random.default_rng(seed)
     out = []
     for word in spec.split():
         sizes = [int(n) for n in word[1:].split(",") if n]
-        if size and sizes and sizes[0] == size:
-            sizes[0] = longer
+        if size and -len(sizes) <= dim < len(sizes) and sizes[dim] == size:
+            sizes[dim] = longer
         out.append(numpy.asarray(KINDS[word[0]](r, tuple(sizes))))
     return out
 
@@ -159,17 +159,18 @@ def first_line(e):
     return re.sub(r"\s+", " ", text)[:160] or type(e).__name__
 
 
-def attempt(engine, spec, text, opset, dynamic):
-    """(outcome, why): written, refused, invalid (ONNX Runtime does not take it), wrong, skipped (the call fails)."""
+def attempt(engine, spec, text, opset, dynamic, dim=0):
+    """(outcome, why): written, refused, invalid (ONNX Runtime does not take it), no kernel (it has none of the dtype), wrong, skipped (the call fails)."""
     arrays = arguments(spec, 1)
     fn = engine.function(text, len(arrays))
-    size = arrays[0].shape[0] if arrays[0].ndim else 0
-    axes = tuple((i, 0, "n") for i, a in enumerate(arrays) if a.ndim and a.shape[0] == size) if dynamic else ()
+    has = [-a.ndim <= dim < a.ndim for a in arrays]
+    size = arrays[0].shape[dim] if has[0] else 0
+    axes = tuple((i, dim % a.ndim, "n") for i, a in enumerate(arrays) if has[i] and a.shape[dim] == size) if dynamic else ()
     others = [(spec, 1, 0, None), (spec, 2, 0, None), (spec, 3, 0, None)]
     if dynamic:
         if size < 2:
             return "skipped", "no size to change"
-        others += [(spec, 4, size + 3, size)]
+        others += [(spec, 4, size + 3, size, dim)]
     try:
         engine.results(fn, arrays)
         program, fn = engine.trace(fn, arrays)  # which has numbers as tensors
@@ -182,7 +183,7 @@ def attempt(engine, spec, text, opset, dynamic):
     try:
         run = engine.open(path)
     except Exception as e:
-        return "invalid", first_line(e)
+        return "no kernel" if "NOT_IMPLEMENTED" in str(e) else "invalid", first_line(e)
     for other in others:
         given = arguments(*other)
         try:
@@ -221,6 +222,7 @@ def main():
     p.add_argument("--opset", default="17,22")
     p.add_argument("--every", type=int, default=1)
     p.add_argument("--fixed", action="store_true", help="without sizes that change")
+    p.add_argument("--dim", type=int, default=0, help="which one changes")
     p.add_argument("--least", type=float, default=0)
     p.add_argument("--kinds", default="", help="kinds of arguments that are others: f=d,i=k")
     p.add_argument("-q", action="store_true")
@@ -233,10 +235,10 @@ def main():
             for number, spec, text in calls([k.split("=") for k in args.kinds.split(",") if k]):
                 if args.k not in text or number % args.every:
                     continue
-                outcome, why = attempt(engine, spec, text, opset, dynamic)
+                outcome, why = attempt(engine, spec, text, opset, dynamic, args.dim)
                 count[outcome] = count.get(outcome, 0) + 1
                 bad += outcome in ("wrong", "invalid")
-                if outcome != "written" and not (args.q and outcome in ("skipped", "refused")):
+                if outcome != "written" and not (args.q and outcome in ("skipped", "refused", "no kernel")):
                     print("%-8s %s%s  %s  [%s]: %s" % (outcome, opset, " dynamic" if dynamic else "", text, spec, why), flush=True)
             all_ = sum(count.values()) - count.get("skipped", 0)
             share = 100.0 * count.get("written", 0) / max(all_, 1)
