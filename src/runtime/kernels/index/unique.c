@@ -333,7 +333,7 @@ ctsc_status op_unique(op_ctx *cx, const value *args, value *results) { /* _uniqu
 
 ctsc_status op_unique2(op_ctx *cx, const value *args, value *results) { /* _unique2 */
     tensor *out[3];
-    bool counts = arg_bool(&args[3]), inverse = arg_bool(&args[2]) || counts; /* as PyTorch does */
+    bool counts = arg_bool(&args[3]), inverse = arg_bool(&args[2]);
     TRY(unique_all(cx, arg_tensor(&args[0]), false, inverse, counts, out));
     return move_finish_many(cx, args, 3, out, results);
 }
