@@ -192,6 +192,41 @@ def program(rng):
     return {"kind": "program", "name": "program", "text": text, "setup": "\n".join(setup), "arguments": arguments}
 
 
+# of complex matrices, of their parts: views among them, that are lazily conjugated or negated, and what writes through them
+COMPLEX_VIEWS = ["{a}.conj()", "{a}.conj()", "{a}.t()", "{a}.mH", "{a}.contiguous()", "{a}.clone()", "{a}.reshape(-1, {a}.size(0))", "{a} + 1", "{a} * {n}", "torch.conj({a}.t())", "{a}.conj_physical()",
+                 "{a}.resolve_conj()", "{a}.transpose(0, 1).contiguous()", "{a}.detach()", "{a}.expand(2, -1, -1)[1]", "{a}.to(torch.complex64)", "{a}.diagonal().unsqueeze(0)", "torch.cat([{a}, {a}.conj()])",
+                 "{a}[:, 1:]"]
+PARTS = ["{a}.real", "{a}.imag", "{a}.imag.t()", "{a}.abs()", "torch.view_as_real({a}.resolve_conj())[:, :, 1]"]
+REAL_VIEWS = ["{a}.t()", "{a} + 1", "{a} * {a}", "{a}.relu()", "{a}.neg()", "{a}.contiguous()", "torch._neg_view({a})", "torch.sigmoid({a}) - {a}", "({a} * 2 + 1).tanh()", "{a}.reshape(-1, {a}.size(0))"]
+COMPLEX_WRITES = ["{a}.mul_({n})", "{a}.add_(1j)", "{a}[0] = 1j", "{a}.mul_(0.5 + 1j)", "{a}.zero_()", "{a}[:, 0] += 2", "{a} *= {a}.clone()", "{a}.real.add_(1)", "{a}.imag.mul_(3)", "{a}[0].neg_()", "torch.add({a}, {a}, out={a})"]
+REAL_WRITES = ["{a}.mul_({n})", "{a}.add_(1)", "{a}[0] = 7.", "{a}.neg_()", "{a}.relu_()", "{a}[:, 0] += 2", "{a}.clamp_(-1, 1)", "{a} += {a}.clone()"]
+
+
+def views(rng):
+    shape = rng.choice([(3, 3), (2, 3), (1, 3), (2, 2)])
+    of = {"x": tensor(rng, "complex64", shape), "z": tensor(rng, "float32", shape)}
+    names, lines = {"x": ["x"], "z": ["z"]}, []
+    for k in range(rng.randint(4, 11)):
+        r, result = rng.random(), None
+        if r < 0.5:
+            statement, kind, result = rng.choice(COMPLEX_VIEWS), "x", "x"
+        elif r < 0.65:
+            statement, kind, result = rng.choice(PARTS), "x", "z"
+        elif r < 0.75:
+            statement, kind, result = rng.choice(REAL_VIEWS), "z", "z"
+        else:
+            kind = rng.choice("xxz")
+            statement = rng.choice(COMPLEX_WRITES if kind == "x" else REAL_WRITES)
+        text = statement.replace("{a}", rng.choice(names[kind])).replace("{n}", rng.choice(PROGRAM_NUMBERS))
+        if result:
+            text = "v%d = %s" % (k, text)
+            names[result].append("v%d" % k)
+        lines.append("    " + text)
+    asked = ["%s.is_%s()" % (name, bit) for kind, bit in (("x", "conj"), ("z", "neg")) for name in names[kind]]
+    text = "def forward(x, z):\n%s\n    return (%s,)\n" % ("\n".join(lines), ", ".join(names["x"] + names["z"] + asked))
+    return {"kind": "program", "name": "views", "text": text, "setup": "\n".join("%s = %s" % item for item in of.items()), "arguments": ["x", "z"]}
+
+
 def programs(seed, n):
     rng = random.Random(seed + 1000000)
-    return [program(rng) for _ in range(n)]
+    return [views(rng) if k % 3 == 2 else program(rng) for k in range(n)]

@@ -270,3 +270,19 @@ def test_formats():
     assert last.double().stride() == last.half().stride() == last.stride()
     with pytest.raises(RuntimeError, match="required rank 4 tensor to use channels_last format"):
         torch.randn(3, 4).contiguous(memory_format=torch.channels_last)
+
+
+def test_scatters_into_views():
+    """They copy all of the memory that the tensor lies in."""
+    x = torch.arange(24.).reshape(3, 8)[:, 1::2]
+    for y in (x.select_scatter(torch.ones(4), 0, 1), x.slice_scatter(torch.ones(3, 2), 1, 0, 2), x.diagonal_scatter(torch.ones(3))):
+        assert y.stride() == (8, 2) and y.storage_offset() == 1 and y.untyped_storage().nbytes() == 96
+        assert y[2, 3] == 23 and y.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+    assert x.t().select_scatter(torch.ones(3), 0, 0).stride() == (2, 8)
+    d = torch.arange(6.).reshape(2, 3).t()
+    y = d.slice_scatter(torch.ones(1, 2), 0, 0, 1)
+    assert y.stride() == (1, 3) and y.tolist() == [[1, 1], [1, 4], [2, 5]]
+    assert torch.arange(3.).expand(2, 3).select_scatter(torch.ones(3), 0, 0).stride() == (3, 1)
+    b = torch.arange(8.)[2:] # as_strided counts from the start of the memory
+    assert b.as_strided_scatter(torch.ones(2), (2,), (1,), 3).tolist() == [2, 1, 1, 5, 6, 7]
+    assert b.as_strided_scatter(torch.ones(2), (2,), (1,)).tolist() == [1, 1, 4, 5, 6, 7]

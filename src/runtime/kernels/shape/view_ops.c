@@ -11,6 +11,7 @@
  */
 #include "runtime/kernels/engine/move.h"
 #include "tensor/conjugate.h"
+#include "tensor/strides.h"
 
 /* Like tensor_wrap_dim, for operators that refuse 0-dim tensors. */
 /* view: where the call that gave the status put the tensor. */
@@ -675,12 +676,29 @@ VIEW_COPY(op_view_as_complex_copy, op_view_as_complex)
 
 /* ---- writing into a view: select_scatter and its like ---------------------------------------- */
 
+/* PyTorch copies all of the memory that self lies in: gaps stay gaps, and as_strided counts from
+ * its start. Where neither can be seen, self alone is copied. */
+static ctsc_status view_clone_whole(op_ctx *cx, const tensor *self, bool counts, tensor **out) {
+    bool seen = !tensor_is_dense(self) || (counts && self->offset);
+    if (!seen || !self->numel || tensor_may_overlap(self) || tensor_is_lazy(self) ||
+        tensor_device(self) != DEVICE_HOST)
+        return tensor_clone_like(cx->diag, self, out);
+    size_t item = dtype_size((dtype)self->dtype), n = self->storage->nbytes / item;
+    tensor *all;
+    TRY(tensor_new(cx->diag, (dtype)self->dtype, 1, (int64_t[]){(int64_t)n}, &all));
+    memcpy(tensor_data(all), self->storage->data, n * item);
+    ctsc_status s = tensor_view_raw(cx->diag, all, self->ndim, self->sizes, self->strides,
+                                    self->offset, out);
+    tensor_unref(all);
+    return s;
+}
+
 /* self with src in the place of a view of it. args: self, src, then the view's own arguments. */
 static ctsc_status view_scatter(op_ctx *cx, op_fn plain, int extra, const value *args,
                                 value *results) {
     const tensor *src = arg_tensor(&args[1]);
     tensor *copy;
-    TRY(tensor_clone(cx->diag, arg_tensor(&args[0]), &copy));
+    TRY(view_clone_whole(cx, arg_tensor(&args[0]), plain == op_as_strided, &copy));
     value inner[6] = {value_tensor_take(copy)}, part = value_none();
     for (int i = 0; i < extra; i++) inner[1 + i] = args[2 + i];
     ctsc_status status = plain(cx, inner, &part);
