@@ -24,6 +24,7 @@
 
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
+#include "tensor/conjugate.h"
 
 typedef struct opcase {
     const char *op, *args, *want;
@@ -187,8 +188,12 @@ static void opcase_print_tensor(const tensor *t, strbuf *sb) {
 }
 
 static void opcase_print(value v, strbuf *sb) {
-    if (v.tag == V_TENSOR) opcase_print_tensor(v.u.tensor, sb);
-    else if (v.tag == V_BOOL) sb_puts(sb, v.u.b ? "true" : "false");
+    if (v.tag == V_TENSOR) {
+        tensor *t; /* conjugated and negated views with the elements they mean */
+        assert_int_equal(tensor_resolve(NULL, v.u.tensor, &t), CTSC_OK);
+        opcase_print_tensor(t, sb);
+        tensor_unref(t);
+    } else if (v.tag == V_BOOL) sb_puts(sb, v.u.b ? "true" : "false");
     else if (v.tag == V_INT) sb_printf(sb, "%ld", (long)v.u.i);
     else if (v.tag == V_FLOAT) sb_printf(sb, "%.*g", opcase_digits, v.u.f);
     else if (v.tag == V_NONE) sb_puts(sb, "None");
