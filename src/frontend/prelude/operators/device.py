@@ -33,7 +33,7 @@ def _classes(self: Tensor, target: Tensor, weight: Optional[Tensor], ignore_inde
     channel = min(self.dim() - 1, 1)
     sizes = self.size()
     __torch__.operators.device._need(channel >= 0 and __torch__.operators.device._is_float(self) and (target.dtype == 4 or target.dtype == 0))
-    sizes.pop(channel)
+    sizes = sizes[:channel] + sizes[channel + 1:]
     __torch__.operators.device._need(target.size() == sizes)
     if weight is not None:
         __torch__.operators.device._need(weight.dtype == self.dtype and weight.size() == [self.size(channel)])
