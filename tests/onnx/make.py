@@ -565,6 +565,14 @@ def rule_unique():
 
 
 @case
+def rule_tfidf():
+    """Counts of 1-grams and 2-grams, with what is between, weighted."""
+    attrs = {"pool_int64s": [2, 3, 5, 4, 5, 6, 7, 8, 6, 7], "ngram_counts": [0, 4], "ngram_indexes": [0, 1, 2, 3, 4, 5, 6], "weights": [2.0, 3.0, 1.0, 0.5, 1.5, 2.5, 4.0], "min_gram_length": 1,
+             "max_gram_length": 2}
+    return several([("TfIdfVectorizer", "x0", 1, F, attrs | {"mode": m, "max_skip_count": s}) for m in ("TF", "IDF", "TFIDF") for s in (0, 2)], [RNG.integers(2, 9, (3, 12))], opset=17)
+
+
+@case
 def rule_roi_align_max():
     return one("RoiAlign", [f32(2, 3, 8, 8), np.abs(f32(4, 4)) * 3, i64(0, 1, 1, 0)], output_height=3, output_width=2, sampling_ratio=0, mode="max")
 

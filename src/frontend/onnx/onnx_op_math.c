@@ -589,3 +589,33 @@ bool onnx_op_multinomial(onnx_node *n, const char *text) {
                                          onnx_int(n->p, dt)),
                                2, dt);
 }
+
+/* ---- n-grams --------------------------------------------------------------------------------- */
+
+bool onnx_op_tfidf(onnx_node *n, const char *text) {
+    static const char *const lists[] = {"pool_int64s", "ngram_counts", "ngram_indexes"};
+    onnx_program *p = n->p;
+    const Onnx__AttributeProto *a = onnx_attr_of(n, "weights", ONNX_A_FLOATS);
+    size_t count = a ? a->n_floats : 0;
+    ir_value *args[9] = {onnx_t(n, 0)}, **weights;
+    (void)text;
+    if (!args[0]) return false;
+    if (onnx_attr(n, "pool_strings")) return onnx_unsupported(p, "n-grams of strings");
+    for (int i = 0; i < 3; i++) {
+        int len;
+        const int64_t *ints = onnx_attr_ints(n, lists[i], &len);
+        if (!ints) return onnx_bad(p, "attribute '%s' is missing", lists[i]);
+        args[i + 1] = onnx_ints(p, len, ints);
+    }
+    if (count > ONNX_MAX_INTS || !(weights = arena_array(&p->scratch, ir_value *, count + 1)))
+        return onnx_bad(p, "there are %zu weights", count);
+    for (size_t i = 0; i < count; i++) weights[i] = onnx_float(p, (double)a->floats[i]);
+    args[4] = onnx_list(p, TYPE_FLOAT, (int)count, weights);
+    args[5] = onnx_str(p, onnx_attr_text(n, "mode", "TF"));
+    args[6] = onnx_int(p, onnx_attr_int(n, "min_gram_length", 1));
+    args[7] = onnx_int(p, onnx_attr_int(n, "max_gram_length", 1));
+    args[8] = onnx_int(p, onnx_attr_int(n, "max_skip_count", 0));
+    for (int i = 1; i < 9; i++)
+        if (!args[i]) return onnx_no_memory(p);
+    return onnx_out(n, 0, onnx_emit(p, "ctsc::onnx_tfidf", 9, args), n->in[0]->rank, DT_FLOAT32);
+}

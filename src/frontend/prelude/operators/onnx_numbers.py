@@ -90,3 +90,39 @@ def onnx_unique(self: Tensor, axis: Optional[int], sorted: bool) -> Tuple[Tensor
         counts = torch.index_select(counts, 0, order)
         first = torch.index_select(first, 0, order)
     return (values, first, inverse, counts)
+
+
+# ---- n-grams ---------------------------------------------------------------------------------------------------------
+
+
+# How often each n-gram of the pool is in a row, with up to `skip` elements between two of it; begins: where those of 1, 2, ... are in the pool.
+def onnx_tfidf(x: Tensor, pool: List[int], begins: List[int], places: List[int], weights: List[float], mode: str, least: int, most: int, skip: int) -> Tensor:
+    rows = torch.to(x if x.dim() > 1 else torch.unsqueeze(x, 0), 4)
+    width = 0
+    for i in places:
+        width = max(width, i + 1)
+    all = torch.tensor(pool, dtype=4)
+    out = torch.zeros([rows.size(0), width], dtype=6)
+    at = 0
+    for k in range(len(begins)):
+        n = k + 1
+        end = begins[k + 1] if n < len(begins) else len(pool)
+        count = (end - begins[k]) // n
+        if n >= least and n <= most and count > 0:
+            grams = torch.reshape(torch.slice(all, 0, begins[k], begins[k] + count * n), [count, n])
+            index = torch.tensor(torch.slice(places, at, at + count), dtype=4)
+            for s in range(skip + 1 if n > 1 else 1):
+                windows = rows.size(1) - (n - 1) * (s + 1)
+                if windows > 0:
+                    hits = torch.ones([rows.size(0), windows, count], dtype=11)
+                    for j in range(n):
+                        element = torch.slice(rows, 1, j * (s + 1), j * (s + 1) + windows)
+                        hits = torch.logical_and(hits, torch.eq(torch.unsqueeze(element, 2), torch.select(grams, 1, j)))
+                    out = torch.index_add(out, 1, index, torch.to(torch.sum(hits, [1]), 6))
+        at = at + count
+    if mode != "TF":
+        by = torch.ones([width], dtype=6)
+        if len(weights) > 0:
+            by = torch.scatter(torch.zeros([width], dtype=6), 0, torch.tensor(places, dtype=4), torch.tensor(weights, dtype=6))
+        out = torch.to(out > 0, 6) * by if mode == "IDF" else out * by
+    return out if x.dim() > 1 else torch.squeeze(out, 0)
