@@ -759,7 +759,7 @@ def onnx_out__unique2(self: Tensor, sorted: bool, return_inverse: bool, return_c
     new = __torch__.operators.onnx_out_shapes._runs(x)
     nothing = torch.zeros([0], dtype=4)
     inverse, counts = nothing, nothing
-    if return_inverse or return_counts:
+    if return_inverse:
         places = torch.scatter(torch.zeros_like(order), 0, order, torch.cumsum(new, 0) - 1)
         inverse = torch.reshape(places, self.size())
     if return_counts:
