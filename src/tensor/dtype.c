@@ -150,3 +150,11 @@ uint8_t float8_from_float(dtype d, float x) {
     if (f->nan == 0x80 && code && code < 0x80) code |= float_bits(x) >> 24 & 0x80u; /* no -0 */
     return (uint8_t)(sign | code);
 }
+
+void float8_from_float4(const uint8_t *from, int64_t n, uint8_t *to) {
+    static const uint8_t codes[8] = {0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
+    for (int64_t i = 0; i < n; i++) {
+        unsigned nibble = from[i / 2] >> (i % 2 ? 4 : 0) & 15;
+        to[i] = (uint8_t)(codes[nibble & 7] | (nibble & 8) << 4);
+    }
+}

@@ -71,6 +71,9 @@ dtype dtype_promote(dtype a, dtype b);
 
 /* Of a dtype of 8 bits. What is too large becomes infinity or NaN, as the dtype has it. */
 float float8_to_float(dtype d, uint8_t code);
+/* n numbers of float4_e2m1, two in a byte, the low half first: as float8_e4m3fn, which has all of
+ * them (0, 0.5, 1, 1.5, 2, 3, 4, 6, either sign). */
+void float8_from_float4(const uint8_t *from, int64_t n, uint8_t *to);
 uint8_t float8_from_float(dtype d, float f);
 
 /* ---- dtype_names.c --------------------------------------------------------------------------- */

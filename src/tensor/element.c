@@ -189,11 +189,3 @@ void dtype_store_complex(dtype dt, void *p, double re, double im) {
     dtype_store_float(part, p, re);
     dtype_store_float(part, (char *)p + dtype_size(part), im);
 }
-
-void float8_from_float4(const uint8_t *from, int64_t n, uint8_t *to) {
-    static const uint8_t codes[8] = {0, 0x30, 0x38, 0x3c, 0x40, 0x44, 0x48, 0x4c};
-    for (int64_t i = 0; i < n; i++) {
-        unsigned nibble = from[i / 2] >> (i % 2 ? 4 : 0) & 15;
-        to[i] = (uint8_t)(codes[nibble & 7] | (nibble & 8) << 4);
-    }
-}

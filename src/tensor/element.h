@@ -21,8 +21,4 @@ ELEMENT_FN int32_t element_to_int32(double v) {
     return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
 }
 
-/* n numbers of float4_e2m1, two in a byte, the low half first: as float8_e4m3fn, which has all of
- * them (0, 0.5, 1, 1.5, 2, 3, 4, 6, either sign). */
-void float8_from_float4(const uint8_t *from, int64_t n, uint8_t *to);
-
 #endif

@@ -14,7 +14,6 @@
  */
 #include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
-#include "tensor/element.h"
 
 bool onnx_hold(onnx_program *p, tensor *t_take) {
     if (vec_push(&p->held, t_take)) return true;

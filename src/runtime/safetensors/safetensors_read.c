@@ -13,7 +13,6 @@
 #include "runtime/safetensors/safetensors.h"
 
 #include "runtime/archive/archive_internal.h"
-#include "tensor/element.h"
 
 #include <jansson.h>
 #include <stdlib.h>
