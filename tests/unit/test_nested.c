@@ -11,9 +11,10 @@ static const opcase padding[] = {
      "f32[3,3,2]{1 2 0.5 0.5 0.5 0.5 1 2 3 4 5 6 0.5 0.5 0.5 0.5 0.5 0.5}"},
     {"aten::pad_sequence", "(f32[1,2]{1 2} f32[1,3]{1 2 3})",
      "!The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 1"},
-    {"aten::masked_fill.Scalar", "f32[3]{0 0 0} i64[3]{0 1 256} 9.0", "f32[3]{0 9 0}"},
-    {"aten::masked_fill.Scalar", "f32[2]{0 0} u8[2]{0 2} 9.0",
-     "!Mask tensor can take 0 and 1 values only"},
+    {"aten::masked_fill.Scalar", "f32[3]{0 0 0} i64[3]{0 1 256} 9.0",
+     "!masked_fill_ only supports boolean masks, but got mask with dtype long int"},
+    {"aten::masked_fill.Scalar", "f32[2]{0 0} u8[2]{0 1} 9.0",
+     "!masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"},
 };
 
 static const opcase nesting[] = {

@@ -163,7 +163,7 @@ static void test_errors(void **state) {
          "unsupported operand type(s) for @"},
         {"import os\nos.getcwd()\n", NULL,
          "os.getcwd is not available while a program is being compiled"},
-        {"import numpy as np\nnp.polyfit([1], [2], 3)\n", NULL, "numpy.polyfit is not available"},
+        {"import numpy as np\nnp.savez(\"x\")\n", NULL, "numpy.savez is not available"},
         {"import torchvision\ntorchvision.models.resnet18()\n", "builtins.ModuleNotFoundError",
          "No module named 'torchvision'"},
         {"import torch\nclass S(torch.package.PackageImporter):\n    pass\nS()\n", NULL,
