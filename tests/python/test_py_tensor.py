@@ -251,6 +251,9 @@ def test_stored_dtypes():
         assert x.dtype is d and x.tolist() == [1, 2, 3] and x[1].item() == 2 and (x == x).all().item()
         assert ctsc.zeros(2, dtype=d).to(ctsc.float32).tolist() == [0, 0] and ctsc.cat([x, x])[3:].tolist() == [1, 2, 3]
         assert ctsc.tensor([1, 4], dtype=d).tolist() == [1, 4]
+        if d in (ctsc.uint16, ctsc.uint32, ctsc.uint64):
+            assert (x + x).tolist() == [2, 4, 6] and (x + x).dtype is d
+            continue
         with pytest.raises(NotImplementedError, match="not implemented for"):
             x + x
     with pytest.raises(RuntimeError, match="Promotion for Float8 Types is not supported, attempted to promote Float8_e5m2 and Float"):

@@ -375,6 +375,8 @@ static ctsc_status backward_base_args(diag *d, const grad_node *n, value *sizes,
 static ctsc_status backward_recount(const backward *b, bool wanted, const char *key, value *t) {
     value out = value_none();
     if (!wanted) return CTSC_OK;
+    if (t->u.tensor->conjugated && !strcmp(key, "aten::view_as_real"))
+        TRY(backward_recount(b, true, "aten::resolve_conj", t));
     TRY(backward_op(b, key, 1, t, &out));
     value_set(t, out);
     return CTSC_OK;
@@ -396,7 +398,6 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
     ctsc_status s = backward_view_args(b->cx->diag, n->geometry, &v);
     if (s == CTSC_OK) s = backward_base_args(b->cx->diag, n, &base[0], &base[1]);
     if (s == CTSC_OK) s = backward_relate(b, n, &grad);
-    if (s == CTSC_OK) s = backward_recount(b, n->conjugated, "aten::resolve_conj", &grad);
     if (s == CTSC_OK)
         s = backward_recount(b, n->parts == PARTS_OF_VIEW, "aten::view_as_real", &grad);
     value args[] = {grad, base[0], base[1], v.sizes, v.strides, v.offset};

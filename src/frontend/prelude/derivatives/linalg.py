@@ -463,7 +463,7 @@ def ormqr__as(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpos
             scale = torch.conj(scale)
         result = __torch__.derivatives.linalg._reflected(result, __torch__.derivatives.linalg._reflector(self, i), scale)
     if not left:
-        result = __torch__.derivatives.linalg._mh(result)
+        result = torch.resolve_conj(__torch__.derivatives.linalg._mh(result))
     return result
 
 
@@ -547,7 +547,7 @@ def linalg_lu_solve__as(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoi
         x = __torch__.derivatives.linalg._left_solved(__torch__.derivatives.linalg._mh(U), x, False, False)
         x = torch.matmul(P, __torch__.derivatives.linalg._left_solved(__torch__.derivatives.linalg._mh(L), x, True, True))
     if not left:
-        x = __torch__.derivatives.linalg._mh(x)
+        x = torch.resolve_conj(__torch__.derivatives.linalg._mh(x))
     return x
 
 

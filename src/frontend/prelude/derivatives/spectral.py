@@ -83,7 +83,7 @@ def linalg_svdvals__as(A: Tensor, driver: Optional[str]) -> Tensor:
 def svd__as(self: Tensor, some: bool, compute_uv: bool) -> Tuple[Tensor, Tensor, Tensor]:
     if compute_uv:
         U, S, Vh = torch.linalg_svd(self, not some, driver=None)
-        return U, S, __torch__.derivatives.linalg._mh(Vh)
+        return U, S, torch.resolve_conj(__torch__.derivatives.linalg._mh(Vh))
     shown = torch.svd(torch.detach(self), some, compute_uv)
     return shown[0], torch.linalg_svdvals(self, driver=None), shown[2]
 

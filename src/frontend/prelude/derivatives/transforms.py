@@ -18,7 +18,7 @@ def view_as_real__d_self(grad: Tensor) -> Tensor:
 
 
 def view_as_complex__d_self(grad: Tensor) -> Tensor:
-    return torch.view_as_real(torch.contiguous(grad, memory_format=0))
+    return torch.view_as_real(torch.resolve_conj(torch.contiguous(grad, memory_format=0)))
 
 
 def complex__d_real(grad: Tensor) -> Tensor:
@@ -167,7 +167,7 @@ def _c2c(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: O
     if torch.is_complex(x):
         return torch._fft_c2c(x, dims, mode, forward)
     out = torch._fft_r2c(x, dims, mode, False)
-    return out if forward else torch.conj(out)
+    return out if forward else torch.conj_physical(out)
 
 
 def _r2c(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str], forward: bool) -> Tensor:
@@ -176,7 +176,7 @@ def _r2c(self: Tensor, s: Optional[List[int]], dim: Optional[List[int]], norm: O
     x = __torch__.derivatives.transforms._fft_sized(self, s, dims, len(dims))
     if forward:
         return torch._fft_r2c(x, dims, mode, True)
-    last = torch.conj(torch._fft_r2c(x, [dims[-1]], mode, True))
+    last = torch.conj_physical(torch._fft_r2c(x, [dims[-1]], mode, True))
     if len(dims) == 1:
         return last
     return torch._fft_c2c(last, dims[:-1], mode, False)
