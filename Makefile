@@ -154,6 +154,10 @@ endif
 all: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
+# Goals beside `all` want the same files, which another make builds.
+ifneq ($(filter all,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 
 ifeq ($(SAN),)
 # What runs once per program, not once per call of an operator, is made small: front end, passes, archives. So is what asks devices and other libraries
