@@ -165,7 +165,8 @@ static void depthwise_last_chunks(void *ctx, int64_t begin, int64_t end) {
             p.channels = j->k->lanes;
         }
         p.sums = p.lines + rows * s->in[2] * p.channels;
-        p.held = (int64_t *)(void *)(p.sums + (j->k->rows * s->out[2] * p.channels + 1) / 2 * 2);
+        int64_t floats = (rows * s->in[2] + j->k->rows * s->out[2]) * p.channels;
+        p.held = (int64_t *)(void *)(p.lines + (floats + 1) / 2 * 2);
         for (int64_t r = 0; r < rows; r++) p.held[r] = -1;
         depthwise_rows(j, &p);
     }
