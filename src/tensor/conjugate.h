@@ -26,11 +26,7 @@ static inline bool tensor_is_lazy(const tensor *t) { return t->conjugated | t->n
 /* A view of t that is conjugated, negated, or both, in addition to what t is: twice is not at all.
  * Conjugating real numbers has no effect. */
 ctsc_status tensor_lazy_view(diag *d, const tensor *t, bool conjugate, bool negate, tensor **out);
-/* The elements in memory, as they are there: a view without the bits. */
-ctsc_status tensor_unlazy_view(diag *d, const tensor *t, tensor **out);
 /* t itself (a reference) if memory has its elements, else a copy in t's order. */
 ctsc_status tensor_resolve(diag *d, tensor *t, tensor **out);
-/* tensor_copy where one of the two is lazy. */
-ctsc_status tensor_copy_lazy(diag *d, tensor *dst, const tensor *src);
 
 #endif

@@ -504,6 +504,9 @@ static ctsc_status copy_elements(diag *d, tensor *dst, const tensor *src) {
     return copy_apart(dst, src) ? CTSC_OK : limits_fail(d);
 }
 
+/* tensor_copy where one of the two is lazy. */
+static ctsc_status tensor_copy_lazy(diag *d, tensor *dst, const tensor *src);
+
 ctsc_status tensor_copy(diag *d, tensor *dst, const tensor *src) {
     ctsc_status status = copy_check_shapes(d, dst, src);
     if (status) return status;
@@ -577,7 +580,8 @@ ctsc_status tensor_lazy_view(diag *d, const tensor *t, bool conjugate, bool nega
     return CTSC_OK;
 }
 
-ctsc_status tensor_unlazy_view(diag *d, const tensor *t, tensor **out) {
+/* The elements in memory, as they are there: a view without the bits. */
+static ctsc_status tensor_unlazy_view(diag *d, const tensor *t, tensor **out) {
     return tensor_lazy_view(d, t, t->conjugated, t->negated, out);
 }
 
@@ -614,7 +618,7 @@ static void lazy_change_signs(tensor *t, const tensor *like) {
         if (like->negated) lazy_negate(dt, tensor_data(t), t->numel, 1);
         return;
     }
-    dtype part = dt == DT_COMPLEX128 ? DT_FLOAT64 : dt == DT_COMPLEX64 ? DT_FLOAT32 : DT_FLOAT16;
+    dtype part = dtype_part(dt);
     char *p = tensor_data(t);
     if (like->negated) lazy_negate(part, p, 2 * t->numel, 1);
     if (like->conjugated) lazy_negate(part, p + dtype_size(part), 2 * t->numel - 1, 2);
@@ -640,7 +644,7 @@ ctsc_status tensor_resolve(diag *d, tensor *t, tensor **out) {
 
 /* The source becomes what memory is to have: it is converted before signs change, as PyTorch does,
  * since conversions of negative numbers to unsigned ones are no mirror image. */
-ctsc_status tensor_copy_lazy(diag *d, tensor *dst, const tensor *src) {
+static ctsc_status tensor_copy_lazy(diag *d, tensor *dst, const tensor *src) {
     tensor *resolved, *converted = NULL, *signs = NULL, *plain = NULL;
     TRY(tensor_resolve(d, (tensor *)src, &resolved));
     ctsc_status s = tensor_to_dtype(d, resolved, (dtype)dst->dtype, &converted);

@@ -388,6 +388,18 @@ def _indices(indices: List[Optional[Tensor]]) -> List[Optional[Tensor]]:
     return plain
 
 
+# The order of `ndim` dims in which the first `one` and the `two` after them have changed places.
+def _exchanged(one: int, two: int, ndim: int) -> List[int]:
+    order: List[int] = []
+    for i in range(two):
+        order.append(one + i)
+    for i in range(one):
+        order.append(i)
+    for i in range(one + two, ndim):
+        order.append(i)
+    return order
+
+
 # the order that brings the indexed dims to the front, and how many they are
 def _in_front(plain: List[Optional[Tensor]], ndim: int) -> Tuple[List[int], int, int, bool]:
     front: List[int] = []
@@ -428,15 +440,7 @@ def onnx_out_index__Tensor(self: Tensor, indices: List[Optional[Tensor]]) -> Ten
         some.append(t)
     y = torch.index(torch.permute(self, order), some)
     if together and first > 0:
-        width = wide[0].dim()
-        back: List[int] = []
-        for i in range(first):
-            back.append(width + i)
-        for i in range(width):
-            back.append(i)
-        for i in range(width + first, y.dim()):
-            back.append(i)
-        y = torch.permute(y, back)
+        y = torch.permute(y, __torch__.operators.onnx_out_shapes._exchanged(wide[0].dim(), first, y.dim()))
     return y
 
 
@@ -464,14 +468,7 @@ def onnx_out_index_put(self: Tensor, indices: List[Optional[Tensor]], values: Te
         rest.append(self.size(order[k]))
     if together and first > 0:
         chosen = torch.expand(values, rest[:first] + front + rest[first:])
-        turn: List[int] = []
-        for i in range(width):
-            turn.append(first + i)
-        for i in range(first):
-            turn.append(i)
-        for i in range(first + width, chosen.dim()):
-            turn.append(i)
-        chosen = torch.permute(chosen, turn)
+        chosen = torch.permute(chosen, __torch__.operators.onnx_out_shapes._exchanged(first, width, chosen.dim()))
     else:
         chosen = torch.expand(values, front + rest)
     some: List[Optional[Tensor]] = []

@@ -166,9 +166,7 @@ OPERATOR(polar_tensor) {
 /* Imaginary parts of lazily conjugated numbers are lazily negated ones. */
 static ctsc_status extra_part(op_ctx *cx, const tensor *t, int which, value *results) {
     int64_t strides[TENSOR_MAX_DIMS];
-    dtype dt = t->dtype == DT_COMPLEX128  ? DT_FLOAT64
-               : t->dtype == DT_COMPLEX64 ? DT_FLOAT32
-                                          : DT_FLOAT16;
+    dtype dt = dtype_part((dtype)t->dtype);
     tensor as = {.dtype = (uint8_t)dt, .storage = t->storage}, *view;
     for (int i = 0; i < t->ndim; i++) strides[i] = 2 * t->strides[i];
     as.negated = t->negated != (which && t->conjugated);

@@ -547,12 +547,6 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
 
 /* ---- complex numbers as pairs ---------------------------------------------------------------- */
 
-static dtype view_pair_dtype(dtype complex) {
-    return complex == DT_COMPLEX128  ? DT_FLOAT64
-           : complex == DT_COMPLEX64 ? DT_FLOAT32
-                                     : DT_FLOAT16;
-}
-
 ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     dtype dt = (dtype)t->dtype;
@@ -576,8 +570,7 @@ ctsc_status op_view_as_real(op_ctx *cx, const value *args, value *results) {
     }
     sizes[n] = 2;
     strides[n] = 1;
-    tensor as = {
-        .dtype = (uint8_t)view_pair_dtype(dt), .negated = t->negated, .storage = t->storage};
+    tensor as = {.dtype = (uint8_t)dtype_part(dt), .negated = t->negated, .storage = t->storage};
     tensor *view;
     return view_return(results,
                        tensor_view_raw(cx->diag, &as, n + 1, sizes, strides, 2 * t->offset, &view),
