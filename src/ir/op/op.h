@@ -147,6 +147,9 @@ op_fn op_function_in_order(const op *o, int nargs, const value *args);
 static inline op_fn op_function(const op *o, int nargs, const value *args) {
     return tensor_kinds() || o->traits.strides ? op_function_special(o, nargs, args) : o->fn;
 }
+/* Refuses None where o's schema has a tensor: an argument of the program's that was None, or the
+ * gradient of what has none. */
+ctsc_status op_check_defined(diag *d, const op *o, int nargs, const value *args);
 /* Refuses dtypes that meet in none, as PyTorch does: those that are only stored, but for unsigned
  * integers beside floating numbers. */
 ctsc_status op_check_promotion(diag *d, dtype a, dtype b);

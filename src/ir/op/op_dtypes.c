@@ -55,15 +55,20 @@ static ctsc_status op_refuse_quantised(op_ctx *cx, const value *args, value *res
                      cx->op->key);
 }
 
+ctsc_status op_check_defined(diag *d, const op *o, int nargs, const value *args) {
+    const schema *s = o->schema;
+    for (int i = 0; i < nargs && i < s->nargs; i++)
+        if (args[i].tag == V_NONE && s->args[i].type->kind == T_TENSOR)
+            return diag_fail(d, CTSC_FAILED,
+                             "Expected a proper Tensor but got None (or an undefined Tensor in "
+                             "C++) for argument #%d '%s'",
+                             i, s->args[i].name);
+    return CTSC_OK;
+}
+
 static ctsc_status op_refuse_undefined(op_ctx *cx, const value *args, value *results) {
-    const schema *s = cx->op->schema;
-    int i = 0;
     (void)results;
-    while (i + 1 < s->nargs && (args[i].tag != V_NONE || s->args[i].type->kind != T_TENSOR)) i++;
-    return diag_fail(cx->diag, CTSC_FAILED,
-                     "Expected a proper Tensor but got None (or an undefined Tensor in C++) for "
-                     "argument #%d '%s'",
-                     i, s->args[i].name);
+    return op_check_defined(cx->diag, cx->op, cx->op->schema->nargs, args);
 }
 
 /* ---- dtypes that are only stored ------------------------------------------------------------- */

@@ -486,18 +486,6 @@ ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *a
     return tape_call(&inner, o, nargs, args, o->schema->nreturns, results);
 }
 
-/* The gradient of what has none is typed as a tensor, and is none: only programs that take
- * gradients can have it. */
-static ctsc_status tape_check_defined(const op *o, int nargs, const value *args, diag *d) {
-    for (int i = 0; i < nargs && i < o->schema->nargs; i++)
-        if (args[i].tag == V_NONE && o->schema->args[i].type->kind == T_TENSOR)
-            return diag_fail(d, CTSC_FAILED,
-                             "Expected a proper Tensor but got None (or an undefined Tensor in "
-                             "C++) for argument #%d '%s'",
-                             i, o->schema->args[i].name);
-    return CTSC_OK;
-}
-
 ctsc_status tape_call_site(frame *f, const site *s) {
     const op *o = s->op;
     value *args = f->regs + f->c->nregisters, *results = args + s->nargs;
@@ -509,7 +497,7 @@ ctsc_status tape_call_site(frame *f, const site *s) {
     for (int i = 0; i < returns; i++) results[i] = value_none();
     f->cx.out_types = s->ntypes ? f->c->types.data + s->types : NULL;
     f->cx.diag = f->in->d;
-    TRY(tape_check_defined(o, s->nargs, args, f->in->d));
+    TRY(op_check_defined(f->in->d, o, s->nargs, args)); /* of gradients that nobody has */
     TRY(tape_call(&f->cx, o, s->nargs, args, returns, results));
     site_release(f, s);
     for (int i = 0; i < returns; i++) {
