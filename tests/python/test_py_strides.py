@@ -286,3 +286,59 @@ def test_scatters_into_views():
     b = torch.arange(8.)[2:] # as_strided counts from the start of the memory
     assert b.as_strided_scatter(torch.ones(2), (2,), (1,), 3).tolist() == [2, 1, 1, 5, 6, 7]
     assert b.as_strided_scatter(torch.ones(2), (2,), (1,)).tolist() == [1, 1, 4, 5, 6, 7]
+
+
+# of matrices and Fourier transforms: the strides where x [2, 3, 4] is row-major, and where its first dim is innermost
+MATRICES = [
+    (lambda x, s: torch.linalg.solve(s, s[..., 0]), (1, 2), (1, 2)),
+    (lambda x, s: torch.linalg.qr(x)[1], (12, 1, 3), (12, 1, 3)),
+    (lambda x, s: torch.linalg.qr(x, mode="complete")[1], (12, 1, 3), (12, 1, 3)),
+    (lambda x, s: torch.linalg.eig(s)[1], (9, 1, 3), (9, 1, 3)),
+    (lambda x, s: torch.linalg.matrix_power(s, -1), (9, 1, 3), (9, 1, 3)),
+    (lambda x, s: torch.linalg.cholesky(s), (9, 1, 3), (9, 1, 3)),
+    (lambda x, s: torch.linalg.inv(s.to(torch.complex64)), (9, 1, 3), (9, 1, 3)),
+    (lambda x, s: torch.linalg.lstsq(x.mT.to(torch.complex64), x.mT.to(torch.complex64))[0], (12, 1, 4), (12, 1, 4)),
+    (lambda x, s: torch.linalg.svd(x.to(torch.complex64))[2], (16, 1, 4), (16, 1, 4)),
+    (lambda x, s: torch.fft.fft(x, dim=0), (1, 8, 2), (1, 2, 6)),
+    (lambda x, s: torch.fft.fft(x, dim=1), (12, 1, 3), (3, 1, 6)),
+    (lambda x, s: torch.fft.fft(x, n=7, dim=1), (28, 1, 7), (28, 1, 7)),
+    (lambda x, s: torch.fft.ifft(x.to(torch.complex64), dim=1), (12, 1, 3), (3, 1, 6)),
+    (lambda x, s: torch.fft.rfft(x, dim=0), (1, 8, 2), (1, 2, 6)),
+    (lambda x, s: torch.fft.irfft(x, dim=1), (16, 1, 4), (4, 1, 8)),
+    (lambda x, s: torch.fft.hfft(x, dim=0), (1, 8, 2), (1, 2, 6)),
+    (lambda x, s: torch.fft.fft2(x), (12, 4, 1), (12, 1, 3)),
+    (lambda x, s: torch.fft.fftn(x, dim=(2, 0)), (4, 8, 1), (1, 8, 2)),
+    (lambda x, s: torch.fft.rfftn(x, dim=(2, 0)), (1, 8, 2), (1, 8, 2)),
+    (lambda x, s: torch.fft.irfftn(x, dim=(1, 0)), (1, 2, 6), (1, 2, 6)),
+    (lambda x, s: torch.fft.ihfftn(x, dim=(2, 0)), (4, 8, 1), (4, 8, 1)),
+    (lambda x, s: torch.fft.hfftn(x, dim=(2, 0)), (1, 8, 2), (1, 8, 2)),
+    (lambda x, s: torch.stft(x[:, :, 0].mT, 2, 1, window=torch.hann_window(2), center=False, return_complex=True), (2, 1, 6), (2, 1, 6)),
+    (lambda x, s: F.scaled_dot_product_attention(x[None], x[None], x[None]), (24, 12, 4, 1), (24, 12, 4, 1)),
+    (lambda x, s: F.scaled_dot_product_attention(x.transpose(0, 1)[None], x.transpose(0, 1)[None], x.transpose(0, 1)[None]), (12, 4, 12, 1), (24, 8, 4, 1)),
+    (lambda x, s: F.scaled_dot_product_attention(x[None], x[None], x[None, ..., :2]), (12, 6, 2, 1), (12, 6, 2, 1)),
+    (lambda x, s: F.scaled_dot_product_attention(x[None], x[None, :1], x[None, :1]), (24, 12, 4, 1), (24, 12, 4, 1)),
+    (lambda x, s: torch.unique(x, dim=2), (3, 1, 6), (3, 1, 6)),
+    (lambda x, s: torch.unique(x, dim=1), (4, 8, 1), (4, 8, 1)),
+    (lambda x, s: torch.quantile(x, torch.tensor([0.1, 0.5]).to(x.dtype), dim=1), (1, 8, 2), (1, 8, 2)),
+    (lambda x, s: torch.quantile(x, 0.5, dim=1), (4, 1), (4, 1)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(MATRICES)))
+def test_matrices(case):
+    f, *want = MATRICES[case]
+    rows = torch.arange(24.).mul(1.7).sin().reshape(2, 3, 4)
+    for x, strides in zip((rows, torch.empty(4, 2, 3).permute(1, 2, 0).copy_(rows)), want):
+        s = x @ x.mT + torch.eye(3)
+        if not x.is_contiguous():
+            s = torch.empty(3, 2, 3).permute(1, 2, 0).copy_(s)
+        y = f(x, s)
+        assert y.stride() == strides
+        z = f(x.contiguous(), s.contiguous())
+        assert torch.allclose(torch.view_as_real(y) if y.is_complex() else y, torch.view_as_real(z) if z.is_complex() else z, atol=1e-4)
+
+
+def test_unique_orders_rows_row_major():
+    x = torch.tensor([[[0, 0], [1, 0]], [[0, 1], [0, 0]]])  # its columns as rows: 0 1 0 0, 0 0 1 0
+    assert torch.unique(x, dim=2).tolist() == [[[0, 0], [0, 1]], [[1, 0], [0, 0]]]
+    assert [t.shape for t in torch.aminmax(torch.tensor(3.), dim=0, keepdim=True)] == [(), ()]

@@ -8,6 +8,7 @@
  */
 #include "runtime/kernels/attention/attention.h"
 #include "runtime/kernels/engine/wide.h"
+#include "tensor/strides.h"
 
 #include <math.h>
 
@@ -108,18 +109,24 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
     return CTSC_OK;
 }
 
-/* Heads lie behind rows, as those of PyTorch 2's kernel do: views of programs of torch.export count
- * on it, and layers put the heads side by side next, which is then no copy. */
-static ctsc_status sdpa_result(diag *d, int device, dtype work, int ndim, int64_t *sizes,
-                               bool heads_last, tensor **out) {
-    if (!heads_last || ndim != 4 || device != DEVICE_HOST)
-        return tensor_new_on(d, device, work, ndim, sizes, out);
-    int64_t lying[] = {sizes[0], sizes[2], sizes[1], sizes[3]};
-    tensor *t;
-    TRY(tensor_new_on(d, device, work, ndim, lying, &t));
-    ctsc_status st = tensor_transpose(d, t, 1, 2, out);
-    tensor_unref(t);
-    return st;
+/* One call, with references to its tensors. */
+typedef struct sdpa_call {
+    attention_call of;
+    int64_t group; /* so many heads of the query have the same keys and values */
+    double drop;
+    const tensor *query; /* as it was given */
+    tensor *out, *weights;
+} sdpa_call;
+
+/* Does PyTorch's kernel for the CPU take these? Not where heads broadcast, or widths differ. */
+static bool sdpa_is_flash(const sdpa_call *c) {
+    const tensor *q = c->of.q, *k = c->of.k, *v = c->of.v;
+    if (!c->of.safe || c->drop > 0 || c->query->ndim != 4) return false;
+    for (int i = 0; i < q->ndim - 2; i++)
+        if (k->sizes[i] != v->sizes[i] || (k->sizes[i] != q->sizes[i] && i != 2)) return false;
+    int last = q->ndim - 1;
+    return v->sizes[last] == q->sizes[last] && q->strides[last] == 1 && k->strides[last] == 1 &&
+           v->strides[last] == 1;
 }
 
 ctsc_status attention_split(diag *d, tensor *t, int64_t group, tensor **out) {
@@ -135,14 +142,6 @@ ctsc_status attention_split(diag *d, tensor *t, int64_t group, tensor **out) {
     strides[at] = t->strides[at] * group, strides[at + 1] = t->strides[at];
     return tensor_view_raw(d, t, t->ndim + 1, sizes, strides, t->offset, out);
 }
-
-/* One call, with references to its tensors. */
-typedef struct sdpa_call {
-    attention_call of;
-    int64_t group; /* so many heads of the query have the same keys and values */
-    double drop;
-    tensor *out, *weights;
-} sdpa_call;
 
 /* The mask in two dims at least: to be added, or as what it shows. */
 static ctsc_status sdpa_mask(op_ctx *cx, sdpa_call *c, tensor *mask, dtype work) {
@@ -184,17 +183,21 @@ static ctsc_status sdpa_group(diag *d, sdpa_call *c) {
 static ctsc_status sdpa_results(diag *d, sdpa_call *c, bool wanted) {
     int device = tensor_device(c->of.q), nb;
     dtype work = (dtype)c->of.q->dtype;
-    int64_t sizes[TENSOR_MAX_DIMS];
+    int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
     const tensor *mask = c->of.mask ? c->of.mask : c->of.hidden;
     TRY(attention_sizes(d, c->of.q, c->of.k, c->of.v, mask, &nb, sizes));
     if (wanted) TRY(tensor_new_on(d, device, work, nb + 2, sizes, &c->weights));
     sizes[nb + 1] = c->of.v->sizes[c->of.v->ndim - 1];
+    bool like = sdpa_is_flash(c);
     if (c->group > 1) { /* [..., heads / group, group, rows, width] */
         sizes[nb - 2] *= sizes[nb - 1];
         sizes[nb - 1] = sizes[nb], sizes[nb] = sizes[nb + 1];
         nb--;
     }
-    return sdpa_result(d, device, work, nb + 2, sizes, c->of.safe, &c->out);
+    if (!like || device != DEVICE_HOST)
+        return tensor_new_on(d, device, work, nb + 2, sizes, &c->out);
+    tensor_like_strides(c->query, strides);
+    return tensor_new_strided(d, device, work, nb + 2, sizes, strides, &c->out);
 }
 
 static ctsc_status sdpa_compute(op_ctx *cx, sdpa_call *c, tensor *mask, bool attention) {
@@ -220,6 +223,7 @@ static ctsc_status sdpa_compute(op_ctx *cx, sdpa_call *c, tensor *mask, bool att
 static ctsc_status sdpa_run(op_ctx *cx, sdpa_call call, tensor *q, tensor *k, tensor *v,
                             tensor *mask, tensor **result, tensor **attention) {
     TRY(sdpa_check(cx, q, k, v, mask, call.of.causal));
+    call.query = q;
     call.of.q = tensor_ref(q), call.of.k = tensor_ref(k), call.of.v = tensor_ref(v);
     ctsc_status st = sdpa_compute(cx, &call, mask, attention);
     tensor *held[] = {call.of.q, call.of.k, call.of.v, call.of.mask, call.of.hidden, call.of.out};

@@ -8,6 +8,8 @@
  */
 #include "runtime/kernels/fft/fft.h"
 
+#include "tensor/strides.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -98,22 +100,89 @@ static ctsc_status fft_inverse_real(op_ctx *cx, const tensor *in, int n, const f
     return st;
 }
 
+/* ---- how results lie ------------------------------------------------------------------------- */
+
+/* By insertion, the largest strides first. */
+static void fft_sort_dims(int n, int *dims, const int64_t *strides) {
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && strides[dims[k]] > strides[dims[k - 1]]; k--) {
+            int moved = dims[k];
+            dims[k] = dims[k - 1], dims[k - 1] = moved;
+        }
+}
+
+/* One of PyTorch's transforms: dims that stay lie as they did, outermost; then those that are
+ * transformed, all but `kept` at their end in the order of their strides. strides: the operand's,
+ * then the result's, of these sizes. */
+static void fft_lay_out(int ndim, const int64_t *sizes, int n, const fft_axis *axes, int kept,
+                        int64_t *strides) {
+    int order[TENSOR_MAX_DIMS], batch = 0, end = ndim;
+    bool transformed[TENSOR_MAX_DIMS] = {false};
+    int64_t step = 1;
+    for (int i = 0; i < n; i++) transformed[axes[i].dim] = true;
+    for (int i = 0; i < ndim; i++) order[i] = i;
+    /* C++'s partition; equal strides stay in the order that it leaves */
+    for (;; batch++) {
+        while (batch < end && !transformed[order[batch]]) batch++;
+        while (batch < end && transformed[order[end - 1]]) end--;
+        if (batch >= end) break;
+        int moved = order[batch];
+        order[batch] = order[--end], order[end] = moved;
+    }
+    batch = ndim - n;
+    fft_sort_dims(batch, order, strides);
+    for (int i = 0; i < n; i++) order[batch + i] = axes[i].dim;
+    fft_sort_dims(n - kept, order + batch, strides);
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[order[i]] = step;
+        step *= sizes[order[i]] ? sizes[order[i]] : 1;
+    }
+}
+
+/* sizes: of the input padded and trimmed; result: of the output. */
+static ctsc_status fft_strides(diag *d, const tensor *in, const int64_t *sizes,
+                               const int64_t *result, int n, const fft_axis *axes, fft_kind kind,
+                               bool backward, int64_t *strides) {
+    bool pads = false, real = !dtype_is_complex((dtype)in->dtype);
+    for (int i = 0; i < in->ndim; i++) pads |= sizes[i] > in->sizes[i];
+    memcpy(strides, in->strides, sizeof *strides * in->ndim);
+    if (pads) TRY(format_strides(d, tensor_suggested_format(in), in->ndim, sizes, strides));
+    else if (n == 0 || (real && (kind == FFT_C2R || (kind == FFT_C2C && n > 1))))
+        tensor_like_strides(in, strides); /* of real numbers made complex */
+    if (n == 0) return CTSC_OK;
+    if (kind == FFT_C2C) {
+        fft_lay_out(in->ndim, result, n, axes, 0, strides);
+    } else if (n == 1 || (kind == FFT_R2C && !backward)) {
+        fft_lay_out(in->ndim, result, n, axes, 1, strides);
+    } else { /* in two steps */
+        const fft_axis *last = axes + n - 1;
+        if (kind == FFT_R2C) fft_lay_out(in->ndim, result, 1, last, 1, strides);
+        fft_lay_out(in->ndim, kind == FFT_R2C ? result : sizes, n - 1, axes, 0, strides);
+        if (kind == FFT_C2R) fft_lay_out(in->ndim, result, 1, last, 1, strides);
+    }
+    return CTSC_OK;
+}
+
 ctsc_status fft_transform(op_ctx *cx, const tensor *in, int n, const fft_axis *axes, fft_kind kind,
                           bool both_sides, bool backward, double scale, tensor **out) {
-    int64_t sizes[TENSOR_MAX_DIMS], there[TENSOR_MAX_DIMS];
+    int64_t sizes[TENSOR_MAX_DIMS], there[TENSOR_MAX_DIMS], whole[TENSOR_MAX_DIMS],
+        strides[TENSOR_MAX_DIMS];
     dtype dt = (dtype)in->dtype;
     tensor *result = NULL;
     memcpy(sizes, in->sizes, sizeof *sizes * in->ndim);
     for (int i = 0; i < n; i++) sizes[axes[i].dim] = axes[i].size;
+    memcpy(whole, sizes, sizeof *sizes * in->ndim);
+    if (n && kind == FFT_C2R) whole[axes[n - 1].dim] = axes[n - 1].size / 2 + 1;
     if (n && kind == FFT_R2C && !both_sides) sizes[axes[n - 1].dim] = axes[n - 1].size / 2 + 1;
     for (int i = 0; i < in->ndim; i++) there[i] = in->sizes[i] < sizes[i] ? in->sizes[i] : sizes[i];
     if (n && kind == FFT_C2R) {
-        fft_axis last = axes[n - 1];
-        int64_t bins = last.size / 2 + 1;
-        there[last.dim] = in->sizes[last.dim] < bins ? in->sizes[last.dim] : bins;
+        int last = axes[n - 1].dim;
+        there[last] = in->sizes[last] < whole[last] ? in->sizes[last] : whole[last];
     }
-    TRY(tensor_new(cx->diag, kind == FFT_C2R ? fft_real_of(dt) : fft_complex_of(dt), in->ndim,
-                   sizes, &result));
+    TRY(fft_strides(cx->diag, in, whole, sizes, n, axes, kind, backward, strides));
+    TRY(tensor_new_strided(cx->diag, DEVICE_HOST,
+                           kind == FFT_C2R ? fft_real_of(dt) : fft_complex_of(dt), in->ndim, sizes,
+                           strides, &result));
     ctsc_status st;
     if (n == 0) st = tensor_copy(cx->diag, result, in);
     else if (kind == FFT_C2R)
@@ -183,35 +252,13 @@ static ctsc_status fft_check_out(op_ctx *cx, const value *args, const fft_family
                : fft_fail(cx, "%s expects a complex output tensor, but got %s", f->name, got);
 }
 
-/* Padding one axis with zeros needs something in the others. */
-static ctsc_status fft_check_padding(op_ctx *cx, const fft_family *f, const tensor *in, int n,
-                                     const fft_axis *axes) {
-    int64_t sizes[TENSOR_MAX_DIMS];
-    bool pads = false;
-    memcpy(sizes, in->sizes, sizeof *sizes * in->ndim);
-    for (int i = 0; i < n; i++) {
-        int64_t want = f->kind == FFT_C2R && i == n - 1 ? axes[i].size / 2 + 1 : axes[i].size;
-        pads |= sizes[axes[i].dim] < want;
-        sizes[axes[i].dim] = want;
-    }
-    for (int i = 0; pads && i < in->ndim; i++)
-        if (sizes[i] == 0)
-            return fft_fail(cx,
-                            "The input size 0, plus negative padding 0 and 0 resulted in a "
-                            "negative output size, which is invalid. "
-                            "Check dimension %d of your input.",
-                            i);
-    return CTSC_OK;
-}
-
 /* Takes in. */
 static ctsc_status fft_finish(op_ctx *cx, const value *args, const fft_family *f, tensor *in, int n,
                               const fft_axis *axes, const value *norm, value *results) {
     double count = 1, scale = 1;
     tensor *out = NULL;
     for (int i = 0; i < n; i++) count *= (double)axes[i].size;
-    ctsc_status st = fft_check_padding(cx, f, in, n, axes);
-    if (st == CTSC_OK) st = fft_scale(cx, norm, fft_is_inverse(f), count, &scale);
+    ctsc_status st = fft_scale(cx, norm, fft_is_inverse(f), count, &scale);
     if (st == CTSC_OK)
         st = fft_transform(cx, in, n, axes, f->kind, f->both_sides, f->backward, scale, &out);
     tensor_unref(in);

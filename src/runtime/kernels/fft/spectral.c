@@ -10,6 +10,8 @@
  */
 #include "runtime/kernels/fft/fft.h"
 
+#include "tensor/strides.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -116,23 +118,24 @@ typedef struct stft_job {
 #define STFT_REAL(T)                                                                               \
     {                                                                                              \
         const T *p = (const T *)tensor_data(j->x) + from;                                          \
-        T *q = (T *)tensor_data(j->out) + r * j->n;                                                \
-        for (int64_t i = 0; i < j->n; i++) q[i] = p[i * step] * (T)j->window[2 * i];               \
+        T *q = (T *)tensor_data(j->out) + to;                                                      \
+        for (int64_t i = 0; i < j->n; i++) q[i * place] = p[i * step] * (T)j->window[2 * i];       \
     }
 #define STFT_COMPLEX(C, T)                                                                         \
     {                                                                                              \
         const C *p = (const C *)tensor_data(j->x) + from;                                          \
-        C *q = (C *)tensor_data(j->out) + r * j->n;                                                \
+        C *q = (C *)tensor_data(j->out) + to;                                                      \
         for (int64_t i = 0; i < j->n; i++) {                                                       \
             C v = p[i * step];                                                                     \
             T re = (T)j->window[2 * i], im = (T)j->window[2 * i + 1];                              \
-            q[i] = (C){v.re * re - v.im * im, v.re * im + v.im * re};                              \
+            q[i * place] = (C){v.re * re - v.im * im, v.re * im + v.im * re};                      \
         }                                                                                          \
     }
 static void stft_range(void *ctx, int64_t begin, int64_t end) {
     const stft_job *j = ctx;
-    int64_t step = j->x->strides[1];
+    const int64_t step = j->x->strides[1], *lying = j->out->strides, place = lying[2];
     for (int64_t r = begin; r < end; r++) {
+        int64_t to = r / j->frames * lying[0] + r % j->frames * lying[1];
         int64_t from = r / j->frames * j->x->strides[0] + r % j->frames * j->hop * step;
         switch ((dtype)j->x->dtype) {
         case DT_FLOAT32: STFT_REAL(float) break;
@@ -152,10 +155,16 @@ static ctsc_status stft_frames(const spectrum *sp, const tensor *x, dtype dt, te
         return tensor_view_raw(d, x, 3, sizes, strides, x->offset, out);
     stft_job j = {.n = sp->n, .hop = sp->hop, .frames = frames};
     double *w = mem_alloc((size_t)sp->n * 2 * sizeof(double));
-    tensor *same = NULL;
+    tensor *same = NULL, *view = NULL;
     ctsc_status st = w ? spectrum_window(sp, w) : diag_no_memory(d);
-    if (st == CTSC_OK) st = tensor_to_dtype(d, (tensor *)x, dt, &same);
-    if (st == CTSC_OK) st = tensor_new(d, dt, 3, sizes, &j.out);
+    if (st == CTSC_OK) st = tensor_view_raw(d, x, 3, sizes, strides, x->offset, &view);
+    if (st == CTSC_OK) { /* the frames lie as the product of a view of them does */
+        broadcast_strides(3, sizes, 1, &view, strides);
+        st = tensor_new_strided(d, DEVICE_HOST, dt, 3, sizes, strides, &j.out);
+    }
+    if (st == CTSC_OK && (st = tensor_to_dtype(d, (tensor *)x, dt, &same)) != CTSC_OK)
+        tensor_unref(j.out);
+    tensor_unref(view);
     j.x = same;
     j.window = w;
     if (st == CTSC_OK) {
@@ -519,7 +528,7 @@ static ctsc_status istft_input(op_ctx *cx, const tensor *x, tensor **out) {
 static ctsc_status istft_run(const spectrum *sp, const tensor *x, bool return_complex, int64_t from,
                              int64_t to, tensor **out) {
     diag *d = sp->cx->diag;
-    tensor *spectra = NULL, *frames = NULL, *sum = NULL;
+    tensor *spectra = NULL, *frames = NULL, *rows = NULL, *sum = NULL;
     fft_axis axis = {2, sp->n};
     TRY(istft_input(sp->cx, x, &spectra));
     dtype dt = spectra->dtype == DT_COMPLEX128 ? DT_FLOAT64 : DT_FLOAT32;
@@ -532,11 +541,13 @@ static ctsc_status istft_run(const spectrum *sp, const tensor *x, bool return_co
         st = fft_transform(sp->cx, spectra, 1, &axis, return_complex ? FFT_C2C : FFT_C2R, false,
                            return_complex,
                            sp->normalized ? 1 / sqrt((double)sp->n) : 1 / (double)sp->n, &frames);
-    if (st == CTSC_OK) st = istft_add(sp, x, frames, dt, from, to, &sum);
+    if (st == CTSC_OK) st = tensor_contiguous(d, frames, &rows);
+    if (st == CTSC_OK) st = istft_add(sp, x, rows, dt, from, to, &sum);
     if (st == CTSC_OK && x->ndim == (dtype_is_complex((dtype)x->dtype) ? 2 : 3))
         st = tensor_select(d, sum, 0, 0, out);
     else if (st == CTSC_OK) *out = tensor_ref(sum);
     tensor_unref(sum);
+    tensor_unref(rows);
     tensor_unref(frames);
     tensor_unref(spectra);
     return st;

@@ -286,8 +286,21 @@ static ctsc_status unique_check_dim(op_ctx *cx, const tensor *t, int dim) {
     return CTSC_OK;
 }
 
+/* Rows `index` of `rows`, their dim moved to where it was: it stays the outermost in memory. */
+static ctsc_status unique_pick(op_ctx *cx, tensor *rows, tensor *index, int dim, tensor **out) {
+    const value pick[] = {value_tensor_take(rows), value_int(0), value_tensor_take(index)};
+    int64_t order[TENSOR_MAX_DIMS];
+    value picked = value_none();
+    TRY(op_call(cx, "aten::index_select", 3, pick, &picked));
+    for (int i = 0; i < rows->ndim; i++) order[i] = i < dim ? i + 1 : i == dim ? 0 : i;
+    ctsc_status status = tensor_permute(cx->diag, picked.u.tensor, rows->ndim, order, out);
+    value_unref(picked);
+    return status;
+}
+
 static ctsc_status unique_dim(op_ctx *cx, tensor *t, int64_t at, bool consecutive, tensor **out) {
     tensor *moved, *rows = NULL;
+    int64_t order[TENSOR_MAX_DIMS];
     int dim;
     unique_groups g;
     out[0] = out[1] = out[2] = NULL;
@@ -297,7 +310,9 @@ static ctsc_status unique_dim(op_ctx *cx, tensor *t, int64_t at, bool consecutiv
     TRY(tensor_wrap_dim(cx->diag, at, t->ndim, &dim));
     if (!sort_has_order((dtype)t->dtype)) return op_refuse_dtype(cx, "unique_dim", (dtype)t->dtype);
     TRY(unique_check_dim(cx, t, dim));
-    TRY(tensor_transpose(cx->diag, t, dim, 0, &moved));
+    for (int i = 0; i < t->ndim; i++) order[i] = i > dim ? i : i - 1;
+    order[0] = dim;
+    TRY(tensor_permute(cx->diag, t, t->ndim, order, &moved));
     ctsc_status status = tensor_contiguous(cx->diag, moved, &rows);
     tensor_unref(moved);
     if (status) return status;
@@ -306,12 +321,7 @@ static ctsc_status unique_dim(op_ctx *cx, tensor *t, int64_t at, bool consecutiv
     if (!status) {
         tensor *index = NULL;
         status = unique_numbers(cx, true, 1, &g.n, g.first, &index);
-        if (!status) {
-            const value pick[] = {value_tensor_take(t), value_int(dim), value_tensor_take(index)};
-            value picked = value_none();
-            status = op_call(cx, "aten::index_select", 3, pick, &picked);
-            if (!status) out[0] = picked.u.tensor;
-        }
+        if (!status) status = unique_pick(cx, rows, index, dim, &out[0]);
         tensor_unref(index);
         if (!status) status = unique_numbers(cx, true, 1, &n, g.of, &out[1]);
         if (!status) status = unique_numbers(cx, true, 1, &g.n, g.count, &out[2]);

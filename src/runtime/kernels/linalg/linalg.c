@@ -161,10 +161,19 @@ bool linalg_is_single_complex(const op_ctx *cx, const value *args) {
 }
 
 ctsc_status linalg_to_single(diag *d, tensor **t) {
-    tensor *single;
+    tensor *single = NULL, *room;
+    int64_t extent = 1;
     if (!*t || ((*t)->dtype != DT_COMPLEX128 && (*t)->dtype != DT_FLOAT64)) return CTSC_OK;
     dtype dt = (*t)->dtype == DT_COMPLEX128 ? DT_COMPLEX64 : DT_FLOAT32;
-    ctsc_status st = tensor_to_dtype(d, *t, dt, &single);
+    /* with its strides, gaps among them */
+    for (int i = 0; i < (*t)->ndim; i++)
+        if ((*t)->sizes[i]) extent += ((*t)->sizes[i] - 1) * (*t)->strides[i];
+    ctsc_status st = tensor_new(d, dt, 1, &extent, &room);
+    if (st == CTSC_OK) {
+        st = tensor_view_raw(d, room, (*t)->ndim, (*t)->sizes, (*t)->strides, 0, &single);
+        tensor_unref(room);
+    }
+    if (st == CTSC_OK && (st = tensor_copy(d, single, *t)) != CTSC_OK) tensor_unref(single);
     tensor_unref(*t);
     *t = st == CTSC_OK ? single : NULL;
     return st;

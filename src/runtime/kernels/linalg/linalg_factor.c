@@ -240,19 +240,22 @@ static void qr_copy_columns(const tensor *from, tensor *to, int64_t rows, int64_
                (size_t)(rows * cols) * item);
 }
 
-/* The upper triangle of the first `rows` rows of f (column-major [.., n, m]) as [.., rows, n]. */
+/* The upper triangle of the first `rows` rows of f (column-major [.., n, m]) as [.., rows, n],
+ * column-major as well. */
 static ctsc_status qr_make_r(diag *d, const tensor *f, int64_t rows, tensor **out) {
-    int64_t n = f->sizes[f->ndim - 2], m = f->sizes[f->ndim - 1], size[2] = {rows, n};
+    int64_t n = f->sizes[f->ndim - 2], m = f->sizes[f->ndim - 1], size[2] = {n, rows};
     size_t item = dtype_size((dtype)f->dtype);
-    TRY(linalg_new(d, f, (dtype)f->dtype, 2, size, out));
-    memset(tensor_data(*out), 0, (size_t)(*out)->numel * item);
-    for (int64_t i = 0; (*out)->numel && i < (*out)->numel / (rows * n); i++) {
-        const void *p = linalg_at(NULL, f, i, m * n);
-        void *q = linalg_at(NULL, *out, i, rows * n);
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = r; c < n; c++) linalg_move(item, q, r * n + c, p, c * m + r);
+    tensor *t;
+    TRY(linalg_new(d, f, (dtype)f->dtype, 2, size, &t));
+    memset(tensor_data(t), 0, (size_t)t->numel * item);
+    for (int64_t i = 0; t->numel && i < t->numel / (rows * n); i++) {
+        const char *p = linalg_at(NULL, f, i, m * n);
+        char *q = linalg_at(NULL, t, i, rows * n);
+        for (int64_t c = 0; c < n; c++)
+            memcpy(q + (size_t)(c * rows) * item, p + (size_t)(c * m) * item,
+                   (size_t)(c < rows ? c + 1 : rows) * item);
     }
-    return CTSC_OK;
+    return linalg_rows(d, t, out);
 }
 
 /* r: Q, R. mode: 'r'educed, 'c'omplete, or 'R': no Q */

@@ -480,6 +480,23 @@ static ctsc_status solve_matrix(diag *d, tensor *a, tensor *b, bool left, tensor
     return st;
 }
 
+/* Without the last dim; PyTorch lays a batch of vectors out as if it were matrices. */
+static ctsc_status solve_vector(diag *d, tensor **x) {
+    tensor *flat, *rows, *columns;
+    TRY(tensor_squeeze_dim(d, *x, -1, &flat));
+    ctsc_status st = CTSC_OK;
+    if (flat->ndim > 1) {
+        st = linalg_columns(d, flat, &rows);
+        if (st == CTSC_OK) st = linalg_rows(d, rows, &columns);
+        tensor_unref(flat);
+        TRY(st);
+        flat = columns;
+    }
+    tensor_unref(*x);
+    *x = flat;
+    return CTSC_OK;
+}
+
 static ctsc_status solve_run(op_ctx *cx, tensor *a, tensor *b, bool left, const char *checked,
                              tensor **r) {
     diag *d = cx->diag;
@@ -506,14 +523,7 @@ static ctsc_status solve_run(op_ctx *cx, tensor *a, tensor *b, bool left, const 
                        "%s: %sThe solver failed because the input matrix is singular.", checked,
                        batch);
     }
-    if (st == CTSC_OK && vector) {
-        tensor *flat;
-        st = tensor_squeeze_dim(d, r[0], -1, &flat);
-        if (st == CTSC_OK) {
-            tensor_unref(r[0]);
-            r[0] = flat;
-        }
-    }
+    if (st == CTSC_OK && vector) st = solve_vector(d, &r[0]);
     for (int i = 0; st != CTSC_OK && i < 4; i++) tensor_unref(r[i]);
     return st;
 }

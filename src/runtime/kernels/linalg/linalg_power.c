@@ -73,7 +73,8 @@ ctsc_status op_linalg_matrix_power(op_ctx *cx, const value *args, value *results
     ctsc_status st = CTSC_OK;
     if (!gemm_supports((dtype)base->dtype)) st = op_refuse_dtype(cx, "bmm", (dtype)base->dtype);
     uint64_t times = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
-    if (st == CTSC_OK)
+    if (st == CTSC_OK && n == -1) t = tensor_ref(base);
+    else if (st == CTSC_OK)
         st = times == 1 ? tensor_clone(d, base, &t) : power_compute(d, base, times, &t);
     tensor_unref(base);
     return st == CTSC_OK ? linalg_finish(cx, args, 1, &t, results) : st;

@@ -378,8 +378,8 @@ static void eig_vectors(bool wide, int64_t n, const void *wi, const void *vr, te
         for (int64_t r = 0; r < n; r++) {
             double re = linalg_get(wide, vr, c * n + r);
             double im = pair ? linalg_get(wide, vr, (c + 1) * n + r) : 0;
-            eig_store(wide, out, base + r * n + c, re, im);
-            if (pair) eig_store(wide, out, base + r * n + c + 1, re, -im);
+            eig_store(wide, out, base + c * n + r, re, im);
+            if (pair) eig_store(wide, out, base + (c + 1) * n + r, re, -im);
         }
         if (pair) c++;
     }
@@ -396,9 +396,7 @@ static int eig_one(const linalg_batch *b, void *a, char *room, tensor *w, tensor
         LAPACK_COMPLEX(geev, "N", v ? "V" : "N", &b->n, a, &lda, wr, NULL, &one, vr, &lda, work,
                        &lwork, wi, &failed);
         memcpy(linalg_at(b, w, i, n), wr, (size_t)n * b->item);
-        for (int64_t c = 0; v && c < n; c++)
-            for (int64_t r = 0; r < n; r++)
-                linalg_move(b->item, linalg_at(b, v, i, n * n), r * n + c, vr, c * n + r);
+        if (v) memcpy(linalg_at(b, v, i, n * n), vr, (size_t)(n * n) * b->item);
         return failed;
     }
     LAPACK_REAL(b->wide, geev, "N", v ? "V" : "N", &b->n, a, &lda, wr, wi, NULL, &one, vr, &lda,
@@ -437,14 +435,11 @@ static ctsc_status eig_run(op_ctx *cx, const tensor *a, tensor **values, tensor 
     }
     mem_free(room);
     tensor_unref(f);
-    if (st != CTSC_OK) {
-        tensor_unref(w);
-        tensor_unref(v);
-        return st;
-    }
-    *values = w;
-    if (vectors) *vectors = v;
-    return CTSC_OK;
+    if (st == CTSC_OK && vectors) st = linalg_rows(d, v, vectors);
+    else tensor_unref(v);
+    if (st == CTSC_OK) *values = w;
+    else tensor_unref(w);
+    return st;
 }
 
 ctsc_status op_linalg_eig(op_ctx *cx, const value *args, value *results) {

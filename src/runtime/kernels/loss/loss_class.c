@@ -261,7 +261,7 @@ static ctsc_status class_entropy_probabilities(op_ctx *cx, class_entropy *e, ten
         if (e->reduction == LOSS_NONE) class_put(y, i, v);
         else sum += v;
     }
-    if (e->reduction == LOSS_MEAN) sum /= (double)count;
+    if (e->reduction == LOSS_MEAN) sum /= e->shape.classes ? (double)count : 0;
     if (e->reduction != LOSS_NONE) class_put(y, 0, sum);
     TRY_OUT(wide_round(cx, &y, dt));
     *out = y, y = NULL;

@@ -10,6 +10,7 @@
  */
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/reduce/reduce.h"
+#include "tensor/strides.h"
 
 #include <math.h>
 #include <string.h>
@@ -223,7 +224,7 @@ static double stats_blend(bool single, double low, double high, double w) {
 
 static void stats_quantile_row(const stats_job *j, int64_t r, stats_pair *pairs) {
     const double *x = TENSOR_AT(j->rows, double) + r * j->n;
-    int64_t valid = stats_load(j, r, pairs), results = j->rows->numel / j->n;
+    int64_t valid = stats_load(j, r, pairs);
     bool single = j->values->dtype == DT_FLOAT32, lost = valid == 0;
     stats_sort(pairs, j->n, STATS_DEPTH);
     if (!j->skip_nan) lost = valid < j->n, valid = j->n;
@@ -240,8 +241,8 @@ static void stats_quantile_row(const stats_job *j, int64_t r, stats_pair *pairs)
             v = x[pairs[(int64_t)below].at];
             if (blends) v = stats_blend(single, v, x[pairs[(int64_t)above].at], w);
         }
-        if (single) TENSOR_AT(j->values, float)[i * results + r] = (float)v;
-        else TENSOR_AT(j->values, double)[i * results + r] = v;
+        if (single) TENSOR_AT(j->values, float)[r * j->nq + i] = (float)v;
+        else TENSOR_AT(j->values, double)[r * j->nq + i] = v;
     }
 }
 
@@ -379,17 +380,23 @@ static ctsc_status quantile_read(op_ctx *cx, const value *arg, double **q, int64
     return CTSC_OK;
 }
 
-/* The output: a leading dim for the probabilities if those are a list. */
+/* The output: a leading dim for the probabilities if those are a list, the innermost in memory. */
 static ctsc_status quantile_out(op_ctx *cx, const tensor *in, const bool *mask, bool keepdim,
                                 bool list, int64_t nq, tensor **out) {
-    int64_t sizes[TENSOR_MAX_DIMS + 1];
+    int64_t sizes[TENSOR_MAX_DIMS + 1], strides[TENSOR_MAX_DIMS + 1], step = nq;
     int n = 0;
     if (list) sizes[n++] = nq;
     for (int i = 0; i < in->ndim; i++) {
         if (!mask[i]) sizes[n++] = in->sizes[i];
         else if (keepdim) sizes[n++] = 1;
     }
-    return tensor_new(cx->diag, (dtype)in->dtype, n, sizes, out);
+    if (n > TENSOR_MAX_DIMS) return diag_fail(cx->diag, CTSC_LIMIT, "too many dimensions");
+    for (int i = n - 1; i >= list; i--) {
+        strides[i] = step;
+        step *= sizes[i] ? sizes[i] : 1;
+    }
+    if (list) strides[0] = 1;
+    return tensor_new_strided(cx->diag, DEVICE_HOST, (dtype)in->dtype, n, sizes, strides, out);
 }
 
 static ctsc_status quantile_run(op_ctx *cx, const value *args, bool skip_nan, value *results) {

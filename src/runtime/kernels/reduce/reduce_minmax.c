@@ -243,14 +243,6 @@ ctsc_status op_argmin(op_ctx *cx, const value *args, value *results) {
     return minmax_arg(cx, args, false, results);
 }
 
-static ctsc_status aminmax_unsqueeze(op_ctx *cx, tensor **t) {
-    tensor *line;
-    TRY(tensor_reshape(cx->diag, *t, 1, (const int64_t[]){1}, &line));
-    tensor_unref(*t);
-    *t = line;
-    return CTSC_OK;
-}
-
 ctsc_status op_aminmax(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *least, *most;
     bool mask[TENSOR_MAX_DIMS], keepdim = reduce_keepdim(cx, args);
@@ -264,12 +256,6 @@ ctsc_status op_aminmax(op_ctx *cx, const value *args, value *results) {
     TRY(reduce_to_new(cx, &reduce_kind_min, 0, in, mask, keepdim, (dtype)in->dtype, &least));
     ctsc_status st = reduce_to_new(cx, &reduce_kind_max, 0, in, mask, keepdim, (dtype)in->dtype,
                                    &most);
-    /* PyTorch makes a dim of what has none */
-    if (st == CTSC_OK && in->ndim == 0 && keepdim && !arg_is_none(dim)) {
-        st = aminmax_unsqueeze(cx, &least);
-        if (st == CTSC_OK) st = aminmax_unsqueeze(cx, &most);
-        if (st != CTSC_OK) tensor_unref(most);
-    }
     if (st == CTSC_OK) return reduce_finish_two(cx, args, least, most, results);
     tensor_unref(least);
     return st;
