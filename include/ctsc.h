@@ -86,10 +86,10 @@ CTSC_API void ctsc_string_free(char *s);
 
 /* The header's version, and the number that changes when programs have to be compiled
  * and linked again. */
-#define CTSC_VERSION_STRING "0.1.0"
+#define CTSC_VERSION_STRING "0.2.0"
 #define CTSC_ABI_VERSION 0
 
-CTSC_API const char *ctsc_version(void); /* the library's: "0.1.0" */
+CTSC_API const char *ctsc_version(void); /* the library's: "0.2.0" */
 /* Whether the library can serve a program that was compiled with a header of this version: the same
  * ABI, and a library that is not older.
  * Use: ctsc_compatible(CTSC_VERSION_STRING, CTSC_ABI_VERSION). */

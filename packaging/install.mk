@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The shared library and what `make install` puts where:
+# install.mk - the shared library, and what `make install` and the Debian package put where.
 #
+#   make install        PREFIX=/usr/local LIBDIR=$(PREFIX)/lib DESTDIR=; make uninstall removes the same files
+#   make shared         libctsc.so alone
+#   make deb            dist/ctsc_VERSION_ARCHITECTURE.deb
+#
+# Files:
 #   $(PREFIX)/bin/ctsc                      the command
 #   $(LIBDIR)/libctsc.so*, libctsc.a        the library; libctsc-jit.so, the compiler for kernels, is opened when needed
 #   $(PREFIX)/include/ctsc.h                its header
-#   $(LIBDIR)/pkgconfig/ctsc.pc             pkg-config; $(LIBDIR)/cmake/ctsc: find_package(ctsc)
+#   $(LIBDIR)/pkgconfig/ctsc.pc             pkg-config, ctsc-static.pc for libctsc.a; $(LIBDIR)/cmake/ctsc: find_package(ctsc)
 #   $(PREFIX)/share/man/man1/ctsc.1         the manual page
 #   completions for bash, zsh and fish
-#
-# make install [PREFIX=/usr/local] [LIBDIR=$(PREFIX)/lib] [DESTDIR=]; make uninstall takes the same files away.
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -40,10 +43,12 @@ $(SHARED): $(SHARED_OBJ) $(BUILD)/libctsc.map
 	$(Q)ln -sf libctsc.so.$(ABI) $(BUILD)/libctsc.so
 shared: $(SHARED)
 
+# Programs find the library where it is, unless the loader does anyway.
+RPATH = $(if $(filter /usr/lib /usr/lib/% /lib /lib/%,$(LIBDIR)),, -Wl,-rpath,$(LIBDIR))
 # @NAME@ in the templates.
 $(BUILD)/packaging/%: packaging/%.in include/ctsc.h packaging/install.mk
 	@mkdir -p $(@D)
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@ABI@|$(ABI)|g' -e 's|@ONNX_LIBS@|$(ONNX_LIBS)|g' -e 's|@ONNX_CMAKE@|$(if $(ONNX_LIBS),protobuf-c;)|g' $< > $@
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@VERSION@|$(VERSION)|g' -e 's|@ABI@|$(ABI)|g' -e 's|@RPATH@|$(RPATH)|g' -e 's|@ONNX_LIBS@|$(ONNX_LIBS)|g' -e 's|@ONNX_CMAKE@|$(if $(ONNX_LIBS),protobuf-c;)|g' $< > $@
 
 # Folders with a space, which make would take for two.
 NO_SPACE = $(if $(filter-out 1,$(words x$(DESTDIR)$(PREFIX)$(LIBDIR))),$(error make install and uninstall take no folder with a space))
@@ -51,7 +56,7 @@ install: deps-build
 	$(NO_SPACE)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared
 	@rm -rf $(BUILD)/packaging
-	@$(MAKE) --no-print-directory $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake
+	@$(MAKE) --no-print-directory $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/ctsc $(PREFIX)/include $(PREFIX)/share/man/man1 \
 	    $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS))
 	install -m 755 -s $(BUILD)/ctsc $(DESTDIR)$(PREFIX)/bin/ctsc
@@ -62,7 +67,7 @@ install: deps-build
 	strip --strip-debug $(DESTDIR)$(LIBDIR)/libctsc.a
 	$(if $(JIT),install -m 644 -s $(JIT) $(DESTDIR)$(LIBDIR)/libctsc-jit.so)
 	install -m 644 include/ctsc.h $(DESTDIR)$(PREFIX)/include/ctsc.h
-	install -m 644 $(BUILD)/packaging/ctsc.pc $(DESTDIR)$(LIBDIR)/pkgconfig/ctsc.pc
+	install -m 644 $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake $(DESTDIR)$(LIBDIR)/cmake/ctsc
 	install -m 644 docs/ctsc.1 $(DESTDIR)$(PREFIX)/share/man/man1/ctsc.1
 	$(BUILD)/ctsc completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/ctsc
@@ -72,8 +77,22 @@ install: deps-build
 uninstall:
 	$(NO_SPACE)
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
-	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(PREFIX)/share/man/man1/ctsc.1 \
+	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
 	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc
 
-.PHONY: shared install uninstall
+# One package with everything that make install puts into /usr. It depends on the libraries that its files are linked with, and only recommends LLVM.
+DEB := $(BUILD)/deb
+DIST ?= dist
+deb: deps-build
+	@command -v dpkg-shlibdeps >/dev/null || { echo "make deb needs dpkg-dev" >&2; exit 6; }
+	@rm -rf $(DEB) && mkdir -p $(DEB)/root/DEBIAN $(DEB)/debian "$(DIST)"
+	@$(MAKE) --no-print-directory install PREFIX=/usr LIBDIR=/usr/lib DESTDIR="$(abspath $(DEB))/root" >/dev/null
+	@printf 'Source: ctsc\n' > $(DEB)/debian/control
+	@printf 'activate-noawait ldconfig\n' > $(DEB)/root/DEBIAN/triggers
+	@cd $(DEB) && dpkg-shlibdeps --warnings=0 -lroot/usr/lib -O root/usr/bin/ctsc root/usr/lib/libctsc.so.$(VERSION) > depends
+	@cd $(DEB) && sed -e 's|@VERSION@|$(VERSION)|' -e "s|@ARCHITECTURE@|$$(dpkg --print-architecture)|" -e "s|@SIZE@|$$(du -sk root | cut -f1)|" \
+	    -e "s|@DEPENDS@|$$(sed 's/^shlibs:Depends=//' depends)|" "$(CURDIR)/packaging/control.in" > root/DEBIAN/control
+	@dpkg-deb --root-owner-group -Zxz --build $(DEB)/root "$(DIST)"
+
+.PHONY: shared install uninstall deb

@@ -20,9 +20,38 @@ def version():
         return re.search(r'#define CTSC_VERSION_STRING "(.*)"', f.read()).group(1)
 
 
+CLASSIFIERS = """Development Status :: 4 - Beta
+Intended Audience :: Developers
+Intended Audience :: Science/Research
+License :: OSI Approved :: Apache Software License
+Operating System :: POSIX :: Linux
+Programming Language :: C
+Programming Language :: Python :: 3
+Programming Language :: Python :: 3 :: Only
+Programming Language :: Python :: Implementation :: CPython
+Topic :: Scientific/Engineering :: Artificial Intelligence
+Topic :: Software Development :: Compilers
+Typing :: Typed"""
+DESCRIPTION = """# ctsc
+
+Runs PyTorch models without PyTorch: tensors, modules, optimisers, gradients and data loaders with PyTorch's names and
+behaviour, TorchScript, `torch.export` and ONNX files, native kernels.
+
+    import ctsc
+    model = ctsc.load("model.pt")
+    print(model(ctsc.zeros(1, 1, 8, 8)))
+
+Only `.numpy()` and `from_numpy` need NumPy. `python -m ctsc program.py` runs a program that imports `torch` with ctsc
+in its place. Kernels are compiled where LLVM 19 is installed (Debian: `libllvm19`); elsewhere programs are interpreted.
+"""
+
+
 def metadata():
-    return ("Metadata-Version: 2.1\nName: ctsc\nVersion: %s\nSummary: TorchScript without PyTorch: tensors, operators and programs of PyTorch's\n"
-            "License: Apache-2.0\nRequires-Python: >=3.9\nProvides-Extra: numpy\nRequires-Dist: numpy; extra == \"numpy\"\n" % version())
+    fields = ["Metadata-Version: 2.1", "Name: ctsc", "Version: " + version(), "Summary: PyTorch models without PyTorch: tensors, modules and programs",
+              "Keywords: pytorch,torchscript,onnx,inference,compiler", "Author: the ctsc authors", "License: Apache-2.0"]
+    fields += ["Classifier: " + c for c in CLASSIFIERS.split("\n")]
+    fields += ["Requires-Python: >=3.9", "Provides-Extra: numpy", 'Requires-Dist: numpy; extra == "numpy"', "Description-Content-Type: text/markdown"]
+    return "\n".join(fields) + "\n\n" + DESCRIPTION
 
 
 def tag():

@@ -39,7 +39,7 @@ int main() {
 CMAKE = """
 cmake_minimum_required(VERSION 3.13)
 project(stranger C)
-find_package(ctsc 0.1 REQUIRED)
+find_package(ctsc 0.2 REQUIRED)
 add_executable(shared "%s/examples/run.c")
 target_link_libraries(shared ctsc::ctsc)
 add_executable(static "%s/examples/run.c")
@@ -90,7 +90,8 @@ class Stranger:
     def __init__(self, build, folder):
         self.folder, self.prefix = folder, os.path.join(folder, "usr")
         self.environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"),
-                                LD_LIBRARY_PATH=os.path.join(self.prefix, "lib"))
+                                PATH=os.environ["PATH"])
+        self.environment.pop("LD_LIBRARY_PATH", None) # programs start without it
         self.make = ["make", "--no-print-directory", "BUILD=" + os.path.relpath(build, ROOT), # the way there may have a space
                       "PREFIX=" + self.prefix]
 
@@ -109,7 +110,7 @@ class Stranger:
 
     def test_files(self):
         run(self.make + ["install"])
-        for name in ("bin/ctsc", "lib/libctsc.so", "lib/libctsc.so.0", "lib/libctsc.a", "include/ctsc.h", "lib/pkgconfig/ctsc.pc",
+        for name in ("bin/ctsc", "lib/libctsc.so", "lib/libctsc.so.0", "lib/libctsc.a", "include/ctsc.h", "lib/pkgconfig/ctsc.pc", "lib/pkgconfig/ctsc-static.pc",
                      "lib/cmake/ctsc/ctscConfig.cmake", "share/man/man1/ctsc.1", "share/bash-completion/completions/ctsc",
                      "share/zsh/site-functions/_ctsc", "share/fish/vendor_completions.d/ctsc.fish"):
             if not os.path.getsize(self.path(name)):
@@ -214,6 +215,34 @@ class Stranger:
         if run([program]) != "42 yes\n":
             raise Failed("the C++ program printed something else")
 
+    def test_static(self):
+        """One line of pkg-config for the static library; and the shared one's private libraries link."""
+        source = os.path.join(ROOT, "examples", "run.c")
+        for name, flags in (("static", ["--cflags", "--libs", "ctsc-static"]), ("private", ["--static", "--cflags", "--libs", "ctsc"])):
+            program = self.compile(name, source, ["cc"], run(["pkg-config", *flags], self.environment).split(), [])
+            needed = "libctsc.so" in run(["ldd", program])
+            if needed != (name == "private"):
+                raise Failed("%s: %s libctsc.so" % (name, "needs" if needed else "does not need"))
+            run([program], self.environment)
+
+    def test_deb(self):
+        """The Debian package, unpacked: its command runs, and it says what it depends on."""
+        if not all(map(shutil.which, ("dpkg-deb", "dpkg-shlibdeps"))):
+            return "skipped, there is no dpkg-dev"
+        out = os.path.join(self.folder, "debs")
+        os.mkdir(out)
+        run([m for m in self.make if not m.startswith("PREFIX=")] + ["deb", "DIST=" + out])
+        package, = glob.glob(os.path.join(out, "ctsc_*.deb"))
+        if "libc6" not in run(["dpkg-deb", "-f", package, "Depends"]):
+            raise Failed("the package does not depend on libc6")
+        unpacked = os.path.join(self.folder, "deb")
+        run(["dpkg-deb", "-x", package, unpacked])
+        run([os.path.join(unpacked, "usr", "bin", "ctsc"), "run", "models/digits_cnn.pt", "--inputs", "models/digits_test.pt", "--expect",
+             "models/digits_expected.pt", "--atol", "1e-4"])
+        text = open(os.path.join(unpacked, "usr", "lib", "pkgconfig", "ctsc.pc")).read()
+        if "prefix=/usr\n" not in text or "rpath" in text:
+            raise Failed(text)
+
     def test_cmake(self):
         if not shutil.which("cmake"):
             return "skipped, there is no cmake"
@@ -247,7 +276,7 @@ def main():
     # make takes no PREFIX with a space.
     with tempfile.TemporaryDirectory(dir="/tmp" if " " in tempfile.gettempdir() else None) as folder:
         s = Stranger(args.build, folder)
-        for name in ("files", "places", "shared_places", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "cmake", "space", "uninstall"):
+        for name in ("files", "places", "shared_places", "header", "symbols", "size", "examples", "custom_op", "cpp_static", "static", "cmake", "deb", "space", "uninstall"):
             try:
                 note = getattr(s, "test_" + name)()
                 print("ok %s%s" % (name, ": " + note if note else ""), flush=True)

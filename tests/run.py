@@ -8,7 +8,7 @@
 Groups:
   layers  the dependency rules of docs/architecture.md (tests/check_layers.py), and whether they are seen (tests/layers_selfcheck.py)
   format  the C files are as `make format` sets them; in a checkout, where clang-format-19 is installed
-  docs    docs/operators.md says what the tables of operators say (make docs); README.md's commands do what it says (tests/readme.py)
+  docs    docs/operators.md says what the tables of operators say (make docs); the commands of README.md and of the pages do what these say (tests/pages.py)
   unit    tests/unit/test_*.c, cmocka programs
   ir      tests/ir, IR text through lit and FileCheck
   cli     tests/cli, the command's behaviour through lit and FileCheck
@@ -30,6 +30,7 @@ Groups:
   places  the command and the package from wherever they are called, the project in a folder with a space (tests/places.py); not with sanitizers
   python  the Python package, by pytest (tests/python) in an environment without other packages (tests/environment.py), and a wheel of it in a virtual environment; with AddressSanitizer where the package has been built with it
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
+  check   the one-minute test (make check): all unit tests but the slowest (SLOW), and the command on a model, on source and on wrong usage; only where asked for
   sample  of each --opt level some programs of corpus, source and lang, and of all of them one with all schedules of kernels, with one thread and two
   levels  all programs of corpus, source and lang at every --opt level, with one thread and two; only where asked for (make test-levels)
 
@@ -145,7 +146,7 @@ def group_docs(tally, args, env):
         missing += ["docs/%s has no %s=%s" % (name, v, values) for v, values in settings
                     if ("| `%s` | %s |" % (v, ", ".join("`%s`" % x for x in values.split("|"))) if name.endswith(".md") else ".BR %s = %s\n" % (v, values)) not in text]
     tally.add("docs", "variables", bool(settings) and not missing, "\n".join([err] + missing))
-    code, out, err = run([sys.executable, os.path.join(HERE, "readme.py"), "--build", args.build] + (["--no-make"] if args.sanitizer else []), env)
+    code, out, err = run([sys.executable, os.path.join(HERE, "pages.py"), "--build", args.build] + (["--no-make"] if args.sanitizer else []), env)
     counts = re.search(r"^(\d+) passed, (\d+) failed", out, re.M)
     tally.passed += int(counts.group(1)) if counts else 0
     tally.failed += int(counts.group(2)) if counts else 1
@@ -177,6 +178,18 @@ def group_unit(tally, args, env):
                 print("FAIL unit/%s (exit %d)\n%s" % (name, code, text.rstrip()[-6000:]))
             elif tally.verbose:
                 print("ok   unit/%s: %d" % (name, good))
+
+
+# Of the unit tests more than half of the time; make check leaves them out.
+SLOW = ()
+
+
+def group_check(tally, args, env):
+    args.programs = [n for n in (os.path.basename(p)[len("test_"):-2] for p in glob.glob(os.path.join(HERE, "unit", "test_*.c"))) if n not in SLOW]
+    group_unit(tally, args, env)
+    group_demo(tally, args, env)
+    args.programs = ["usage", "inputs", "show", "hint"]
+    group_lit(tally, args, env, "cli")
 
 
 def group_lit(tally, args, env, folder):
@@ -927,8 +940,9 @@ def main():
         "places": lambda: group_places(tally, args, env),
         "sample": lambda: group_levels(tally, args, env, SAMPLE),
         "levels": lambda: group_levels(tally, args, env),
+        "check": lambda: group_check(tally, args, env),
     }
-    chosen = args.only.split(",") if args.only else [name for name in groups if name != "levels"]
+    chosen = args.only.split(",") if args.only else [name for name in groups if name not in ("levels", "check")]
     for name in chosen:
         name, _, programs = name.partition(":")
         args.programs = programs.split("+") if programs else []

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# build.mk - how the library, the command, the examples and the server are built.
+#
+#   make                the library and the command, in build/
+#   make examples       the programs of examples/
+#   make jit            libctsc-jit.so, the compiler for kernels (LLVM 19)
+#   make docs           docs/operators.md, from the tables of operators
+#   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
+#   make SAN=thread ... with ThreadSanitizer, in build-tsan/
+#   make CC=clang-19    with another compiler
+#   make ONNX=0         without ONNX (libprotobuf-c); left out by itself where that library is missing
+#   make LLVM=0         without the compiler for kernels; programs then run in the interpreter alone
+#   make V=1            shows the commands
+
+CC := $(if $(filter default,$(origin CC)),cc,$(CC))
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CCACHE := $(shell command -v ccache 2>/dev/null)
+# -Wno-missing-field-initializers: table rows and {0} initialisers leave out what is zero on purpose.
+WARN := -Wall -Wextra -Werror -Wno-missing-field-initializers -Wvla -Wpointer-arith -Wstrict-prototypes
+# Loops marked for vectorisation that clang does not vectorise are slower, not wrong.
+ifneq ($(findstring clang,$(CC)),)
+WARN += -Wno-pass-failed
+endif
+CPPFLAGS += -Iinclude -Isrc -D_GNU_SOURCE
+# -ffp-contract=off: the same results whether or not the compiler may fuse a*b+c.
+CFLAGS += -std=c11 $(OPT) -g $(WARN) -fPIC -fvisibility=hidden -fno-strict-aliasing -fno-math-errno \
+          -ffp-contract=off $(if $(SAN),-fno-omit-frame-pointer) -fno-asynchronous-unwind-tables -pthread $(SANFLAGS)
+# Loops are aligned; functions and jumps, which would add five percent to the library, are not.
+ifeq ($(findstring clang,$(CC)),)
+CFLAGS += -fno-align-functions -fno-align-jumps
+endif
+LDFLAGS += -pthread $(SANFLAGS)
+# OpenBLAS and libc come first: the dynamic loader searches the libraries in this order, and nearly all symbols are theirs. That saves an eighth of
+# the instructions from process start to main.
+LDLIBS += -lopenblas -lc -lm $(ONNX_LIBS) -lzip -ljansson -lz -ldl
+
+# What libctsc-jit.so is made of, and what clang turns into bitcode for it.
+JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
+BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/% src/view/%,$(sort $(shell find src/ -name '*.c')))
+CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+# Models of ONNX: messages that protoc-c makes C of, read and written by libprotobuf-c.
+ONNX ?= 1
+ifneq ($(ONNX),0)
+PROTOC_C ?= $(shell pkg-config --exists libprotobuf-c 2>/dev/null && command -v protoc-c 2>/dev/null)
+endif
+ifneq ($(PROTOC_C),)
+ONNX_LIBS := -lprotobuf-c
+ONNX_DIR := $(BUILD)/onnx
+LIB_OBJ += $(ONNX_DIR)/onnx.pb-c.o
+$(ONNX_DIR)/onnx.pb-c.h: src/frontend/onnx/onnx.proto
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=$(<D) --c_out=$(ONNX_DIR) $(<F)
+$(ONNX_DIR)/onnx.pb-c.o: $(ONNX_DIR)/onnx.pb-c.h
+	@echo "  CC    $(ONNX_DIR)/onnx.pb-c.c"
+	$(Q)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(ONNX_DIR)/onnx.pb-c.c -o $@
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): private CPPFLAGS += -I$(ONNX_DIR)
+$(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): | $(ONNX_DIR)/onnx.pb-c.h
+$(BUILD)/src/runtime/program/onnx_module.o $(BUILD)/src/runtime/save/save_onnx.o: private CPPFLAGS += -DCTSC_ONNX
+else
+LIB_SRC := $(filter-out src/frontend/onnx/%,$(LIB_SRC))
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+endif
+
+# The inference server: a part of the command, which alone needs libmicrohttpd.
+SERVE_SRC := $(wildcard src/serve/*.c)
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
+# Pages that draw graphs, for the command and the server.
+VIEW_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/view/*.c))
+
+# The compiler for kernels: LLVM 19, in a library of its own that ctsc opens when it needs it.
+LLVM ?= 1
+ifneq ($(LLVM),0)
+LLVM_CONFIG ?= $(shell command -v llvm-config-19 2>/dev/null)
+LLVM_CLANG ?= $(shell command -v clang-19 2>/dev/null)
+ifneq ($(and $(LLVM_CONFIG),$(LLVM_CLANG)),)
+JIT := $(BUILD)/libctsc-jit.so
+endif
+endif
+
+all: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
+# Goals beside `all` want the same files, which another make builds.
+ifneq ($(filter all,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+ifeq ($(SAN),)
+# Compiled for size: what runs once per program and not once per call of an operator, what asks devices and other libraries for work, and operators that
+# spend their time in few elements or in functions of libm. Each folder lists its own (COLD), with exceptions (HOT), in its cold.mk.
+include $(wildcard src/*/cold.mk src/runtime/*/cold.mk)
+$(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(filter $(COLD),$(LIB_SRC)))): OPT := -Os
+endif
+
+# ?: become selects, as vector code needs it (cpu/vector.h). No result changes.
+$(patsubst %.c,$(BUILD)/%.o,$(filter src/cpu/% src/runtime/kernels/% src/tensor/copy.c,$(LIB_SRC))): private CFLAGS += -fno-trapping-math
+
+$(BUILD)/%.o: %.c build.mk
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Texts that the assembler takes in with EMBED (base/text/embed.h), compressed; the compiler's dependency output does not see them.
+PRELUDE := $(shell find src/frontend/prelude -name '*.py')
+CUDA_TEXTS := $(wildcard src/runtime/cuda/kernels/* src/ir/scalar/scalar_ops*.h src/ir/scalar/scalar_activation.h src/codegen/cuda/nest_c*.h src/runtime/kernels/vision/*.h) \
+    src/codegen/cuda/nvrtc_stdint.h src/runtime/kernels/engine/dense_params.h src/tensor/element.h
+EMBED_SCHEMAS := $(addprefix $(BUILD)/,src/ir/op/op.o src/ir/op/op_family.o tests/unit/test_schema tests/unit/test_embed)
+EMBED_PRELUDE := $(addprefix $(BUILD)/,$(addprefix src/,frontend/codeload/upgraders.o frontend/codeload/builtin_functions.o frontend/pyeval/core/prelude.o runtime/program/native_classes.o runtime/ops/composite_texts.o) tests/unit/test_embed)
+EMBED_CUDA := $(BUILD)/src/codegen/cuda/cuda_headers.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/runtime/cuda/*.c))
+$(EMBED_SCHEMAS) $(EMBED_PRELUDE) $(EMBED_CUDA): private CPPFLAGS += -Wa,-I$(BUILD)/embedded
+$(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/op/,schemas.txt.gz schemas_2.txt.gz families.txt.gz)
+$(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
+$(BUILD)/src/runtime/ops/composite_texts.o: $(BUILD)/embedded/src/runtime/ops/composite.index.gz
+$(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
+$(BUILD)/embedded/%.gz: % scripts/embed
+	@mkdir -p $(@D)
+	$(Q)scripts/embed $< | gzip -9nc > $@
+
+# Which functions the files of operators define: those that composite.def lists.
+$(BUILD)/embedded/src/runtime/ops/composite.index.gz: src/runtime/ops/composite.def $(PRELUDE) scripts/embed
+	@mkdir -p $(@D)
+	$(Q)scripts/embed --functions src/frontend/prelude $$(sed -n 's/^COMPOSITE_FILE("\(.*\)")$$/\1/p' $<) | gzip -9nc > $@
+
+$(BUILD)/libctsc.a: $(LIB_OBJ)
+	@rm -f $@
+	@echo "  AR    $@"
+	$(Q)ar rcs $@ $^
+
+$(BUILD)/libserve.a: $(SERVE_OBJ)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(BUILD)/src/serve/page.o: src/serve/page.html
+
+$(BUILD)/libview.a: $(VIEW_OBJ)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+$(BUILD)/src/view/view_texts.o: $(wildcard src/view/*.html src/view/*.css src/view/*.js)
+
+# Libraries with operators (--load-library) find the public functions in the command.
+EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
+$(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libctsc.a
+	@echo "  LD    $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
+	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
+
+ifneq ($(JIT),)
+jit: $(JIT)
+$(BUILD)/scalar_ops.bc: $(BITCODE_SRC) build.mk
+	@mkdir -p $(BUILD)/src/codegen/llvm
+	@echo "  BC    $<"
+	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
+	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(BUILD)/src/codegen/llvm/scalar_bitcode.d -MT $@ -emit-llvm -c $< -o $@
+# The hash makes objects on disk that another build left stale.
+$(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h src/codegen/llvm/kernel_symbols.def build.mk
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$$($(LLVM_CONFIG) --includedir) -DBITCODE_FILE='"$(BUILD)/scalar_ops.bc"' \
+	    -DLLVM_VERSION_TEXT='"'$$($(LLVM_CONFIG) --version)'"' \
+	    -DJIT_SOURCE_HASH='"'$$(cat $(BUILD)/scalar_ops.bc src/codegen/llvm/llvm_jit.c | cksum | tr ' ' '-')'"' \
+	    -shared -o $@ $(JIT_SRC) $(LDFLAGS) $$($(LLVM_CONFIG) --ldflags --link-shared --libs core orcjit native) -lm
+-include $(BUILD)/src/codegen/llvm/scalar_bitcode.d
+else
+jit:
+	@echo "ctsc: building without the compiler for kernels ($(if $(filter 0,$(LLVM)),LLVM=0,no llvm-config-19 and clang-19 here))"
+endif
+
+# Programs that use parts of the library without its public interface, which would draw in what the parts ask of the runtime.
+PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a
+
+# Programs against ctsc.h alone.
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
+$(BUILD)/examples/%: examples/%.c include/ctsc.h $(BUILD)/libctsc.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+$(BUILD)/examples/server: LDLIBS += -lmicrohttpd
+# Operators of a program's own, in a shared library.
+PLUGINS := $(patsubst examples/custom_op/%.c,$(BUILD)/examples/custom_op/lib%.so,$(wildcard examples/custom_op/*.c))
+$(BUILD)/examples/custom_op/lib%.so: examples/custom_op/%.c include/ctsc.h
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) -Iinclude $(CFLAGS) -shared -o $@ $< $(SANFLAGS) -lm
+examples: $(EXAMPLES) $(PLUGINS)
+
+demo: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/examples/demo
+	@$(BUILD)/examples/demo models
+
+# docs/operators.md; tests/run.py (group docs) says when it is stale.
+docs: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(BUILD)/ctsc ops --markdown > docs/operators.md.new && mv docs/operators.md.new docs/operators.md
+
+# Missing packages are installed first (a stamp per set keeps later runs from asking again).
+deps-build: $(BUILD)/.deps-build
+deps-test: $(BUILD)/.deps-test
+$(BUILD)/.deps-%: scripts/install-deps
+	@scripts/install-deps $(if $(filter build0,$*$(LLVM)),core,$*)
+	@mkdir -p $(@D) && touch $@
+
+.PHONY: all build-all jit examples demo docs deps-build deps-test

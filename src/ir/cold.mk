@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# Which files of this folder are compiled for size, not speed (build.mk).
+COLD += src/ir/%
+HOT += src/ir/op/op.c src/ir/type.c
