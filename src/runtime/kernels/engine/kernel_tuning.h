@@ -168,7 +168,7 @@ enum {
     CONV_ROWS_TILES = 4, /* [nets] tiles of positions at least, even so */
     /* [exact] in one sum: a panel of weights that stays in the second cache; sums of
      * more are added up */
-    CONV_ROWS_STEPS = 1024,
+    CONV_ROWS_STEPS = 256,
     CONV_ROWS_WEIGHTS = 1 << 17, /* [nets] that stay in the second cache beside pixels */
     CONV_ROWS_SHARES = 16,       /* [nets] parts of the panels to think of */
     CONV_ROWS_FEWEST = 20, /* [nets] positions of a strip that is made smaller for another thread */
