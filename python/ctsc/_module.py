@@ -31,6 +31,9 @@ def load(f, map_location=None):
     elif isinstance(f, (str, os.PathLike)):
         if not os.path.exists(f):
             raise _not_found(os.fsdecode(f))
+        if os.fsdecode(f).endswith(".py"):
+            from ._C import FileError
+            raise FileError("%s is Python source: ctsc.compile(%r) compiles it" % ((os.fsdecode(f),) * 2))
         m = _C._load(os.fsdecode(f))
     elif hasattr(f, "read"):
         m = _C._load(f.read())

@@ -10,8 +10,11 @@
 #include "base/diag.h"
 
 #include "base/memory/refs.h"
+#include "base/memory/refusal.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
@@ -120,7 +123,41 @@ ctsc_status diag_fail_at(diag *d, ctsc_status status, source_range r, const char
     return status;
 }
 
-ctsc_status diag_no_memory(diag *d) { return diag_fail(d, CTSC_LIMIT, "out of memory"); }
+/* Of smaller requests only those that met a bound are told of: others say nothing of the cause. */
+enum { DIAG_LARGE = 1 << 20 };
+
+/* "4.0 GiB" */
+static void diag_bytes(char *text, size_t size, double n) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    int i = 0;
+    for (; n >= 1024 && i < 6; i++) n /= 1024;
+    if (i) snprintf(text, size, "%lld.%d %s", (long long)n, (int)(n * 10) % 10, units[i]);
+    else snprintf(text, size, "%lld %s", (long long)n, units[i]);
+}
+
+ctsc_status diag_no_memory(diag *d) {
+    mem_refusal r = mem_last_refusal();
+    char wanted[32], left[32], limit[32];
+    if (!d || (!r.bounded && r.size < DIAG_LARGE)) return diag_fail(d, CTSC_LIMIT, "out of memory");
+    diag_bytes(wanted, sizeof wanted, (double)r.size);
+    struct rlimit most;
+    if (!r.bounded && getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
+        diag_bytes(limit, sizeof limit, (double)most.rlim_cur);
+        return diag_fail(d, CTSC_LIMIT,
+                         "out of memory: %s are wanted, of the %s that the process may have "
+                         "(ulimit -v)",
+                         wanted, limit);
+    }
+    if (!r.bounded)
+        return diag_fail(d, CTSC_LIMIT,
+                         "out of memory: %s are wanted, which the system does not have", wanted);
+    diag_bytes(left, sizeof left, r.left > 0 ? (double)r.left : 0);
+    diag_bytes(limit, sizeof limit, (double)r.limit);
+    return diag_fail(
+        d, CTSC_LIMIT,
+        "out of memory: %s are wanted, and the call's limit of %s (max_bytes) leaves %s", wanted,
+        limit, left);
+}
 
 void diag_note(diag *d, source_range r, const char *fmt, ...) {
     if (!d) return;

@@ -5,12 +5,14 @@
  *
  * Method. The table of commands (cli.h) and the argp structures, children included, are walked once
  * per shell; nothing about a command is said here. An argument is a file if its name says so (FILE,
- * DIR, MODEL, SRC.py), a word of a list if it has a '|' (bash|zsh|fish), else anything.
+ * DIR, MODEL, SRC.py), a word of a list if it has a '|' (bash|zsh|fish) or the option is in
+ * completion_values, else anything.
  * Tests: tests/cli/completion.test
  */
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct completion_command {
@@ -73,6 +75,37 @@ static bool completion_is_file(const char *arg) {
 
 static bool completion_is_words(const char *arg) { return arg && strchr(arg, '|'); }
 
+/* What options take whose argument has a name: of all commands that have them. "": the methods of
+ * the model at hand. */
+static const struct completion_values {
+    const char *option, *values;
+} completion_values[] = {
+    {"optimizer", "adamw|sgd|adam|adagrad|rmsprop|adadelta|adamax|nadam|radam|asgd|rprop|lbfgs"},
+    {"loss", "cross_entropy|nll|mse|l1|smooth_l1|huber|bce|bce_with_logits"},
+    {"schedule", "step:|multistep:|exponential:|linear|cosine|onecycle|plateau"},
+    {"precision", "float32|bf16|int8w|int4w|auto|autocast|autocast:float16"},
+    {"device", "cpu|cuda"},
+    {"opt", "0|1|2|3"},
+    {"cpu", "host|sse2|avx2|avx512"},
+    {"quantized-engine", "x86|fbgemm|qnnpack"},
+    {"observer", "minmax|percentile|entropy"},
+    {"from", "pt|pt2|torchscript|state_dict|index|safetensors|onnx|python"},
+    {"to", "pt|torchscript|state_dict|safetensors|onnx"},
+    {"method", ""},
+};
+
+static const char completion_quantize[] = "static|dynamic|int8w|int4w|bf16";
+
+/* arg, or a list of values where there is one. */
+static const char *completion_argument(const struct argp_option *o) {
+    if (!o->arg || completion_is_file(o->arg) || completion_is_words(o->arg)) return o->arg;
+    if (!strcmp(o->name, "method") && o->doc && strstr(o->doc, "dynamic"))
+        return completion_quantize;
+    for (size_t i = 0; i < sizeof completion_values / sizeof *completion_values; i++)
+        if (!strcmp(o->name, completion_values[i].option)) return completion_values[i].values;
+    return o->arg;
+}
+
 /* "bash|zsh|fish" with spaces between. */
 static void completion_words(const char *arg) {
     for (; *arg; arg++) putchar(*arg == '|' ? ' ' : *arg);
@@ -108,9 +141,11 @@ static void bash_value(const struct argp_option *o, void *ctx) {
     printf("        --%s", o->name);
     if (completion_is_short(o->key)) printf("|-%c", o->key);
     fputs(") ", stdout);
-    if (completion_is_file(o->arg)) fputs("_ctsc_files", stdout);
-    else if (completion_is_words(o->arg))
-        fputs("_ctsc_words '", stdout), completion_words(o->arg), putchar('\'');
+    const char *arg = completion_argument(o);
+    if (completion_is_file(arg)) fputs("_ctsc_files", stdout);
+    else if (!*arg) fputs("_ctsc_methods", stdout);
+    else if (completion_is_words(arg))
+        fputs("_ctsc_words '", stdout), completion_words(arg), putchar('\'');
     else putchar(':');
     fputs("; return ;;\n", stdout);
 }
@@ -141,6 +176,13 @@ static void completion_bash(void) {
           "    local IFS=$'\\n'\n"
           "    compopt -o filenames 2>/dev/null\n"
           "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "}\n"
+          "_ctsc_methods() {\n"
+          "    local w\n"
+          "    for w in \"${COMP_WORDS[@]:2}\"; do\n"
+          "        [[ -f $w ]] && _ctsc_words \"$(ctsc completion --methods=\"$w\" 2>/dev/null)\" "
+          "&& return\n"
+          "    done\n"
           "}\n"
           "_ctsc() {\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -178,6 +220,7 @@ static void zsh_argument(const char *arg) {
     completion_quote(arg, ":");
     putchar(':');
     if (completion_is_file(arg)) fputs("_files", stdout);
+    else if (!*arg) fputs("_ctsc_methods", stdout);
     else if (completion_is_words(arg)) putchar('('), completion_words(arg), putchar(')');
     else putchar(' ');
 }
@@ -186,7 +229,7 @@ static void zsh_form(const struct argp_option *o, const char *form) {
     printf(" \\\n            '*%s[", form);
     completion_quote(o->doc ? o->doc : "", "[]:\\");
     putchar(']');
-    if (o->arg) zsh_argument(o->arg);
+    if (o->arg) zsh_argument(completion_argument(o));
     putchar('\'');
 }
 
@@ -203,6 +246,13 @@ static void zsh_option(const struct argp_option *o, void *ctx) {
 static void completion_zsh(void) {
     fputs("#compdef ctsc\n# zsh completion for ctsc: source <(ctsc completion zsh), or a file "
           "_ctsc in a folder of $fpath\n"
+          "_ctsc_methods() {\n"
+          "    local w\n"
+          "    for w in ${words[2,-1]}; do\n"
+          "        [[ -f $w ]] && compadd -- ${(f)\"$(ctsc completion --methods=$w 2>/dev/null)\"} "
+          "&& return\n"
+          "    done\n"
+          "}\n"
           "_ctsc() {\n    local -a commands=(\n",
           stdout);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) {
@@ -251,6 +301,7 @@ static void fish_condition(const char *command) {
 
 static void fish_values(const char *arg) {
     if (completion_is_file(arg)) fputs(" -r -F", stdout);
+    else if (!*arg) fputs(" -x -a '(__ctsc_methods)'", stdout);
     else if (completion_is_words(arg))
         fputs(" -x -a '", stdout), completion_words(arg), putchar('\'');
     else fputs(" -x", stdout);
@@ -271,12 +322,18 @@ static void fish_option(const struct argp_option *o, void *ctx) {
     else fputs("complete -c ctsc -n __fish_use_subcommand", stdout);
     printf(" -l %s", o->name);
     if (completion_is_short(o->key) && o->key != '?') printf(" -s %c", o->key);
-    if (o->arg) fish_values(o->arg);
+    if (o->arg) fish_values(completion_argument(o));
     fish_text(o->doc);
 }
 
 static void completion_fish(void) {
-    puts("# fish completion for ctsc: ctsc completion fish | source\ncomplete -c ctsc -f");
+    puts("# fish completion for ctsc: ctsc completion fish | source\n"
+         "function __ctsc_methods\n"
+         "    for w in (commandline -opc)[3..-1]\n"
+         "        test -f $w; and ctsc completion --methods=$w 2>/dev/null; and return\n"
+         "    end\n"
+         "end\n"
+         "complete -c ctsc -f");
     completion_walk_options(completion_options, fish_option, NULL);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) {
         const struct completion_command *c = &completion_commands[i];
@@ -296,9 +353,27 @@ static void completion_fish(void) {
 static const struct { const char *name; void (*print)(void); } completion_shells[] = {
     {"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
 
+/* The methods of a model, a line each: what the scripts ask for --method. */
+static int completion_methods(const char *path) {
+    ctsc_module *m = NULL;
+    cli_model model = {.path = path};
+    ctsc_error *e = ctsc_error_new();
+    int code = cli_load(&model, &m, e);
+    for (size_t i = 0; !code && i < ctsc_module_method_count(m); i++)
+        puts(ctsc_module_method_name(m, i));
+    ctsc_module_free(m);
+    ctsc_error_free(e);
+    return code;
+}
+
+enum { OPT_METHODS = 256 };
+static const struct argp_option completion_own[] = {
+    {"methods", OPT_METHODS, "FILE", OPTION_HIDDEN, "the methods of this model", 0}, {0}};
+
 static error_t completion_parse(int key, char *arg, struct argp_state *state) {
     void (**print)(void) = state->input;
     switch (key) {
+    case OPT_METHODS: exit(completion_methods(arg));
     case ARGP_KEY_ARG:
         if (*print) argp_error(state, "one shell only, '%s' is too much", arg);
         for (size_t i = 0; i < sizeof completion_shells / sizeof *completion_shells; i++)
@@ -311,7 +386,7 @@ static error_t completion_parse(int key, char *arg, struct argp_state *state) {
 }
 
 const struct argp cmd_completion_argp = {
-    NULL,
+    completion_own,
     completion_parse,
     "bash|zsh|fish",
     "Prints a script that teaches the shell ctsc's commands, their options and files.\v"

@@ -7,6 +7,7 @@
 #include "cli/ops.h"
 
 #include <fnmatch.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { OPT_ALL = 256, OPT_JSON, OPT_COVERAGE, OPT_MISSING, OPT_CORE_ATEN, OPT_MARKDOWN };
@@ -66,6 +67,34 @@ static void ops_visit(void *ctx, const ctsc_operator_info *o) {
     else printf("%s%s\n", o->schema, o->supported ? "" : "  # unsupported");
 }
 
+/* The operator whose name, without its namespace and overload, is closest to the pattern. */
+typedef struct ops_close {
+    const char *pattern;
+    char best[64];
+    int least;
+} ops_close;
+
+static void ops_compare(void *ctx, const ctsc_operator_info *o) {
+    ops_close *c = ctx;
+    const char *name = strstr(o->key, "::");
+    char text[32];
+    size_t len = name ? strcspn(name + 2, ".") : 0;
+    if (!o->supported || !len || len >= sizeof text) return;
+    snprintf(text, sizeof text, "%.*s", (int)len, name + 2);
+    int distance = cli_distance(c->pattern, text);
+    if (distance >= c->least || distance * 2 > (int)len) return;
+    c->least = distance;
+    snprintf(c->best, sizeof c->best, "%.*s", (int)(name + 2 - o->key + (ptrdiff_t)len), o->key);
+}
+
+static int ops_none(const char *pattern) {
+    const char *name = strstr(pattern, "::");
+    ops_close c = {.pattern = name ? name + 2 : pattern, .least = 4};
+    ctsc_operators(ops_compare, &c);
+    return cli_complain(CTSC_FAILED, "no operator matches '%s'%s%s%s", pattern,
+                        *c.best ? "; did you mean '" : "", c.best, *c.best ? "'?" : "");
+}
+
 const struct argp cmd_ops_argp = {
     ops_options,
     ops_parse,
@@ -89,5 +118,5 @@ int cmd_ops(int argc, char **argv) {
     ctsc_operators(ops_visit, &a);
     if (a.json) return cli_print_json(a.list);
     if (a.shown) return 0;
-    return cli_complain(CTSC_FAILED, "no operator matches '%s'", a.pattern ? a.pattern : "*");
+    return ops_none(a.pattern ? a.pattern : "*");
 }

@@ -401,10 +401,6 @@ int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e)
     return 0;
 }
 
-void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {
-    argp_parse(argp, argc, argv, 0, NULL, into);
-}
-
 double cli_double(const char *text, char **end) {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double x = c ? strtod_l(text, end, c) : strtod(text, end);
@@ -444,13 +440,54 @@ const char *cli_grouped(int64_t n, char *text, size_t size) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-int cli_print_json(json_t *j) {
-    char *text = j ? json_dumps(j, JSON_INDENT(1) | JSON_REAL_PRECISION(17) | JSON_PRESERVE_ORDER)
-                   : NULL;
-    json_decref(j);
-    if (!text) return cli_complain(CTSC_LIMIT, "out of memory");
-    puts(text);
+/* Has neither arrays nor objects in it: a row. */
+static bool common_is_row(const json_t *j) {
+    size_t i;
+    json_t *x;
+    if (!json_is_array(j)) return !json_is_object(j);
+    json_array_foreach((json_t *)(uintptr_t)j, i,
+                       x) if (json_is_array(x) || json_is_object(x)) return false;
+    return true;
+}
+
+static bool common_dump(const json_t *j, int indent, FILE *to);
+
+static bool common_dump_items(const json_t *j, int indent, FILE *to) {
+    bool object = json_is_object(j), first = true, ok = true;
+    void *at = object ? json_object_iter((json_t *)(uintptr_t)j) : NULL;
+    size_t n = object ? json_object_size(j) : json_array_size(j);
+    fputc(object ? '{' : '[', to);
+    for (size_t i = 0; i < n && ok; i++, first = false) {
+        fprintf(to, "%s\n%*s", first ? "" : ",", indent + 1, "");
+        const json_t *item = object ? json_object_iter_value(at) : json_array_get(j, i);
+        if (object) {
+            json_t *key = json_string_nocheck(json_object_iter_key(at));
+            ok = key && common_dump(key, 0, to);
+            json_decref(key);
+            fputs(": ", to);
+            at = json_object_iter_next((json_t *)(uintptr_t)j, at);
+        }
+        ok = ok && common_dump(item, indent + 1, to);
+    }
+    if (n) fprintf(to, "\n%*s", indent, "");
+    fputc(object ? '}' : ']', to);
+    return ok;
+}
+
+/* Indented, but for rows, which take a line. */
+static bool common_dump(const json_t *j, int indent, FILE *to) {
+    if (!common_is_row(j)) return common_dump_items(j, indent, to);
+    char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    if (text) fputs(text, to);
     free(text);
+    return text != NULL;
+}
+
+int cli_print_json(json_t *j) {
+    bool ok = j && common_dump(j, 0, stdout);
+    json_decref(j);
+    if (!ok) return cli_complain(CTSC_LIMIT, "out of memory");
+    putchar('\n');
     return 0;
 }
 
@@ -499,11 +536,30 @@ static json_t *common_element(const void *data, ctsc_dtype dt, int64_t i) {
     }
 }
 
-/* {"dtype": 6, "shape": [2, 3], "data": [...]}: elements in row-major order, null for dtypes
- * without a JSON form. */
-static json_t *common_tensor(const ctsc_value *v) {
+/* 16-bit floats as float32, which holds them: a new handle; NULL without memory. */
+static ctsc_value *common_widen(const ctsc_value *v) {
+    ctsc_dtype dt = ctsc_tensor_dtype(v);
+    if (dt != CTSC_FLOAT16 && dt != CTSC_BFLOAT16) return ctsc_value_copy(v);
+    ctsc_value *own = ctsc_value_copy(v), *to = ctsc_int_new(CTSC_FLOAT32), *made = NULL;
+    ctsc_value *const args[] = {own, to};
+    if (own && to) (void)ctsc_call("aten::to.dtype", 2, args, &made, NULL);
+    ctsc_value_free(own);
+    ctsc_value_free(to);
+    return made;
+}
+
+/* {"dtype": "float32", "shape": [2, 3], "data": [...]}: elements in row-major order, null for
+ * dtypes without a JSON form. */
+static json_t *common_tensor(const ctsc_value *given) {
     json_t *o = json_object(), *shape = json_array(), *data = json_array();
-    ctsc_value *flat = NULL;
+    ctsc_value *flat = NULL, *v = common_widen(given);
+    const ctsc_dtype_info *about = ctsc_dtype_describe(ctsc_tensor_dtype(given));
+    if (!v) {
+        json_decref(o);
+        json_decref(shape);
+        json_decref(data);
+        return NULL;
+    }
     int64_t n = 1;
     for (int i = 0; i < ctsc_tensor_ndim(v); i++) {
         json_array_append_new(shape, json_integer(ctsc_tensor_sizes(v)[i]));
@@ -520,7 +576,8 @@ static json_t *common_tensor(const ctsc_value *v) {
         json_array_append_new(data, x);
     }
     ctsc_value_free(flat);
-    json_object_set_new(o, "dtype", json_integer(ctsc_tensor_dtype(v)));
+    ctsc_value_free(v);
+    json_object_set_new(o, "dtype", json_string(about ? about->name : "unknown"));
     json_object_set_new(o, "shape", shape);
     json_object_set_new(o, "data", data);
     return o;

@@ -75,6 +75,26 @@ static ctsc_value *inputs_literal(const char **pp, int depth) {
     return end == fend && !overflow ? ctsc_int_new(i) : ctsc_float_new(f);
 }
 
+/* "flaot32[2,3]" */
+static ctsc_status inputs_no_dtype(const char *spec, int len) {
+    char typed[32];
+    const char *best = NULL;
+    int least = 3;
+    snprintf(typed, sizeof typed, "%.*s", len, spec);
+    const ctsc_dtype_info *d;
+    for (size_t i = 0; (d = ctsc_dtype_at(i)); i++) {
+        const char *const names[] = {d->name, d->other_name, d->brief};
+        for (size_t k = 0; k < 3 && d->use != CTSC_DTYPE_NAMED; k++) {
+            int distance = names[k] ? cli_distance(typed, names[k]) : 99;
+            if (distance < least && distance < (int)strlen(names[k]))
+                least = distance, best = names[k];
+        }
+    }
+    return cli_complain(CTSC_USAGE, "--input %s: '%s' is no dtype that tensors are made of%s%s%s",
+                        spec, typed, best ? "; did you mean '" : "", best ? best : "",
+                        best ? "'?" : "");
+}
+
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {
     bool is_tensor;
     if (*spec == '@') return inputs_file(spec + 1, out);
@@ -87,6 +107,9 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {
         return CTSC_OK;
     }
     ctsc_value_free(v);
+    size_t len = strspn(spec, "abcdefghijklmnopqrstuvwxyz_0123456789");
+    if (len && spec[len] == '[' && !isdigit((unsigned char)*spec))
+        return inputs_no_dtype(spec, (int)len);
     return cli_complain(CTSC_USAGE,
                         "--input %s: neither a tensor like float32[2,3]:rand, nor a file like "
                         "@in.npy, nor a literal",

@@ -40,6 +40,15 @@ def test_five_lines_classify_the_digits(root):
     assert np.allclose(model(images.numpy()).numpy(), scores.numpy(), atol=1e-4)
 
 
+def test_source_is_compiled_not_loaded(tmp_path):
+    path = tmp_path / "net.py"
+    path.write_text("def forward(x):\n    return x + 1\n")
+    for load in (ctsc.load, ctsc.jit.load):
+        with pytest.raises(ctsc.FileError, match=r"net.py is Python source: ctsc.compile\('.*net.py'\) compiles it"):
+            load(path)
+    assert float(ctsc.compile(path)(ctsc.ones(()))) == 2
+
+
 def test_loads_from_anything(root, digits):
     path = os.path.join(root, "models", "digits_cnn.pt")
     with open(path, "rb") as f:

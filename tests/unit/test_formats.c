@@ -127,7 +127,9 @@ static void test_refused(void **state) {
     ctsc_value *v = NULL;
     assert_int_equal(ctsc_module_load("tests/cli/Inputs/checkpoints/model.safetensors", &m, e),
                      CTSC_BAD_FILE);
-    assert_string_equal(ctsc_error_message(e), "not a zip archive");
+    assert_string_equal(ctsc_error_message(e),
+                        "tests/cli/Inputs/checkpoints/model.safetensors is not a zip archive, but "
+                        "a safetensors file: weights without a program");
     assert_int_equal(ctsc_module_load("tests/cli/Inputs/checkpoints/model.pth", &m, e),
                      CTSC_BAD_FILE);
     assert_non_null(strstr(ctsc_error_message(e), "a file from torch.save()"));

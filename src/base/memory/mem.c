@@ -9,6 +9,8 @@
  */
 #include "base/memory/mem.h"
 
+#include "base/memory/refusal.h"
+
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -71,10 +73,28 @@ void mem_set_hook(mem_hook hook, void *ctx) {
 /* ---- budgets --------------------------------------------------------------------------------- */
 
 static MEM_THREAD_LOCAL mem_budget *mem_thread_budget;
+/* Seldom looked at, so of no special model. */
+static _Thread_local mem_refusal mem_refused;
+static _Thread_local int64_t mem_thread_limit; /* what the budget had when it became the thread's */
+
+mem_refusal mem_last_refusal(void) {
+    mem_refusal r = mem_refused;
+    mem_refused.size = 0;
+    return r;
+}
+
+/* Remembers it; false. */
+static __attribute__((noinline, cold)) bool mem_refuse(size_t size, bool bounded) {
+    const mem_budget *b = mem_thread_budget;
+    mem_refused = (mem_refusal){size, bounded, bounded ? b->left : 0,
+                                bounded ? mem_thread_limit : 0};
+    return false;
+}
 
 mem_budget *mem_budget_use(mem_budget *b) {
     mem_budget *before = mem_thread_budget;
     mem_thread_budget = b;
+    if (b) mem_thread_limit = b->left;
     return before;
 }
 
@@ -83,7 +103,7 @@ bool mem_is_bounded(void) { return mem_thread_budget != NULL; }
 bool mem_budget_take(size_t size) {
     mem_budget *b = mem_thread_budget;
     if (!b) return true;
-    if (size > PTRDIFF_MAX || (int64_t)size > b->left) return false;
+    if (size > PTRDIFF_MAX || (int64_t)size > b->left) return mem_refuse(size, true);
     b->left -= (int64_t)size;
     return true;
 }
@@ -98,7 +118,7 @@ static bool mem_charge(const void *p, size_t size) {
     mem_budget *b = mem_thread_budget;
     if (!b || mem_current != mem_default_hook) return true;
     int64_t more = (int64_t)size - (int64_t)malloc_usable_size((void *)p);
-    if (more > 0 && more > b->left) return false;
+    if (more > 0 && more > b->left) return mem_refuse(size, true);
     b->left -= more;
     return true;
 }
@@ -116,13 +136,20 @@ static inline bool mem_is_plain(void) {
     return mem_current == mem_default_hook && !mem_thread_budget;
 }
 
+/* What the allocator gave. */
+static inline void *mem_given(void *p, size_t size) {
+    if (__builtin_expect(!p, 0)) mem_refuse(size, false);
+    return p;
+}
+
 void *mem_alloc(size_t size) {
-    return mem_is_plain() ? malloc(size ? size : 1) : mem_resize(NULL, size);
+    return mem_is_plain() ? mem_given(malloc(size ? size : 1), size) : mem_resize(NULL, size);
 }
 
 static void *mem_default_zalloc(size_t size) {
-    if (size > PTRDIFF_MAX || !mem_charge(NULL, size)) return NULL;
-    void *p = calloc(1, size ? size : 1);
+    if (size > PTRDIFF_MAX) return mem_given(NULL, size);
+    if (!mem_charge(NULL, size)) return NULL;
+    void *p = mem_given(calloc(1, size ? size : 1), size);
     mem_reconcile(p, size);
     return p;
 }
@@ -136,8 +163,9 @@ void *mem_zalloc(size_t size) {
 }
 
 void *mem_resize(void *p, size_t size) {
-    if (size > PTRDIFF_MAX || (mem_thread_budget && !mem_charge(p, size))) return NULL;
-    void *q = mem_current(mem_current_ctx, p, size ? size : 1);
+    if (size > PTRDIFF_MAX) return mem_given(NULL, size);
+    if (mem_thread_budget && !mem_charge(p, size)) return NULL;
+    void *q = mem_given(mem_current(mem_current_ctx, p, size ? size : 1), size);
     if (mem_thread_budget) mem_reconcile(q ? q : p, size);
     return q;
 }
@@ -169,7 +197,7 @@ void *mem_alloc_pages(size_t size) {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) return p;
     mem_budget_give(size);
-    return NULL;
+    return mem_given(NULL, size);
 }
 
 void mem_free_pages(void *p, size_t size) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     OPT_FROM = 256,
@@ -19,13 +20,15 @@ enum {
     OPT_DYNAMIC,
     OPT_INPUT_NAMES,
     OPT_OUTPUT_NAMES,
-    OPT_CHECK
+    OPT_CHECK,
+    OPT_FORCE
 };
 
 typedef struct convert_args {
     cli_model model;
     const char *output;
     const convert_format *from, *to;
+    bool force;
     convert_how how;
 } convert_args;
 
@@ -35,6 +38,7 @@ static const struct argp_option convert_options[] = {
      "what to write, where the ending of OUT does not say; without OUT the file is IN's with "
      "the format's ending",
      0},
+    {"force", OPT_FORCE, 0, 0, "without OUT: write also where a file of that name is there", 0},
     {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 28 (20)", 0},
     {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
      "to ONNX: this dim of this argument (its name, or its number from 0) may have any size; once "
@@ -96,6 +100,7 @@ static error_t convert_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_FROM: a->from = convert_named(state, "--from", arg); break;
     case OPT_TO: a->to = convert_named(state, "--to", arg); break;
+    case OPT_FORCE: a->force = true; break;
     case OPT_OPSET: convert_opset(state, arg, &a->how.onnx); break;
     case OPT_DYNAMIC: convert_dynamic(state, arg, &a->how.onnx); break;
     case OPT_INPUT_NAMES: a->how.onnx.input_names = arg; break;
@@ -196,6 +201,9 @@ int cmd_convert(int argc, char **argv) {
     const char *output = a.output ? a.output : made;
     ctsc_error *e = ctsc_error_new();
     if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
+    if (!code && made && !a.force && access(made, F_OK) == 0)
+        code = cli_complain(CTSC_ENVIRONMENT, "%s is there already: name OUT, or say --force",
+                            made);
     if (!code) code = a.from->read(&a.model, &c, e);
     if (!code) code = a.to->write(&c, &a.how, output, e);
     if (!code) convert_say(output, a.to);

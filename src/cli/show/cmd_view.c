@@ -16,19 +16,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_OUTPUT = 'o', OPT_SERVE = 256, OPT_PORT, OPT_HOST, OPT_JSON, OPT_CALLS, OPT_WARMUP };
+enum {
+    OPT_OUTPUT = 'o',
+    OPT_SERVE = 256,
+    OPT_PORT,
+    OPT_HOST,
+    OPT_JSON,
+    OPT_CALLS,
+    OPT_WARMUP,
+    OPT_FORCE
+};
 
 typedef struct view_args {
     cli_model model;
     cli_call call;
     const char *output, *host; /* output NULL: named after the model */
     int port, calls, warmup;
-    bool serve, json;
+    bool serve, json, force;
 } view_args;
 
 static const struct argp_option view_options[] = {
     {"output", OPT_OUTPUT, "FILE", 0,
      "the page to write (the model's name with .html); - for stdout", 0},
+    {"force", OPT_FORCE, 0, 0,
+     "write the page in place of a file of that name that is no page of this model", 0},
     {"serve", OPT_SERVE, 0, 0, "serve the page over HTTP instead, until Ctrl-C", 0},
     {"port", OPT_PORT, "N", 0, "with --serve: the port (8000); 0: any free one", 0},
     {"host", OPT_HOST, "ADDRESS", 0, "with --serve: the address to listen on (127.0.0.1)", 0},
@@ -49,6 +60,7 @@ static error_t view_parse(int key, char *arg, struct argp_state *state) {
     view_args *a = state->input;
     switch (key) {
     case OPT_OUTPUT: a->output = arg; break;
+    case OPT_FORCE: a->force = true; break;
     case OPT_SERVE: a->serve = true; break;
     case OPT_HOST: a->host = arg; break;
     case OPT_JSON: a->json = true; break;
@@ -197,10 +209,39 @@ static int view_gather(view_args *a, view_data *d, ctsc_error *e) {
 
 /* ---- what becomes of it ---------------------------------------------------------------------- */
 
-static int view_save(const char *path, const char *page, size_t len) {
+/* The last line of a page: which model it is of, by the hash of its path, which is nobody's
+ * business. FNV-1a. */
+static void view_mark(const char *model, char out[64]) {
+    char *real = realpath(model, NULL);
+    uint64_t h = 0xcbf29ce484222325u;
+    for (const char *p = real ? real : model; *p; p++) h = (h ^ (uint8_t)*p) * 0x100000001b3u;
+    free(real);
+    snprintf(out, 64, "<!-- ctsc view %016llx -->\n", (unsigned long long)h);
+}
+
+/* Nothing is there yet, or a page of the same model. */
+static bool view_may_write(const char *path, const char *mark) {
+    FILE *f = fopen(path, "r");
+    char end[64] = "";
+    size_t n = strlen(mark);
+    if (!f) return true;
+    bool same = fseek(f, -(long)n, SEEK_END) == 0 && fread(end, 1, n, f) == n &&
+                !memcmp(end, mark, n);
+    fclose(f);
+    return same;
+}
+
+static int view_save(const view_args *a, const char *path, const char *page, size_t len) {
     bool out = !strcmp(path, "-");
+    char mark[64];
+    view_mark(a->model.path, mark);
+    if (!a->output && !a->force && !view_may_write(path, mark))
+        return cli_complain(
+            CTSC_ENVIRONMENT,
+            "%s is there already, and is no page of %s: name another with -o, or say --force", path,
+            a->model.path);
     FILE *f = out ? stdout : fopen(path, "w");
-    bool ok = f && fwrite(page, 1, len, f) == len;
+    bool ok = f && fwrite(page, 1, len, f) == len && fputs(mark, f) >= 0;
     if (f && !out && fclose(f) != 0) ok = false;
     if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s", path);
     if (!out) fprintf(stderr, "%s written\n", path);
@@ -230,7 +271,7 @@ static int view_deliver(const view_args *a, const view_data *d) {
                                      page, len);
         if (why) code = cli_complain(CTSC_ENVIRONMENT, "cannot serve: %s", why);
     } else {
-        code = view_save(a->output ? a->output : name, page, len);
+        code = view_save(a, a->output ? a->output : name, page, len);
     }
     free(name);
     free(page);

@@ -164,13 +164,40 @@ static ctsc_status archive_index(diag *d, archive *a, bool flat) {
     return CTSC_OK;
 }
 
+/* What a file seems to be that begins like this. NULL: nothing known. */
+static const char *archive_guess(const uint8_t head[16]) {
+    static const struct { uint8_t at, len; const char *bytes, *what; } kinds[] = {
+        {0, 4, "\x89PNG", "an image"},
+        {0, 3, "\xff\xd8\xff", "an image"},
+        {0, 6, "\x93NUMPY", "an array of NumPy's"},
+        {0, 4, "GGUF", "a GGUF file of llama.cpp's"},
+        {4, 4, "TFL3", "a TensorFlow Lite model"},
+        {0, 4, "\x89HDF", "an HDF5 file"},
+        {0, 4,
+         "\x7f"
+         "ELF",
+         "a program or library"},
+        {0, 2, "\x1f\x8b", "compressed by gzip"},
+        {0, 1, "<", "a web page or XML"},
+        {8, 2, "{\"", "a safetensors file: weights without a program"},
+        {0, 1, "{", "JSON"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!memcmp(head + kinds[i].at, kinds[i].bytes, kinds[i].len)) return kinds[i].what;
+    for (int i = 0; i < 16; i++)
+        if (head[i] >= 127 || (head[i] < 32 && !strchr("\t\n\r", head[i]))) return NULL;
+    return "text: source is compiled (ctsc compile; ctsc.compile in Python)";
+}
+
 /* Messages for files that are something else. */
 static ctsc_status archive_recognise(diag *d, const reader *r, uint64_t size) {
-    uint8_t head[8] = {0};
-    if (size < sizeof head)
-        return diag_fail(d, CTSC_BAD_FILE, "not an archive: only %llu bytes",
+    uint8_t head[16] = {0};
+    const char *path = r->path ? r->path : "", *what;
+    const char *is = r->path ? " is " : "";
+    if (size < 8)
+        return diag_fail(d, CTSC_BAD_FILE, "%s%snot an archive: only %llu bytes", path, is,
                          (unsigned long long)size);
-    TRY(r->read(r->ctx, d, 0, head, sizeof head));
+    TRY(r->read(r->ctx, d, 0, head, size < sizeof head ? size : sizeof head));
     if (!memcmp(head, "PYTORCH1", 8))
         return diag_fail(d, CTSC_UNSUPPORTED,
                          "File is an unsupported archive format from the preview release.");
@@ -180,9 +207,12 @@ static ctsc_status archive_recognise(diag *d, const reader *r, uint64_t size) {
     if (head[0] == 0x80 && head[1] == 0x02)
         return diag_fail(
             d, CTSC_BAD_FILE,
-            "not a zip archive: it begins like a file from torch.save() in its old format");
-    if (memcmp(head, "PK\3\4", 4) != 0) return diag_fail(d, CTSC_BAD_FILE, "not a zip archive");
-    return CTSC_OK;
+            "%s%snot a zip archive: it begins like a file from torch.save() in its old format",
+            path, is);
+    if (!memcmp(head, "PK\3\4", 4)) return CTSC_OK;
+    what = archive_guess(head);
+    return diag_fail(d, CTSC_BAD_FILE, "%s%snot a zip archive%s%s", path, is, what ? ", but " : "",
+                     what ? what : "");
 }
 
 static ctsc_status archive_open_as(diag *d, reader r, bool flat, archive **out) {

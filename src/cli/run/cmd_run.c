@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_run.c - ctsc run: runs a method and prints its result, or compares it with
  * an expected one.
- * Tests: tests/cli/inputs.test, tests/corpus
+ * Tests: tests/cli/inputs.test, tests/cli/result.test, tests/corpus
  */
-#include "cli/cli.h"
+#include "cli/run/run.h"
 #include "ctsc_compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { OPT_EXPECT = 256, OPT_RTOL, OPT_ATOL, OPT_OUTPUT, OPT_STRICT, OPT_JSON, OPT_PASSES };
+enum {
+    OPT_EXPECT = 256,
+    OPT_RTOL,
+    OPT_ATOL,
+    OPT_OUTPUT,
+    OPT_STRICT,
+    OPT_JSON,
+    OPT_PASSES,
+    OPT_FULL,
+    OPT_TOP,
+    OPT_LABELS,
+    OPT_TIME
+};
 
 typedef struct run_args {
     cli_model model;
     cli_call call;
-    const char *expect, *output, *passes;
+    const char *expect, *output, *passes, *labels;
     double rtol, atol;
     cli_limits limits;
-    bool strict, json;
+    int top; /* 0: all of the result */
+    bool strict, json, full, time;
 } run_args;
 
 static const struct argp_option run_options[] = {
@@ -28,6 +42,13 @@ static const struct argp_option run_options[] = {
     {"strict", OPT_STRICT, 0, 0,
      "refuse a model that mentions unsupported operators, even unused ones", 0},
     {"json", OPT_JSON, 0, 0, "print the result as JSON", 0},
+    {"full", OPT_FULL, 0, 0,
+     "print all of a large result (more than 1000 elements), which is summarised otherwise", 0},
+    {"top", OPT_TOP, "N", 0,
+     "print the N largest numbers of each row of the result, with their places", 0},
+    {"labels", OPT_LABELS, "FILE", 0,
+     "with --top: what the places are called; a name per line, or JSON", 0},
+    {"time", OPT_TIME, 0, 0, "say how long the call took", 0},
     {"passes", OPT_PASSES, "A,B,C", 0,
      "for work on the compiler: inline the method's calls and run these passes on it first "
      "(ctsc opt --list)",
@@ -44,10 +65,23 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
     case OPT_ATOL: a->atol = cli_number(state, "atol", arg); break;
     case OPT_STRICT: a->strict = true; break;
     case OPT_JSON: a->json = true; break;
+    case OPT_FULL: a->full = true; break;
+    case OPT_TIME: a->time = true; break;
+    case OPT_LABELS: a->labels = arg; break;
+    case OPT_TOP: {
+        double n = cli_number(state, "top", arg);
+        if (n < 1 || n > 1000000 || n != (int)n) argp_error(state, "--top: a number from 1 on");
+        a->top = (int)n;
+        break;
+    }
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;
         state->child_inputs[2] = &a->limits;
+        break;
+    case ARGP_KEY_END:
+        if (a->labels && !a->top) argp_error(state, "--labels goes with --top");
+        if (a->top && (a->json || a->full)) argp_error(state, "one of --top, --json and --full");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -99,11 +133,19 @@ static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) 
     if (a->expect && !code) return run_compare(a, result, e);
     if (a->output || code) return code;
     if (a->json) return run_show_json(result, e);
+    if (a->top) return run_print_top(result, a->top, a->labels, e);
+    if (!a->full) return run_print_result(result, e);
     char *text = ctsc_value_print(result);
     if (!text) return cli_complain(CTSC_LIMIT, "out of memory");
     puts(text);
     ctsc_string_free(text);
     return 0;
+}
+
+static double run_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* Why a call failed that was given nothing. */
@@ -127,9 +169,13 @@ static int run_with(run_args *a, ctsc_error *e) {
         code = cli_report(e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
+    double start = run_clock();
     if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values,
                                  &o, &result, e) != CTSC_OK)
         code = run_failed(a, e);
+    if (!code && a->time)
+        fprintf(stderr, "ctsc: %s took %.3f ms, the first call of it\n", a->call.method,
+                (run_clock() - start) * 1e3);
     if (!code) code = run_show(a, result, e);
     ctsc_value_free(result);
     ctsc_module_free(m);
@@ -142,7 +188,8 @@ const struct argp cmd_run_argp = {
     run_parse,
     "MODEL",
     "Runs a method of a TorchScript archive or of Python source.\v"
-    "Without --expect and --output the result is printed as TorchScript's print does.",
+    "Without --expect and --output the result is printed as TorchScript's print does; of tensors "
+    "with more than 1000 elements a summary, as PyTorch's repr is.",
     run_children,
     NULL,
     NULL};

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run.h - what ctsc run (cmd_run.c) prints of a result. */
+#ifndef CTSC_CLI_RUN_RUN_H
+#define CTSC_CLI_RUN_RUN_H
+
+#include "cli/cli.h"
+
+/* Prints v as TorchScript's print does, but of tensors of more than a thousand elements the corners
+ * alone, as PyTorch's repr does (result_text.c). */
+int run_print_result(const ctsc_value *v, ctsc_error *e);
+/* Prints the `count` largest numbers of each row of the first tensor in v, with what `labels`, a
+ * file (NULL: none), calls them (result_top.c). */
+int run_print_top(const ctsc_value *v, int count, const char *labels, ctsc_error *e);
+/* The first tensor in v, in lists, tuples and dicts as well: a new handle; NULL: there is none. */
+ctsc_value *run_first_tensor(const ctsc_value *v);
+
+#endif
