@@ -76,6 +76,9 @@ isa isa_get_limit(void);
 #define TARGET_AVX512VNNI                                                                          \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma"),               \
                    no_sanitize("undefined")))
+#define TARGET_AVX512VBMI                                                                          \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512vbmi,avx2,fma"),    \
+                   no_sanitize("undefined")))
 #define TARGET_AVX512BF16                                                                          \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16,avx2,fma"),    \
                    no_sanitize("undefined")))

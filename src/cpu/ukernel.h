@@ -17,6 +17,7 @@
 #include "cpu/gemm/widen.h"
 #include "cpu/quad/quad.h"
 #include "cpu/rows/activation.h"
+#include "cpu/rows/byte_rows.h"
 
 /* UKERNEL_FAMILY(id, name, struct): name as people read it. */
 #define UKERNEL_FAMILY_TABLE(UKERNEL_FAMILY)                                                       \
@@ -26,7 +27,8 @@
     UKERNEL_FAMILY(QUAD, "quad", quad_kernels)             /* bytes and bfloat16 */                \
     UKERNEL_FAMILY(WINOGRAD, "winograd", winograd_kernels) /* transforms */                        \
     UKERNEL_FAMILY(DEPTHWISE, "depthwise", depthwise_kernels)                                      \
-    UKERNEL_FAMILY(ACTIVATION, "activation", activation_kernels)
+    UKERNEL_FAMILY(ACTIVATION, "activation", activation_kernels)                                   \
+    UKERNEL_FAMILY(BYTE_ROWS, "byte rows", byte_rows)
 
 typedef enum ukernel_family {
 #define UKERNEL_FAMILY(id, name, type) UKERNEL_##id,
@@ -88,6 +90,9 @@ static inline const winograd_kernels *ukernel_winograd(void) {
 }
 static inline const activation_kernels *ukernel_activation(void) {
     return ukernel_best(UKERNEL_ACTIVATION, UKERNEL_F32);
+}
+static inline const byte_rows *ukernel_byte_rows(void) {
+    return ukernel_best(UKERNEL_BYTE_ROWS, UKERNEL_BYTES);
 }
 
 #endif

@@ -531,11 +531,65 @@ static void test_sums(void **state) {
     }
 }
 
+/* ---- rows of bytes --------------------------------------------------------------------------- */
+
+static float random_scale(void) { return 0.001f * (float)(1 + random_below(3000)); }
+
+/* A row that ends where nobody may read, of random bytes. */
+static uint8_t *random_row(int64_t n) {
+    uint8_t *p = fenced_alloc(NULL, (size_t)n);
+    for (int64_t i = 0; i < n; i++) p[i] = (uint8_t)random_below(256);
+    return p;
+}
+
+static void check_row(const byte_rows *u, const byte_rows *plain, int64_t n) {
+    enum { MOST = 512 };
+    uint8_t *a = random_row(n), *b = random_row(n), *out = random_row(n), table[256], same[MOST];
+    float scale[MOST], start[MOST], placed[2][MOST] = {{0}};
+    for (int i = 0; i < 256; i++) table[i] = (uint8_t)random_below(256);
+    int32_t lo = (int32_t)random_below(256), hi = lo + (int32_t)random_below(256 - lo),
+            zero = (int32_t)random_below(256);
+    byte_pair pair = {random_scale(),
+                      random_scale(),
+                      -100 * random_scale(),
+                      100 * random_scale(),
+                      random_scale(),
+                      (float)random_below(256),
+                      (float)random_below(256),
+                      zero,
+                      lo,
+                      hi};
+    for (int64_t i = 0; i < n; i++) scale[i] = random_scale(), start[i] = -99 * random_scale();
+    int64_t block = 4 * u->lanes;
+    for (int64_t i = 0; i < (n + block - 1) / block * block; i++) {
+        int64_t c = i / block * block + quant_place_channel(u->lanes, i % block);
+        if (c < n) placed[0][i] = scale[c], placed[1][i] = start[c];
+    }
+    byte_line line = {placed[0], placed[1], zero, lo, hi}, lying = {scale, start, zero, lo, hi};
+    u->table(table, a, n, out), plain->table(table, a, n, same);
+    assert_memory_equal(out, same, (size_t)n);
+    u->sum(&pair, a, b, n, out), plain->sum(&pair, a, b, n, same);
+    assert_memory_equal(out, same, (size_t)n);
+    u->product(&pair, a, b, n, out), plain->product(&pair, a, b, n, same);
+    assert_memory_equal(out, same, (size_t)n);
+    u->line(&line, a, n, out), plain->line(&lying, a, n, same);
+    assert_memory_equal(out, same, (size_t)n);
+    fenced_free(NULL, a, (size_t)n), fenced_free(NULL, b, (size_t)n);
+    fenced_free(NULL, out, (size_t)n);
+}
+
+static void test_rows(void **state) {
+    (void)state;
+    const byte_rows *plain = plain_ukernel(UKERNEL_BYTE_ROWS, UKERNEL_BYTES);
+    for (const ukernel **u = usable_ukernels(UKERNEL_BYTE_ROWS, UKERNEL_BYTES); *u; u++)
+        for (int64_t n = 1; n < 300; n += 1 + random_below(3)) check_row((*u)->record, plain, n);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_convolutions), cmocka_unit_test(test_far_convolutions),
         cmocka_unit_test(test_linears),      cmocka_unit_test(test_dynamic_linears),
-        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums),         cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,39 +44,27 @@ static inline TARGET_AVX2 __m256i quant_pairs(__m256i acc, __m256i x, __m256i w)
                             _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
 }
 
-static inline TARGET_AVX2 void quant_put_256(uint8_t *p, __m256i v, int n) {
-    v = _mm256_and_si256(v, _mm256_set1_epi32(255));
-    __m128i w = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-    w = _mm_packus_epi16(w, w);
-    if (n == 8) {
-        _mm_storel_epi64((__m128i *)(void *)p, w);
-        return;
-    }
-    uint8_t bytes[16];
-    _mm_storeu_si128((__m128i *)(void *)bytes, w);
-    memcpy(p, bytes, (size_t)n);
-}
-
-static inline TARGET_AVX2 void quant_put4_256(uint8_t *p, const __m256i *v, int64_t n) {
-    __m256i low = _mm256_set1_epi32(255),
-            a = _mm256_packs_epi32(_mm256_and_si256(v[0], low), _mm256_and_si256(v[1], low)),
-            b = _mm256_packs_epi32(_mm256_and_si256(v[2], low), _mm256_and_si256(v[3], low)),
-            bytes = _mm256_packus_epi16(a, b);
+static inline TARGET_AVX2 void quant_put_256(uint8_t *p, __m256i v, int64_t n) {
     if (n >= 32) {
-        quant_store_256(p, bytes);
+        quant_store_256(p, v);
         return;
     }
     uint8_t all[32];
-    quant_store_256(all, bytes);
+    quant_store_256(all, v);
     memcpy(p, all, (size_t)n);
 }
 
-static inline TARGET_AVX2 void quant_put_row_256(uint8_t *p, const __m256i *v) {
-    __m256i bytes;
-    quant_put4_256((uint8_t *)&bytes, v, 32);
-    /* packing works within 128 bits */
-    quant_store_256(p,
-                    _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+static inline TARGET_AVX2 void quant_put_rows_256(uint8_t *p, uint8_t *q, __m256i v, int n) {
+    v = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    if (n >= 16) {
+        _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(v));
+        if (q) _mm_storeu_si128((__m128i *)(void *)q, _mm256_extracti128_si256(v, 1));
+        return;
+    }
+    uint8_t all[32];
+    quant_store_256(all, v);
+    memcpy(p, all, (size_t)n);
+    if (q) memcpy(q, all + 16, (size_t)n);
 }
 
 static inline TARGET_AVX2 __m256i quant_get_256(const uint8_t *p, int64_t n) {
@@ -105,13 +93,16 @@ static inline TARGET_AVX2 __m256i quant_pairs_twice(__m256i acc, __m256i x, __m2
 #define ADDF _mm256_add_ps
 #define MULF _mm256_mul_ps
 #define MINF _mm256_min_ps
-#define MAXF _mm256_max_ps
 #define SETF _mm256_set1_ps
-#define SETI _mm256_set1_epi32
-#define ADD _mm256_add_epi32
+#define SET8 _mm256_set1_epi8
+#define SET16 _mm256_set1_epi16
+#define PACK16 _mm256_packs_epi32
+#define PACK8 _mm256_packus_epi16
+#define ADD16 _mm256_adds_epi16
+#define MAX8 _mm256_max_epu8
+#define XOR _mm256_xor_si256
 #define PUT quant_put_256
-#define PUT4 quant_put4_256
-#define PUT_ROW quant_put_row_256
+#define PUT_ROWS quant_put_rows_256
 #define GET quant_get_256
 #define LO8 _mm256_unpacklo_epi8
 #define HI8 _mm256_unpackhi_epi8

@@ -17,23 +17,27 @@ static inline TARGET_AVX512VNNI __m512i quant_splat_512(const void *p) {
     return _mm512_set1_epi32(quad);
 }
 
-static inline TARGET_AVX512VNNI void quant_put_512(uint8_t *p, __m512i v, int n) {
-    __m128i bytes = _mm512_cvtepi32_epi8(v);
-    if (n == 16) _mm_storeu_si128((__m128i *)(void *)p, bytes);
-    else _mm_mask_storeu_epi8(p, (__mmask16)((1u << n) - 1), bytes);
-}
-
 static inline TARGET_AVX512VNNI __mmask64 quant_mask_512(int64_t n) {
     return n >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << n) - 1;
 }
 
-static inline TARGET_AVX512VNNI void quant_put4_512(uint8_t *p, const __m512i *v, int64_t n) {
-    __m512i low = _mm512_set1_epi32(255),
-            a = _mm512_packs_epi32(_mm512_and_si512(v[0], low), _mm512_and_si512(v[1], low)),
-            b = _mm512_packs_epi32(_mm512_and_si512(v[2], low), _mm512_and_si512(v[3], low)),
-            bytes = _mm512_packus_epi16(a, b);
-    if (n >= 64) _mm512_storeu_si512(p, bytes);
-    else _mm512_mask_storeu_epi8(p, quant_mask_512(n), bytes);
+static inline TARGET_AVX512VNNI void quant_put_512(uint8_t *p, __m512i v, int64_t n) {
+    if (n >= 64) _mm512_storeu_si512(p, v);
+    else _mm512_mask_storeu_epi8(p, quant_mask_512(n), v);
+}
+
+static inline TARGET_AVX512VNNI void quant_put_rows_512(uint8_t *p, uint8_t *q, __m512i v, int n) {
+    v = _mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v);
+    __m256i first = _mm512_castsi512_si256(v), second = _mm512_extracti64x4_epi64(v, 1);
+    if (n >= 32) {
+        _mm256_storeu_si256((__m256i *)(void *)p, first);
+        if (q) _mm256_storeu_si256((__m256i *)(void *)q, second);
+        return;
+    }
+    __mmask32 m = (__mmask32)quant_mask_512(n);
+    _mm256_mask_storeu_epi8(p, m, first);
+    if (q) _mm256_mask_storeu_epi8(q, m, second);
 }
 
 static inline TARGET_AVX512VNNI __m512i quant_get_512(const uint8_t *p, int64_t n) {
@@ -58,12 +62,16 @@ static inline TARGET_AVX512VNNI __m512i quant_get_512(const uint8_t *p, int64_t 
 #define ADDF _mm512_add_ps
 #define MULF _mm512_mul_ps
 #define MINF _mm512_min_ps
-#define MAXF _mm512_max_ps
 #define SETF _mm512_set1_ps
-#define SETI _mm512_set1_epi32
-#define ADD _mm512_add_epi32
+#define SET8 _mm512_set1_epi8
+#define SET16 _mm512_set1_epi16
+#define PACK16 _mm512_packs_epi32
+#define PACK8 _mm512_packus_epi16
+#define ADD16 _mm512_adds_epi16
+#define MAX8 _mm512_max_epu8
+#define XOR _mm512_xor_si512
 #define PUT quant_put_512
-#define PUT4 quant_put4_512
+#define PUT_ROWS quant_put_rows_512
 #define GET quant_get_512
 #define LO8 _mm512_unpacklo_epi8
 #define HI8 _mm512_unpackhi_epi8

@@ -36,7 +36,7 @@ static uint8_t quant_plain_round(int32_t sum, const quant_bytes *to, int64_t col
     float v = ((float)sum + to->steps[column]) * to->scale[column];
     v = v > to->hi ? to->hi : v;
     v = v > to->lo ? v : to->lo;
-    return (uint8_t)((int32_t)rintf(v) + to->zero);
+    return (uint8_t)(((int32_t)rintf(v) + to->zero) ^ to->flip);
 }
 
 static void quant_plain_store(const int32_t *sums, int rows, int cols, const quant_bytes *to,

@@ -16,10 +16,13 @@
  *     LOAD(p) STORE(p, v)     a vector
  *     SPLAT(p)                the four bytes at p in each lane
  *     LOADF(p)                a vector of float
- *     FLOAT(v) INT(f) ADDF MULF MINF MAXF SETF SETI ADD
- *     PUT(p, v, n)            the low bytes of n lanes, in order
- *     PUT4(p, v, n)           the low bytes of four vectors, in the order of quant_place_channel, n of them
- *     PUT_ROW(p, v)           the low bytes of four vectors, in order; may be left out
+ *     FLOAT(v) INT(f) ADDF MULF MINF SETF
+ *     SET8 SET16              a number in each lane of so many bits
+ *     PACK16 PACK8 ADD16      four bytes to two, two to one, sums of two, all saturating
+ *     MAX8 XOR                the larger bytes; bits
+ *     PUT(p, v, n)            n bytes of v
+ *     PUT_ROWS(p, q, v, n)    of v, as NAME(bytes) leaves them, the bytes of the first two vectors to p,
+ *                             those of the others to q, n of each (or all); q may be NULL
  *     GET(p, n)               n bytes, and zeros, as a vector of 4 * LANES
  *     LO8 HI8 LO16 HI16       interleaving within 128 bits
  */
@@ -30,44 +33,61 @@
 #define STOREA STORE
 #include "cpu/quad/quad_tile.h"
 
-/* The order of operands is what a sum that is not a number, of a scale that is none, comes to. */
-static inline __attribute__((always_inline)) TARGET V NAME(round)(V sum, F scale, F steps, F lo,
-                                                                  F hi, V zero) {
-    F v = MULF(ADDF(FLOAT(sum), steps), scale);
-    return ADD(INT(MAXF(MINF(hi, v), lo)), zero);
+/* Numbers of sums, at most hi. The order of operands is what a sum that is not a number, of a scale
+ * that is none, comes to. */
+static inline __attribute__((always_inline)) TARGET V NAME(round)(V sum, F scale, F steps, F hi,
+                                                                  const bool whole) {
+    F v = FLOAT(sum);
+    if (!whole) v = ADDF(v, steps);
+    return INT(MINF(hi, MULF(v, scale)));
 }
 
+typedef struct NAME(ends) {
+    V zero, least, flip;
+} NAME(ends);
+
+/* Four vectors of numbers as bytes, of each 128 bits those of the first in front. */
+static inline __attribute__((always_inline)) TARGET V NAME(bytes)(const V *v,
+                                                                  const NAME(ends) * e) {
+    V a = ADD16(PACK16(v[0], v[1]), e->zero), b = ADD16(PACK16(v[2], v[3]), e->zero);
+    return XOR(MAX8(PACK8(a, b), e->least), e->flip);
+}
+#define ENDS(to)                                                                                   \
+    {SET16((int16_t)(to)->zero), SET8((char)((int32_t)(to)->lo + (to)->zero)),                     \
+     SET8((char)(to)->flip)}
+
 #ifndef SUMS_ONLY
-static TARGET void NAME(store)(const int32_t *sums, int rows, int cols, const quant_bytes *to,
-                               uint8_t *out, int64_t ldc) {
-    F lo = SETF(to->lo), hi = SETF(to->hi);
-    V zero = SETI(to->zero);
-    int c = 0;
-#ifdef PUT_ROW
-    for (; c + 4 * LANES <= cols; c += 4 * LANES)
-        for (int r = 0; r < rows; r++) {
-            V v[4];
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; i++) {
-                int at = c + i * LANES;
-                v[i] = NAME(round)(LOAD(sums + r * QUAD_MAX_PANELS * QUAD_COLUMNS + at),
-                                   LOADF(to->scale + at), LOADF(to->steps + at), lo, hi, zero);
-            }
-            PUT_ROW(out + r * ldc + c, v);
-        }
-#endif
-    for (; c < cols; c += LANES) {
-        F scale = LOADF(to->scale + c), steps = LOADF(to->steps + c);
+/* Two rows of two vectors. */
+static inline __attribute__((always_inline)) TARGET void NAME(store_as)(const int32_t *sums,
+                                                                        int rows, int cols,
+                                                                        const quant_bytes *to,
+                                                                        uint8_t *out, int64_t ldc,
+                                                                        const bool whole) {
+    F hi = SETF(to->hi);
+    NAME(ends) ends = ENDS(to);
+    for (int c = 0; c < cols; c += 2 * LANES) {
+        int second = c + LANES < cols ? c + LANES : c, n = cols - c;
+        F scale[] = {LOADF(to->scale + c), LOADF(to->scale + second)},
+          steps[] = {LOADF(to->steps + c), LOADF(to->steps + second)};
         const int32_t *from = sums + c;
         uint8_t *p = out + c;
-        int n = cols - c;
-        if (n >= LANES)
-            for (int r = 0; r < rows; r++, from += QUAD_MAX_PANELS * QUAD_COLUMNS, p += ldc)
-                PUT(p, NAME(round)(LOAD(from), scale, steps, lo, hi, zero), LANES);
-        else
-            for (int r = 0; r < rows; r++, from += QUAD_MAX_PANELS * QUAD_COLUMNS, p += ldc)
-                PUT(p, NAME(round)(LOAD(from), scale, steps, lo, hi, zero), n);
+        for (int r = 0; r < rows; r += 2, p += 2 * ldc) {
+            V v[4];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++)
+                v[i] = NAME(round)(
+                    LOAD(from + i % 2 * LANES + (r + i / 2 < rows ? i / 2 : 0) * QUAD_TILE_COLUMNS),
+                    scale[i % 2], steps[i % 2], hi, whole);
+            PUT_ROWS(p, r + 1 < rows ? p + ldc : NULL, NAME(bytes)(v, &ends), n);
+            from += 2 * QUAD_TILE_COLUMNS;
+        }
     }
+}
+
+static TARGET void NAME(store)(const int32_t *sums, int rows, int cols, const quant_bytes *to,
+                               uint8_t *out, int64_t ldc) {
+    if (to->whole) NAME(store_as)(sums, rows, cols, to, out, ldc, true);
+    else NAME(store_as)(sums, rows, cols, to, out, ldc, false);
 }
 
 static TARGET void NAME(spread)(const uint8_t *const row[4], const int64_t step[4], int64_t count,
@@ -115,16 +135,22 @@ static inline __attribute__((always_inline)) TARGET void NAME(together)(const qu
             for (int v = 0; v < 4; v++) STORE(d->sums + (o + i) * 4 * LANES + v * LANES, acc[i][v]);
         return;
     }
-    F lo = SETF(d->to.lo), hi = SETF(d->to.hi);
-    V zero = SETI(d->to.zero);
+    F hi = SETF(d->to.hi);
+    NAME(ends) ends = ENDS(&d->to);
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) {
         F scale = LOADF(d->to.scale + v * LANES), steps = LOADF(d->to.steps + v * LANES);
+        if (d->to.whole) {
 #pragma GCC unroll 8
-        for (int i = 0; i < n; i++) acc[i][v] = NAME(round)(acc[i][v], scale, steps, lo, hi, zero);
+            for (int i = 0; i < n; i++) acc[i][v] = NAME(round)(acc[i][v], scale, steps, hi, true);
+        } else {
+#pragma GCC unroll 8
+            for (int i = 0; i < n; i++) acc[i][v] = NAME(round)(acc[i][v], scale, steps, hi, false);
+        }
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < n; i++) PUT4(d->out + (o + i) * d->out_step, acc[i], d->channels);
+    for (int i = 0; i < n; i++)
+        PUT(d->out + (o + i) * d->out_step, NAME(bytes)(acc[i], &ends), d->channels);
 }
 
 static TARGET void NAME(depthwise)(const quant_depthwise *d) {
@@ -133,6 +159,7 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
     for (; o < d->count; o++) NAME(together)(d, o, 1);
 }
 
+#undef ENDS
 #undef VECTORS
 #undef A
 #undef LOADA

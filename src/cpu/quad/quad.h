@@ -64,7 +64,12 @@ typedef struct quant_bytes {
     const float *scale, *steps; /* per column */
     float lo, hi;
     int32_t zero;
+    uint8_t flip; /* of signed bytes 128, and all that is above is moved by 128 */
+    bool whole;   /* steps are all 0 */
 } quant_bytes;
+
+/* Of the sums that `store` reads, from one row to the next. */
+enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
 
 /* Results from o to o + count of one row of a convolution with one channel per group; in and out
  * count bytes from one to the next. */

@@ -252,8 +252,6 @@ void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t col
 
 /* ---- strips ---------------------------------------------------------------------------------- */
 
-enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
-
 /* The epilogue of a tile, ld floats from row to row. at: of out's elements, the first. */
 static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int rows, int cols,
                                int64_t at) {

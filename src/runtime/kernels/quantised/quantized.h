@@ -70,6 +70,8 @@ ctsc_status quant_dequantise(op_ctx *cx, const tensor *t, tensor **out);
 /* A contiguous float tensor, quantised. */
 ctsc_status quant_quantise(op_ctx *cx, const tensor *t, dtype dt, double scale, int64_t zero_point,
                            tensor **out);
+/* out = table[x] for each byte of x, of the same sizes. */
+void quant_table(tensor *x, const uint8_t *table, tensor *out);
 /* Refuses tensors that are not quantised with one scale. what: "quantized::add" */
 ctsc_status quant_need_affine(op_ctx *cx, const tensor *t, const char *what);
 /* The strides of a channels-last tensor of these sizes. */

@@ -10,6 +10,7 @@
  * changing scale and zero point, as far as those allow it.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
+#include "base/memory/recycle.h"
 #include "base/minmax.h"
 #include "runtime/kernels/quantised/quantized.h"
 
@@ -66,54 +67,43 @@ static void binary_add_signed(void *ctx, int64_t n, char *const *p, const int64_
     }
 }
 
-/* A number of the result: as quant_round, for 8 bits and what an int holds. */
-static inline __attribute__((always_inline)) int32_t binary_round(float x, float inverse,
-                                                                  float zero, float lo, float hi) {
-    float q = zero + rintf(x * inverse);
-    q = q > hi ? hi : q;
-    return (int32_t)(q < lo ? lo : q);
-}
-
-/* Runs without gaps, of one type of 8 bits. Sums are PyTorch's vector loop: a premultiplied zero
- * point, and one rounding. Products of numbers are whole; inverse: the product of both scales over
- * the result's. */
-#define BINARY_RUNS(T, name)                                                                       \
-    static VECTOR_FUSED_CLONES void binary_sums_##name(const binary_run *r, const T *a,            \
-                                                       const T *b, int64_t n, T *out) {            \
-        float a_scale = r->a_scale, b_scale = r->b_scale, a_start = (float)-r->a_zero * a_scale,   \
-              b_start = (float)-r->b_zero * b_scale, inverse = r->inverse, zero = (float)r->zero,  \
-              lo = (float)r->lo, hi = (float)r->hi;                                                \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            out[i] = (T)binary_round(fmaf(a_scale, (float)a[i], a_start) +                         \
-                                         fmaf(b_scale, (float)b[i], b_start),                      \
-                                     inverse, zero, lo, hi);                                       \
-    }                                                                                              \
-    static VECTOR_CLONES void binary_products_##name(const binary_run *r, const T *a, const T *b,  \
-                                                     int64_t n, T *out) {                          \
-        int32_t a_zero = (int32_t)r->a_zero, b_zero = (int32_t)r->b_zero;                          \
-        float inverse = r->inverse, zero = (float)r->zero, lo = (float)r->lo, hi = (float)r->hi;   \
-        for (int64_t i = 0; i < n; i++)                                                            \
-            out[i] = (T)binary_round((float)((a[i] - a_zero) * (b[i] - b_zero)), inverse, zero,    \
-                                     lo, hi);                                                      \
+/* Rows of quint8 without gaps, on what the processor does best. Where one of the operands is the
+ * same all along, it is repeated. The zero points are of 8 bits, and no result is larger than an
+ * int. False: another row. */
+static bool binary_bytes(const binary_run *r, bool product, int64_t n, char *const *p,
+                         const int64_t *s) {
+    enum { REPEATED = 512 };
+    float most = product ? 512 * 512 : 512 * (r->a_scale + r->b_scale);
+    if (s[0] != 1 || (s[1] != 1 && s[1]) || (s[2] != 1 && s[2]) || r->dt != DT_QUINT8 ||
+        r->a_zero < 0 || r->a_zero > UINT8_MAX || r->b_zero < 0 || r->b_zero > UINT8_MAX ||
+        !(most * r->inverse < 0x1p30f))
+        return false;
+    byte_pair pair = {.a_scale = r->a_scale,
+                      .b_scale = r->b_scale,
+                      .a_start = (float)-r->a_zero * r->a_scale,
+                      .b_start = (float)-r->b_zero * r->b_scale,
+                      .scale = r->inverse,
+                      .a_zero = (float)r->a_zero,
+                      .b_zero = (float)r->b_zero,
+                      .zero = (int32_t)r->zero,
+                      .lo = (int32_t)r->lo,
+                      .hi = (int32_t)r->hi};
+    const byte_rows *u = ukernel_byte_rows();
+    const uint8_t *x[2] = {(const uint8_t *)p[1], (const uint8_t *)p[2]};
+    uint8_t *out = (uint8_t *)p[0], repeated[2][REPEATED];
+    int64_t step = s[1] && s[2] ? n : REPEATED;
+    for (int k = 0; k < 2; k++)
+        if (!s[k + 1] && n) x[k] = memset(repeated[k], *x[k], REPEATED);
+    for (int64_t i = 0; i < n; i += step) {
+        int64_t count = int64_min(step, n - i);
+        (product ? u->product : u->sum)(&pair, x[0] + i * s[1], x[1] + i * s[2], count, out + i);
     }
-BINARY_RUNS(uint8_t, unsigned)
-BINARY_RUNS(int8_t, signed)
-
-/* The zero points are of 8 bits, and no result is larger than an int. */
-static bool binary_is_run(const binary_run *r, const int64_t *s, float most) {
-    return s[0] == 1 && s[1] == 1 && s[2] == 1 && r->dt != DT_QINT32 && r->a_zero >= INT8_MIN &&
-           r->a_zero <= UINT8_MAX && r->b_zero >= INT8_MIN && r->b_zero <= UINT8_MAX &&
-           most * r->inverse < 0x1p30f;
+    return true;
 }
 
 static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
-    if (binary_is_run(r, s, 512 * (r->a_scale + r->b_scale))) {
-        if (r->dt == DT_QUINT8)
-            binary_sums_unsigned(r, (uint8_t *)p[1], (uint8_t *)p[2], n, (uint8_t *)p[0]);
-        else binary_sums_signed(r, (int8_t *)p[1], (int8_t *)p[2], n, (int8_t *)p[0]);
-        return;
-    }
+    if (binary_bytes(r, false, n, p, s)) return;
     float a_start = (float)-r->a_zero * r->a_scale, b_start = (float)-r->b_zero * r->b_scale;
     for (int64_t i = 0; i < n; i++) {
         float a = fmaf(r->a_scale, (float)dtype_load_int(r->dt, p[1] + i * s[1]), a_start);
@@ -125,12 +115,7 @@ static void binary_add_float(void *ctx, int64_t n, char *const *p, const int64_t
 
 static void binary_mul(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const binary_run *r = ctx;
-    if (binary_is_run(r, s, 512 * 512)) {
-        if (r->dt == DT_QUINT8)
-            binary_products_unsigned(r, (uint8_t *)p[1], (uint8_t *)p[2], n, (uint8_t *)p[0]);
-        else binary_products_signed(r, (int8_t *)p[1], (int8_t *)p[2], n, (int8_t *)p[0]);
-        return;
-    }
+    if (binary_bytes(r, true, n, p, s)) return;
     for (int64_t i = 0; i < n; i++) {
         int64_t a = dtype_load_int(r->dt, p[1] + i * s[1]) - r->a_zero,
                 b = dtype_load_int(r->dt, p[2] + i * s[2]) - r->b_zero;
@@ -186,6 +171,60 @@ static ctsc_status binary_sizes(op_ctx *cx, const tensor *a, const tensor *b, do
     return s;
 }
 
+/* ---- a number for each channel --------------------------------------------------------------- */
+
+typedef struct channel_job {
+    const uint8_t *x;
+    uint8_t *out, *repeated;
+    int64_t size, rows; /* of an image, of repeated ones */
+    int64_t channels;
+    iter_kernel kernel;
+    binary_run *run;
+    bool flipped; /* the channels' bytes are the first operand */
+} channel_job;
+
+static void channel_rows(void *ctx, int64_t begin, int64_t end) {
+    static const int64_t steps[] = {1, 1, 1};
+    const channel_job *j = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t at = i * j->rows * j->channels, n = int64_min(j->rows * j->channels, j->size - at);
+        char *p[] = {(char *)j->out + at, (char *)j->repeated, (char *)j->repeated};
+        p[j->flipped ? 2 : 1] = (char *)(uintptr_t)(j->x + at);
+        j->kernel(j->run, n, p, steps);
+    }
+}
+
+/* One operand is a byte for each channel of the other's images, whose channels come last: rows of
+ * them, repeated, meet many places at once. False: it is not, or there is no memory. */
+static bool binary_per_channel(tensor *out, const tensor *a, const tensor *b, iter_kernel kernel,
+                               binary_run *r) {
+    enum { TOGETHER = 4096 };
+    bool flipped = a->numel < b->numel;
+    const tensor *images = flipped ? b : a;
+    if (flipped) b = a, a = images;
+    int64_t n = a->numel, c = a->ndim > 1 ? a->sizes[1] : 0;
+    if (r->dt != DT_QUINT8 || !n || c >= TOGETHER || b->ndim != a->ndim || b->numel == n ||
+        b->sizes[0] != a->sizes[0] || b->sizes[1] != c || b->numel != a->sizes[0] * c ||
+        b->strides[1] != 1 || !quant_channels_last(a) || !quant_channels_last(out))
+        return false;
+    channel_job j = {.size = n / a->sizes[0],
+                     .rows = TOGETHER / c,
+                     .channels = c,
+                     .kernel = kernel,
+                     .run = r,
+                     .flipped = flipped};
+    if (!(j.repeated = recycle_alloc(TOGETHER))) return false;
+    for (int64_t i = 0; i < a->sizes[0]; i++) {
+        const uint8_t *channel = TENSOR_AT(b, uint8_t) + i * b->strides[0];
+        j.x = TENSOR_AT(a, uint8_t) + i * j.size;
+        j.out = TENSOR_AT(out, uint8_t) + i * j.size;
+        for (int64_t k = 0; k < j.rows; k++) memcpy(j.repeated + k * c, channel, (size_t)c);
+        pool_for((j.size / c + j.rows - 1) / j.rows, kernel_grain(TOGETHER), channel_rows, &j);
+    }
+    recycle_free(j.repeated, TOGETHER);
+    return true;
+}
+
 static ctsc_status binary_to(op_ctx *cx, const value *args, bool product, const quant_target *to,
                              value *results) {
     tensor *a = args[0].u.tensor, *b = args[1].u.tensor, *out;
@@ -209,7 +248,8 @@ static ctsc_status binary_to(op_ctx *cx, const value *args, bool product, const 
     else if (!to->fbgemm && dt != DT_QINT32 && binary_fixed(&r))
         kernel = dt == DT_QINT8 ? binary_add_signed : binary_add_fixed;
     tensor *operands[] = {out, a, b};
-    iter_run(out->ndim, out->sizes, 3, operands, kernel, &r, 0);
+    if (!binary_per_channel(out, a, b, kernel, &r))
+        iter_run(out->ndim, out->sizes, 3, operands, kernel, &r, 0);
     return op_return_tensor(results, out);
 }
 
@@ -364,16 +404,31 @@ NUMBER(mul_scalar_relu, number_mul, true)
 
 /* ---- concatenation --------------------------------------------------------------------------- */
 
-/* t with another scale and zero point: itself (a reference) if it has them. */
+/* t with another scale and zero point: itself (a reference) if it has them. Bytes go through a
+ * table of what each of them becomes. */
 static ctsc_status cat_requantise(op_ctx *cx, tensor *t, dtype dt, double scale, int64_t zero,
                                   tensor **out) {
     if (t->quantiser->scale == scale && t->quantiser->zero_point == zero)
         return *out = tensor_ref(t), CTSC_OK;
-    tensor *x;
-    TRY(quant_dequantise(cx, t, &x));
-    ctsc_status s = quant_quantise(cx, x, dt, scale, zero, out);
+    tensor *x = t, *every = NULL, *table = NULL;
+    int64_t size = UINT8_MAX + 1;
+    ctsc_status st = CTSC_OK;
+    bool bytes = dt == DT_QUINT8 && t->numel > size;
+    if (bytes) {
+        TRY_OUT(tensor_new_quantised(cx->diag, dt, 1, &size, t->quantiser, &every));
+        for (int i = 0; i <= UINT8_MAX; i++) TENSOR_AT(every, uint8_t)[i] = (uint8_t)i;
+        x = every;
+    }
+    TRY_OUT(quant_dequantise(cx, x, &x));
+    st = quant_quantise(cx, x, dt, scale, zero, bytes ? &table : out);
     tensor_unref(x);
-    return s;
+    if (!bytes || st != CTSC_OK) goto out;
+    TRY_OUT(quant_new_affine(cx, t, dt, scale, zero, out));
+    quant_table(t, TENSOR_AT(table, uint8_t), *out);
+out:
+    tensor_unref(every);
+    tensor_unref(table);
+    return st;
 }
 
 static ctsc_status cat_copy(op_ctx *cx, tensor *out, int64_t dim, int64_t *at, tensor *part) {

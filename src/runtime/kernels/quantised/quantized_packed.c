@@ -339,6 +339,20 @@ static int64_t ready_places(const packed *p) {
                         : p->panels.groups * p->panels.panels * QUAD_COLUMNS;
 }
 
+/* A bias of whole steps, as a quantised one is, becomes a part of what sums begin with. Not that of
+ * very long sums, which might overflow. */
+static void ready_fold(const packed *p, quant_ready *r, float *steps, int64_t n) {
+    int64_t k = p->taps.data ? p->taps.rows * p->taps.width : p->panels.segments * p->panels.k;
+    r->to.whole = k < 1 << 15;
+    for (int64_t i = 0; i < n && r->to.whole; i++)
+        r->to.whole = fabsf(steps[i]) < 0x1p24f &&
+                      fabsf(steps[i] - rintf(steps[i])) <= fabsf(steps[i]) * 0x1p-21f;
+    for (int64_t i = 0; i < n && r->to.whole; i++) {
+        r->start[i] = (int32_t)((uint32_t)r->start[i] + (uint32_t)(int32_t)rintf(steps[i]));
+        steps[i] = 0;
+    }
+}
+
 static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
     const int32_t *sums = p->taps.data ? p->taps.sums : p->panels.sums;
     float *scale = (float *)(uintptr_t)r->to.scale, *steps = (float *)(uintptr_t)r->to.steps;
@@ -352,6 +366,7 @@ static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
         if (bias && !r->target.fbgemm)
             r->start[i] = (int32_t)((uint32_t)r->start[i] + (uint32_t)ready_bias(p, r, c));
     }
+    ready_fold(p, r, steps, n);
 }
 
 static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *like, bool to_float,
@@ -392,10 +407,12 @@ ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64
     quant_ready like = {.in_scale = in_scale, .in_zero = in_zero};
     if (target) {
         int64_t zero = target->zero;
+        uint8_t flip = target->dt == DT_QINT8 ? 128 : 0;
         like.target = *target;
         like.to = (quant_bytes){.lo = (float)(target->lo - zero),
                                 .hi = (float)(target->hi - zero),
-                                .zero = (int32_t)zero};
+                                .zero = (int32_t)zero + flip,
+                                .flip = flip};
     } else {
         like.target = (quant_target){.scale = 1, .dt = DT_FLOAT32, .fbgemm = qengine_is_fbgemm()};
     }

@@ -371,29 +371,6 @@ OPERATOR(quantised_ints) {
     return op_return_tensor(results, out);
 }
 
-/* ---- functions of one element ---------------------------------------------------------------- */
-
-/* Eight at a time, which are loaded and stored at once. */
-static void plain_table_bytes(const uint8_t *table, const uint8_t *x, int64_t n, uint8_t *out) {
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t q, made = 0;
-        memcpy(&q, x + i, sizeof q);
-        for (int k = 0; k < 64; k += 8) made |= (uint64_t)table[q >> k & 255] << k;
-        memcpy(out + i, &made, sizeof made);
-    }
-    for (; i < n; i++) out[i] = table[x[i]];
-}
-
-static void plain_table_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
-    const uint8_t *table = ctx;
-    if (s[0] == 1 && s[1] == 1) {
-        plain_table_bytes(table, (const uint8_t *)p[1], n, (uint8_t *)p[0]);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) p[0][i * s[0]] = (char)table[(uint8_t)p[1][i * s[1]]];
-}
-
 /* quantised_table(x, table, scale, zero_point): table[q] for each integer q of x */
 OPERATOR(quantised_table) {
     tensor *x = args[0].u.tensor, *table = args[1].u.tensor, *out;
@@ -402,7 +379,6 @@ OPERATOR(quantised_table) {
         table->numel != 256 || !tensor_is_contiguous(table))
         return kernel_fail(cx, "%s: expected quint8 and a table of 256 bytes", cx->op->key);
     TRY(quant_new_affine(cx, x, DT_QUINT8, arg_float(&args[2]), arg_int(&args[3]), &out));
-    tensor *operands[] = {out, x};
-    iter_run(out->ndim, out->sizes, 2, operands, plain_table_run, tensor_data(table), 0);
+    quant_table(x, TENSOR_AT(table, uint8_t), out);
     return op_return_tensor(results, out);
 }

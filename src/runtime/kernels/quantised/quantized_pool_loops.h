@@ -7,25 +7,42 @@
  *     NAME(x)     names of what is defined here
  */
 
-/* The largest of each channel, in a window of places that are step[d] elements apart. A fixed
- * number of channels at a time stays in registers while the window passes. */
-static VECTOR_CLONES void NAME(max)(const T *x, const int64_t count[3], const int64_t step[3],
-                                    int64_t n, T least, T *out) {
-    for (; n > 0; n -= QPOOL_LANES, x += QPOOL_LANES, out += QPOOL_LANES) {
-        T acc[QPOOL_LANES];
-        int64_t width = n < QPOOL_LANES ? n : QPOOL_LANES;
-        for (int c = 0; c < QPOOL_LANES; c++) acc[c] = least;
-        for (int64_t i = 0; i < count[0]; i++)
-            for (int64_t j = 0; j < count[1]; j++)
-                for (int64_t k = 0; k < count[2]; k++) {
-                    const T *at = x + i * step[0] + j * step[1] + k * step[2];
-                    if (width == QPOOL_LANES)
-                        for (int c = 0; c < QPOOL_LANES; c++)
-                            acc[c] = acc[c] > at[c] ? acc[c] : at[c];
-                    else
-                        for (int c = 0; c < width; c++) acc[c] = acc[c] > at[c] ? acc[c] : at[c];
-                }
-        for (int c = 0; c < width; c++) out[c] = acc[c];
+/* The largest of QPOOL_LANES channels, in a window of places that are step[d] elements apart. These
+ * stay in registers while the window passes. */
+static VECTOR_CLONES void NAME(max_lanes)(const T *x, const int64_t count[3], const int64_t step[3],
+                                          T least, T *out) {
+    T acc[QPOOL_LANES];
+    for (int c = 0; c < QPOOL_LANES; c++) acc[c] = least;
+    for (int64_t i = 0; i < count[0]; i++)
+        for (int64_t j = 0; j < count[1]; j++) {
+            const T *at = x + i * step[0] + j * step[1];
+            for (int64_t k = 0; k < count[2]; k++, at += step[2])
+                for (int c = 0; c < QPOOL_LANES; c++) acc[c] = acc[c] > at[c] ? acc[c] : at[c];
+        }
+    for (int c = 0; c < QPOOL_LANES; c++) out[c] = acc[c];
+}
+
+static VECTOR_CLONES void NAME(max_some)(const T *x, const int64_t count[3], const int64_t step[3],
+                                         int64_t n, T least, T *out) {
+    for (int64_t c = 0; c < n; c++) out[c] = least;
+    for (int64_t i = 0; i < count[0]; i++)
+        for (int64_t j = 0; j < count[1]; j++) {
+            const T *at = x + i * step[0] + j * step[1];
+            for (int64_t k = 0; k < count[2]; k++, at += step[2])
+                for (int64_t c = 0; c < n; c++) out[c] = out[c] > at[c] ? out[c] : at[c];
+        }
+}
+
+/* The last channels are a block with others that are done again. */
+static void NAME(max)(const T *x, const int64_t count[3], const int64_t step[3], int64_t n, T least,
+                      T *out) {
+    if (n < QPOOL_LANES) {
+        NAME(max_some)(x, count, step, n, least, out);
+        return;
+    }
+    for (int64_t c = 0; c < n; c += QPOOL_LANES) {
+        c = int64_min(c, n - QPOOL_LANES);
+        NAME(max_lanes)(x + c, count, step, least, out + c);
     }
 }
 
@@ -34,23 +51,32 @@ static VECTOR_CLONES void NAME(sum)(const T *x, int64_t n, int32_t zero, int32_t
         acc[c] = (int32_t)((uint32_t)acc[c] + ((uint32_t)x[c] - (uint32_t)zero));
 }
 
+/* Numbers that an int holds, as quant_round. */
+static VECTOR_FUSED_CLONES void NAME(round)(const int32_t *acc, int64_t n, float share,
+                                            float before, float zero, float lo, float hi, T *out) {
+    for (int64_t c = 0; c < n; c++) {
+        float q = rintf((float)acc[c] * share + before) + zero;
+        q = q > lo ? q : lo;
+        out[c] = (T)(int32_t)(q < hi ? q : hi);
+    }
+}
+
 static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpool_window *w,
                         T *out) {
     dtype dt = (dtype)p->x->dtype;
-    int64_t zero = p->x->quantiser->zero_point;
-    float share = 1 / (float)w->counted;
+    int64_t zero = p->x->quantiser->zero_point, lo = dtype_qmin(dt), hi = dtype_qmax(dt);
+    float share = 1 / (float)w->counted, before = 0;
     if (p->to) {
-        float scale = share * (float)(p->x->quantiser->scale / p->to->scale);
-        for (int64_t c = 0; c < n; c++)
-            out[c] = (T)quant_round((float)acc[c], scale, p->to->zero_point, dtype_qmin(dt),
-                                    dtype_qmax(dt));
-        return;
+        share *= (float)(p->x->quantiser->scale / p->to->scale);
+        zero = p->to->zero_point;
+    } else if (p->inside) {
+        before = (float)zero;
+        zero = 0;
     }
-    for (int64_t c = 0; c < n; c++)
-        out[c] = (T)(p->inside
-                         ? quant_round((float)acc[c] * share + (float)zero, 1, 0, dtype_qmin(dt),
-                                       dtype_qmax(dt))
-                         : quant_round((float)acc[c], share, zero, dtype_qmin(dt), dtype_qmax(dt)));
+    if (dt == DT_QINT32)
+        for (int64_t c = 0; c < n; c++)
+            out[c] = (T)quant_round((float)acc[c] * share + before, 1, zero, lo, hi);
+    else NAME(round)(acc, n, share, before, (float)zero, (float)lo, (float)hi, out);
 }
 
 static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *out) {

@@ -62,11 +62,20 @@ ctsc_status quant_new_affine(op_ctx *cx, const tensor *like, dtype dt, double sc
 }
 
 /* Few planes of n bytes each, pixel by pixel. */
-static inline __attribute__((always_inline)) void quant_pixels(const uint8_t *x, int64_t n,
-                                                               const int channels, uint8_t *out) {
-    for (int64_t i = 0; i < n; i++, out += channels)
-        for (int c = 0; c < channels; c++) out[c] = x[c * n + i];
-}
+#define PIXELS(channels, ...)                                                                      \
+    static VECTOR_CLONES void quant_pixels_##channels(const uint8_t *restrict x, int64_t n,        \
+                                                      uint8_t *restrict out) {                     \
+        const uint8_t *restrict y = x + n, *restrict z = x + 2 * n, *restrict w = x + 3 * n;       \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            const uint8_t pixel[] = {__VA_ARGS__};                                                 \
+            for (int c = 0; c < channels; c++) out[channels * i + c] = pixel[c];                   \
+        }                                                                                          \
+        (void)z, (void)w;                                                                          \
+    }
+PIXELS(2, x[i], y[i])
+PIXELS(3, x[i], y[i], z[i])
+PIXELS(4, x[i], y[i], z[i], w[i])
+#undef PIXELS
 
 /* Images of few channels, as networks begin with: their planes have no gaps. */
 static bool quant_permute_image(const tensor *t, tensor *out) {
@@ -76,9 +85,9 @@ static bool quant_permute_image(const tensor *t, tensor *out) {
     uint8_t *to = tensor_data(out);
     for (int64_t b = 0, image = n * t->sizes[1]; b < t->sizes[0]; b++) {
         switch (t->sizes[1]) {
-        case 2: quant_pixels(from + b * image, n, 2, to + b * image); break;
-        case 3: quant_pixels(from + b * image, n, 3, to + b * image); break;
-        case 4: quant_pixels(from + b * image, n, 4, to + b * image); break;
+        case 2: quant_pixels_2(from + b * image, n, to + b * image); break;
+        case 3: quant_pixels_3(from + b * image, n, to + b * image); break;
+        case 4: quant_pixels_4(from + b * image, n, to + b * image); break;
         default: return false;
         }
     }

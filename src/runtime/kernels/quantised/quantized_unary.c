@@ -41,7 +41,16 @@ static void unary_bytes(void *ctx, int64_t n, char *const *p, const int64_t *s) 
     const uint8_t *table = ctx;
     const char *x = p[1];
     char *out = p[0];
+    if (s[0] == 1 && s[1] == 1) {
+        ukernel_byte_rows()->table(table, (const uint8_t *)x, n, (uint8_t *)out);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) out[i * s[0]] = (char)table[(uint8_t)x[i * s[1]]];
+}
+
+void quant_table(tensor *x, const uint8_t *table, tensor *out) {
+    tensor *operands[] = {out, x};
+    iter_run(out->ndim, out->sizes, 2, operands, unary_bytes, (void *)(uintptr_t)table, 0);
 }
 
 typedef struct unary_wide { const unary_call *c; const quantiser *q; } unary_wide;
@@ -78,7 +87,7 @@ static ctsc_status unary_run(op_ctx *cx, tensor *x, const unary_call *c, value *
         uint8_t table[256];
         for (int i = 0; i < 256; i++)
             table[i] = (uint8_t)unary_one(c, x->quantiser, dt == DT_QINT8 ? (int8_t)i : i, dt);
-        iter_run(out->ndim, out->sizes, 2, operands, unary_bytes, table, 0);
+        quant_table(x, table, out);
     }
     return op_return_tensor(results, out);
 }
