@@ -183,6 +183,24 @@ def others():
 
 
 @case
+def channels():
+    """A number for each channel: batch norms of two to five dims, gates before and behind what they gate; concatenation to another scale."""
+    m = Model("channels")
+    for shape in ((5, 7), (2, 7, 9), (2, 70, 6, 5), (1, 6, 3, 4, 5)):
+        c = shape[1]
+        norm = m.node("BatchNormalization", m.input(*shape), m.f32(c), m.f32(c), m.f32(c), m.rng.uniform(0.5, 2, c).astype(np.float32))
+        m.result(m.node("Relu", norm) if len(shape) == 4 else norm, 6)
+    weight = m.weight(12)
+    m.result(m.node("BatchNormalization", m.input(2, 12, 4, 4), weight, m.f32(12), m.f32(12), np.ones(12, np.float32)), 3, np.int8)
+    x, gate = m.input(2, 66, 9, 8), m.input(2, 66, 1, 1)
+    m.result(m.node("Mul", x, gate), 6)
+    m.result(m.node("Mul", gate, m.pair(m.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]), 3)), 6)
+    m.result(m.node("Add", m.pair(m.node("MaxPool", x, kernel_shape=[2, 2]), 3), gate), 6)
+    m.result(m.node("Concat", x, m.input(2, 3, 9, 8), axis=1), 5)
+    return m.build()
+
+
+@case
 def integers():
     """MatMulInteger, DynamicQuantizeLinear and what ONNX Runtime's dynamic quantiser makes of a layer; QLinearConv, QLinearMatMul."""
     m = Model("integers")

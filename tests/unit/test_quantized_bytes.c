@@ -559,7 +559,7 @@ static void check_row(const byte_rows *u, const byte_rows *plain, int64_t n) {
                       zero,
                       lo,
                       hi};
-    for (int64_t i = 0; i < n; i++) scale[i] = random_scale(), start[i] = -99 * random_scale();
+    for (int64_t i = 0; i < n; i++) scale[i] = random_scale() - 1, start[i] = 99 * random_scale();
     int64_t block = 4 * u->lanes;
     for (int64_t i = 0; i < (n + block - 1) / block * block; i++) {
         int64_t c = i / block * block + quant_place_channel(u->lanes, i % block);

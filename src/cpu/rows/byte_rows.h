@@ -25,7 +25,7 @@ typedef struct byte_pair {
     int32_t zero, lo, hi;
 } byte_pair;
 
-/* rint((x + start) * scale), by place: of a block of 4 * lanes elements, element
+/* rint(x * scale + start), rounded once, by place: of a block of 4 * lanes elements, element
  * quant_place_channel(lanes, p) at place p (cpu/quad/quad.h), whole blocks. */
 typedef struct byte_line {
     const float *scale, *start;

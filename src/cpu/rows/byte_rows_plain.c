@@ -34,8 +34,7 @@ static void plain_product(const byte_pair *r, const uint8_t *a, const uint8_t *b
 /* In blocks of 16, whose places are their elements. */
 static void plain_line(const byte_line *r, const uint8_t *x, int64_t n, uint8_t *out) {
     for (int64_t i = 0; i < n; i++)
-        out[i] = byte_of((x[i] + r->start[i]) * r->scale[i], r->zero, r->lo, r->hi);
+        out[i] = byte_of(fmaf(x[i], r->scale[i], r->start[i]), r->zero, r->lo, r->hi);
 }
 
-const byte_rows byte_rows_plain = {ISA_PLAIN,     4,         plain_table, plain_sum,
-                                   plain_product, plain_line};
+const byte_rows byte_rows_plain = {ISA_PLAIN, 4, plain_table, plain_sum, plain_product, plain_line};

@@ -24,7 +24,9 @@ static inline __attribute__((always_inline)) TARGET void NAME(floats)(V bytes, F
     f[3] = FLOAT(HI16(high, none));
 }
 
-typedef struct NAME(ends) { V zero, lo, hi; } NAME(ends);
+typedef struct NAME(ends) {
+    V zero, lo, hi;
+} NAME(ends);
 
 static inline __attribute__((always_inline)) TARGET V NAME(bytes)(const F *f,
                                                                   const NAME(ends) * e) {
@@ -76,8 +78,7 @@ static TARGET void NAME(line)(const byte_line *r, const uint8_t *x, int64_t n, u
         NAME(floats)(GET(x + i, left), f);
 #pragma GCC unroll 4
         for (int k = 0; k < 4; k++)
-            f[k] = MULF(ADDF(f[k], LOADF(r->start + i + k * LANES)),
-                        LOADF(r->scale + i + k * LANES));
+            f[k] = FMA(f[k], LOADF(r->scale + i + k * LANES), LOADF(r->start + i + k * LANES));
         PUT(out + i, NAME(bytes)(f, &ends), left);
     }
 }

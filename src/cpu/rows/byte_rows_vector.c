@@ -112,16 +112,15 @@ static TARGET_AVX512VBMI void byte_avx512_table(const uint8_t *table, const uint
         __mmask64 m = n >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << n) - 1;
         __m512i at = _mm512_maskz_loadu_epi8(m, x), low = _mm512_permutex2var_epi8(a, at, b),
                 high = _mm512_permutex2var_epi8(c, at, d);
-        _mm512_mask_storeu_epi8(out, m,
-                                _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high));
+        _mm512_mask_storeu_epi8(out, m, _mm512_mask_blend_epi8(_mm512_movepi8_mask(at), low, high));
     }
 }
 
-const byte_rows byte_rows_avx2 = {ISA_AVX2,      8,                 byte_avx2_table,
-                                  byte_avx2_sum, byte_avx2_product, byte_avx2_line};
-const byte_rows byte_rows_avx512 = {ISA_AVX512,      16,                  byte_avx2_table,
-                                    byte_avx512_sum, byte_avx512_product, byte_avx512_line};
-const byte_rows byte_rows_vbmi = {ISA_AVX512VBMI,  16,                  byte_avx512_table,
-                                  byte_avx512_sum, byte_avx512_product, byte_avx512_line};
+const byte_rows byte_rows_avx2 = {
+    ISA_AVX2, 8, byte_avx2_table, byte_avx2_sum, byte_avx2_product, byte_avx2_line};
+const byte_rows byte_rows_avx512 = {
+    ISA_AVX512, 16, byte_avx2_table, byte_avx512_sum, byte_avx512_product, byte_avx512_line};
+const byte_rows byte_rows_vbmi = {
+    ISA_AVX512VBMI, 16, byte_avx512_table, byte_avx512_sum, byte_avx512_product, byte_avx512_line};
 
 #endif

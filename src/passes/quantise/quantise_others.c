@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quantise_others.c - sums, products, concatenation and pooling on integers (quantise.h). */
+/* quantise_others.c - sums, products, batch norms, concatenation and pooling on
+ * integers (quantise.h). */
 #include "passes/quantise/quantise.h"
+
+#include <math.h>
 
 /* ---- two tensors ----------------------------------------------------------------------------- */
 
@@ -17,6 +20,59 @@ ir_value *quantise_add(node *n, const quantise_target *to) {
 
 ir_value *quantise_mul(node *n, const quantise_target *to) {
     return binary_make(n, to, "ctsc::quantised_mul");
+}
+
+/* ---- a line for each channel ----------------------------------------------------------------- */
+
+/* What the operator makes of the numbers that 0 and 255 stand for, in each channel: it is run on
+ * these, and all between them lie on a line. */
+ir_value *quantise_batch_norm(node *n, const quantise_target *to) {
+    enum { ARGS = 9 };
+    quantise_affine a;
+    bool training;
+    value args[ARGS] = {value_none()}, y = value_none();
+    diag d = {0};
+    tensor *mean, *x = NULL, *line[2] = {NULL, NULL};
+    ir_value *source = quantise_source(n->inputs.data[0], &a), *made = NULL;
+    if (!source || n->inputs.len != ARGS || !known_bool(n->inputs.data[5], &training) || training ||
+        !known_tensor(n->inputs.data[3], &mean) || mean->ndim != 1 || !mean->numel)
+        return NULL;
+    int64_t c = mean->numel, ends[] = {2, c};
+    bool known = tensor_new(&d, DT_FLOAT32, 2, ends, &x) == CTSC_OK &&
+                 tensor_new(&d, DT_FLOAT32, 1, &c, &line[0]) == CTSC_OK &&
+                 tensor_new(&d, DT_FLOAT32, 1, &c, &line[1]) == CTSC_OK;
+    diag_clear(&d);
+    for (int64_t i = 0; known && i < 2 * c; i++)
+        TENSOR_AT(x, float)[i] = (float)((i < c ? 0 : UINT8_MAX) - a.zero) * (float)a.scale;
+    for (int i = 1; i < ARGS; i++) {
+        args[i] = quantise_constant(n->inputs.data[i]);
+        known &= args[i].tag != V_NONE || known_is_none(n->inputs.data[i]);
+    }
+    args[0] = (value){.tag = V_TENSOR, .u.tensor = x};
+    if (known) y = quantise_run(n->op->key, ARGS, args);
+    if (y.tag == V_TENSOR && y.u.tensor->dtype == DT_FLOAT32 && y.u.tensor->numel == 2 * c &&
+        tensor_is_contiguous(y.u.tensor)) {
+        const float *low = TENSOR_AT(y.u.tensor, float), *high = low + c;
+        bool fits = true;
+        for (int64_t i = 0; i < c; i++) {
+            double start = low[i] / to->scale, end = high[i] / to->scale;
+            TENSOR_AT(line[0], float)[i] = (float)((end - start) / UINT8_MAX);
+            TENSOR_AT(line[1], float)[i] = (float)start;
+            fits &= fabs(start) < 0x1p29 && fabs(end) < 0x1p29;
+        }
+        ir_value *inputs[] = {source,
+                              graph_constant_before_take(to->at, value_tensor_take(line[0]), NULL),
+                              graph_constant_before_take(to->at, value_tensor_take(line[1]), NULL)};
+        if (fits && inputs[1] && inputs[2])
+            made = quantise_op(to, "ctsc::quantised_line", 3, inputs, true);
+        line[0] = line[1] = NULL;
+    }
+    value_unref(y);
+    for (int i = 1; i < ARGS; i++) value_unref(args[i]);
+    tensor_unref(x);
+    tensor_unref(line[0]);
+    tensor_unref(line[1]);
+    return made;
 }
 
 /* ---- concatenation --------------------------------------------------------------------------- */

@@ -302,6 +302,76 @@ OPERATOR(quantized_add_relu_out) { return binary_out(cx, args, false, true, resu
 OPERATOR(quantized_mul_out) { return binary_out(cx, args, true, false, results); }
 OPERATOR(quantized_mul_relu_out) { return binary_out(cx, args, true, true, results); }
 
+/* ---- a line for each channel ----------------------------------------------------------------- */
+
+typedef struct line_job {
+    const uint8_t *x;
+    uint8_t *out;
+    int64_t size, run; /* in all, and of a run: whole rows of channels */
+    byte_line line;
+    const byte_rows *rows;
+} line_job;
+
+static void line_runs(void *ctx, int64_t begin, int64_t end) {
+    const line_job *j = ctx;
+    for (int64_t at = begin * j->run; at < int64_min(end * j->run, j->size); at += j->run)
+        j->rows->line(&j->line, j->x + at, int64_min(j->run, j->size - at), j->out + at);
+}
+
+/* quantised_line(x, factors, starts, scale, zero_point, least, most): rint(q * factor + start) +
+ * zero_point for integers q, by channel */
+OPERATOR(quantised_line) {
+    enum { TOGETHER = 1024 };
+    tensor *x = args[0].u.tensor, *wide = NULL, *last = NULL, *out = NULL;
+    const tensor *factor = args[1].u.tensor, *start = args[2].u.tensor;
+    quant_target to = {.dt = DT_QUINT8};
+    TRY(quant_target_args(cx, args + 3, &to));
+    TRY(quant_need_affine(cx, x, cx->op->key));
+    int64_t c = x->ndim > 1 ? x->sizes[1] : 0;
+    bool line = factor->dtype == DT_FLOAT32 && start->dtype == DT_FLOAT32 && factor->numel == c &&
+                start->numel == c && tensor_is_contiguous(factor) && tensor_is_contiguous(start);
+    if (x->dtype != DT_QUINT8 || !line || x->ndim > 5)
+        return kernel_fail(cx,
+                           "%s: expected quint8 of two to five dims, and a line for each channel",
+                           cx->op->key);
+    ctsc_status st = CTSC_OK;
+    float *placed = NULL;
+    size_t room = 0;
+    if (x->ndim == 3) TRY_OUT(tensor_unsqueeze(cx->diag, x, 3, &wide));
+    if (x->ndim == 2) TRY_OUT(tensor_contiguous(cx->diag, x, &last));
+    else TRY_OUT(quant_to_channels_last(cx, wide ? wide : x, &last));
+    TRY_OUT(quant_new_affine(cx, last, DT_QUINT8, to.scale, to.zero, &out));
+    if (x->ndim > 2) quant_last_strides(out->ndim, out->sizes, out->strides);
+    line_job j = {.x = tensor_data(last),
+                  .out = tensor_data(out),
+                  .size = out->numel,
+                  .run = c * int64_max(1, TOGETHER / int64_max(1, c)),
+                  .rows = ukernel_byte_rows()};
+    int64_t block = 4 * j.rows->lanes, places = (j.run + block - 1) / block * block;
+    room = (size_t)places * 2 * sizeof *placed;
+    if (!(placed = recycle_alloc(room))) TRY_OUT(diag_no_memory(cx->diag));
+    for (int64_t i = 0; i < places && c; i++) {
+        int64_t at = (i / block * block + quant_place_channel(j.rows->lanes, i % block)) % c;
+        placed[i] = TENSOR_AT(factor, float)[at];
+        placed[places + i] = TENSOR_AT(start, float)[at];
+    }
+    j.line = (byte_line){placed, placed + places, (int32_t)to.zero, (int32_t)to.lo, (int32_t)to.hi};
+    if (j.size) pool_for((j.size + j.run - 1) / j.run, kernel_grain(j.run), line_runs, &j);
+    if (wide) {
+        tensor *thin;
+        TRY_OUT(tensor_squeeze_dim(cx->diag, out, 3, &thin));
+        tensor_unref(out);
+        out = thin;
+    }
+out:
+    tensor_unref(wide);
+    if (placed) recycle_free(placed, room);
+    tensor_unref(last);
+    if (st == CTSC_OK) return op_return_tensor(results, out);
+    tensor_unref(out);
+    return st;
+}
+
 /* ---- a tensor and a number ------------------------------------------------------------------- */
 
 /* (element - zero point + c) requantised from one scale to another. */
