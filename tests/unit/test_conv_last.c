@@ -561,10 +561,13 @@ static double exact_result(const conv_shape *s, const float *volume, const float
     return sum;
 }
 
-typedef struct worst { double winograd, direct; } worst;
+/* The largest errors, and the root of the mean square of the direct way's. */
+typedef struct worst {
+    double winograd, direct, direct_rms;
+} worst;
 
-/* The largest errors of both ways, of some results. Pixels are a relu's results, weights those of
- * He's initialisation: what networks have. */
+/* The errors of both ways, of some results. Pixels are a relu's results, weights those of He's
+ * initialisation, what networks have: results have a variance of 1. */
 static worst worst_errors(conv_shape s, conv_form form) {
     int64_t *ones[] = {&s.groups, &s.in[0], &s.kernel[0], &s.stride[0], &s.dilation[0]};
     for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
@@ -596,7 +599,8 @@ static worst worst_errors(conv_shape s, conv_form form) {
             CTSC_OK);
     }
     assert_true(finite);
-    worst e = {0, 0};
+    worst e = {0};
+    int64_t looked_at = 0;
     for (int64_t i = 0; i < y[0]->numel; i += 1 + y[0]->numel / 60000) {
         int64_t o = i % s.out_channels, at = i / s.out_channels % s.out_size,
                 n = i / s.out_channels / s.out_size, group = o / (s.out_channels / s.groups);
@@ -604,14 +608,18 @@ static worst worst_errors(conv_shape s, conv_form form) {
             &s, TENSOR_AT(x, float) + n * s.in_size * s.in_channels + group * depth,
             TENSOR_AT(w, float) + o * depth * s.kernel_size, at);
         e.winograd = fmax(e.winograd, fabs(TENSOR_AT(y[0], float)[i] - want));
-        e.direct = fmax(e.direct, fabs(TENSOR_AT(y[1], float)[i] - want));
+        double off = TENSOR_AT(y[1], float)[i] - want;
+        e.direct = fmax(e.direct, fabs(off));
+        e.direct_rms += off * off, looked_at++;
     }
+    e.direct_rms = sqrt(e.direct_rms / (double)looked_at);
     tensor_unref(x), tensor_unref(w), tensor_unref(own), tensor_unref(y[0]), tensor_unref(y[1]);
     return e;
 }
 
-/* The layers of resnet18 and vgg16 that are done that way: at most four times the error of
- * the direct form. */
+/* The layers of resnet18 and vgg16 that are done that way. F(4x4, 3x3) loses two bits, F(2x2, 3x3)
+ * and the direct form lose none however deep they are: a chain of all of a sum's 4,608 products
+ * would be off by 3.5e-7 on average, PyTorch's kernels are by 1.6e-7 to 1.9e-7. */
 static void test_winograd_error(void **state) {
     (void)state;
     if (!gemm_micro_best(DT_FLOAT32)) skip(); /* this processor has no kernels for it */
@@ -628,9 +636,11 @@ static void test_winograd_error(void **state) {
                                                 .pad = {0, 1, 1},
                                                 .dilation = {1, 1, 1}},
                                    form);
-            if (e.winograd > 4 * e.direct)
-                fail_msg("%lld to %lld channels, %d products: %g, direct %g", (long long)l[0],
-                         (long long)l[1], conv_winograd_products(form), e.winograd, e.direct);
+            if (e.winograd > (form == CONV_WINOGRAD_4 ? 1e-5 : 3e-6) || e.direct > 3e-6 ||
+                e.direct_rms > 2.6e-7)
+                fail_msg("%lld to %lld channels, %d products: %g, direct %g (%g)", (long long)l[0],
+                         (long long)l[1], conv_winograd_products(form), e.winograd, e.direct,
+                         e.direct_rms);
         }
     }
 }
