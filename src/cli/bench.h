@@ -8,7 +8,7 @@
 #include "cli/machine.h"
 #include "ctsc_compiler.h"
 
-enum { BENCH_LEVELS = 3, WARM_CALLS = 5 };
+enum { BENCH_LEVELS = 3, WARM_CALLS = 5, BENCH_POINTS = 64 };
 
 /* One level of optimisation: a module of its own, inputs of its own (a method may write to
  * them), and its times. */
@@ -36,6 +36,7 @@ typedef struct bench_model {
     int64_t kernels, kernels_from_disk; /* made by the last level */
     double compile_us;
     int64_t bytes, flops;         /* of one call */
+    int64_t items;                /* the first size of the first tensor among the inputs; else 1 */
     bool counted;                 /* all of flops is known, else: */
     char uncounted[64];           /* an operator that is not in flops */
     ctsc_precision_counts layers; /* of the last level, where a precision was named */
@@ -52,8 +53,9 @@ typedef struct bench {
     cli_limits limits;
     int calls;
     double seconds;
-    bool json;
-    int threads; /* in use */
+    bool json, tells;    /* tells: what it does, on a terminal */
+    const char *batches; /* of --batch: "1,2,4"; NULL: as the inputs are */
+    int threads;         /* in use */
     int nmodels;
     bench_model *models;
     machine_rates machine;
@@ -64,5 +66,14 @@ ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_er
  * call was counted. */
 void bench_compare(bench_model *b, ctsc_error *e);
 int bench_show(const bench *b);
+double bench_quantile(const bench_level *l, double q);
+json_t *bench_model_json(const bench *b, const bench_model *m);
+/* "1,2,4" as numbers: how many; 0: it is no such list, or longer than `most`. */
+int bench_list(const char *text, int64_t *out, int most);
+/* Loads, warms and measures all models: reports and returns the exit code on failure.
+ * bench_clear gives back what it made of one. */
+int bench_measured(bench *b, ctsc_error *e);
+void bench_clear(bench_model *m);
+int bench_sweep(bench *b, ctsc_error *e);
 
 #endif

@@ -3,19 +3,20 @@
  * bench_show.c - the figures of ctsc bench, as a table or as JSON.
  *
  * JSON: one object with model, method, threads, device; for each level measured (eager, optimised,
- * fused) an object with min_us, median_us, p90_us, p99_us, calls and peak_percent (of fma_gflops,
- * at the median; null as flops is, and on other devices); precision: null, or what --precision says
- * (name), and how many layers it has made of which kind (bf16, int8w, int4w, written);
- * first_call_us, compile_us and kernels of the highest level; bytes and flops of one call (flops
- * null where they are not all known); copy_gbps and fma_gflops of the machine (null where they
- * could not be measured). Of several models: an array of such objects.
+ * fused) an object with min_us, median_us, p90_us, p95_us, p99_us, items_per_second (at the
+ * median), calls and peak_percent (of fma_gflops, at the median; null as flops is, and on other
+ * devices); precision: null, or what --precision says (name), and how many layers it has made of
+ * which kind (bf16, int8w, int4w, written); first_call_us, compile_us and kernels of the highest
+ * level; items (the first size of the inputs), bytes and flops of one call (flops null where they
+ * are not all known); copy_gbps and fma_gflops of the machine (null where they could not be
+ * measured). Of several models: an array of such objects.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
 
 #include <string.h>
 
-static double show_quantile(const bench_level *l, double q) {
+double bench_quantile(const bench_level *l, double q) {
     return l->us[(size_t)(q * (double)(l->n - 1) + 0.5)];
 }
 
@@ -25,7 +26,7 @@ static json_t *show_rate(double x) { return x > 0 ? json_real(x) : json_null(); 
 static double show_percent(const bench_model *m, const bench_level *l) {
     const char *device = m->all->call.device;
     if (!m->counted || (device && strcmp(device, "cpu") != 0)) return -1;
-    return machine_peak_percent((double)m->flops, show_quantile(l, 0.5),
+    return machine_peak_percent((double)m->flops, bench_quantile(l, 0.5),
                                 m->all->machine.fma_gflops);
 }
 
@@ -38,23 +39,25 @@ static json_t *show_precision_json(const bench_model *m) {
                      (json_int_t)c->written);
 }
 
-static json_t *show_model_json(const bench *b, const bench_model *m) {
+json_t *bench_model_json(const bench *b, const bench_model *m) {
     const bench_level *last = &m->levels[m->nlevels - 1];
     json_t *j = json_pack("{s:s, s:s, s:i, s:s}", "model", m->path, "method", b->call.method,
                           "threads", b->threads, "device", b->call.device ? b->call.device : "cpu");
     for (int i = 0; i < m->nlevels && j; i++) {
         const bench_level *l = &m->levels[i];
-        json_object_set_new(j, l->name,
-                            json_pack("{s:f, s:f, s:f, s:f, s:I, s:o}", "min_us", l->us[0],
-                                      "median_us", show_quantile(l, 0.5), "p90_us",
-                                      show_quantile(l, 0.9), "p99_us", show_quantile(l, 0.99),
-                                      "calls", (json_int_t)l->n * l->batch, "peak_percent",
-                                      show_rate(show_percent(m, l))));
+        json_object_set_new(
+            j, l->name,
+            json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:o}", "min_us", l->us[0], "median_us",
+                      bench_quantile(l, 0.5), "p90_us", bench_quantile(l, 0.9), "p95_us",
+                      bench_quantile(l, 0.95), "p99_us", bench_quantile(l, 0.99),
+                      "items_per_second", (double)m->items * 1e6 / bench_quantile(l, 0.5), "calls",
+                      (json_int_t)l->n * l->batch, "peak_percent", show_rate(show_percent(m, l))));
     }
     json_object_set_new(j, "precision", show_precision_json(m));
     json_object_set_new(j, "first_call_us", json_real(last->first_us));
     json_object_set_new(j, "compile_us", json_real(m->compile_us));
     json_object_set_new(j, "kernels", json_integer(m->kernels));
+    json_object_set_new(j, "items", json_integer(m->items));
     json_object_set_new(j, "bytes", json_integer(m->bytes));
     json_object_set_new(j, "flops", m->counted ? json_integer(m->flops) : json_null());
     json_object_set_new(j, "copy_gbps", show_rate(b->machine.copy_gbps));
@@ -63,10 +66,10 @@ static json_t *show_model_json(const bench *b, const bench_model *m) {
 }
 
 static int show_json(const bench *b) {
-    if (b->nmodels == 1) return cli_print_json(show_model_json(b, b->models));
+    if (b->nmodels == 1) return cli_print_json(bench_model_json(b, b->models));
     json_t *all = json_array();
     for (int i = 0; i < b->nmodels; i++)
-        json_array_append_new(all, show_model_json(b, &b->models[i]));
+        json_array_append_new(all, bench_model_json(b, &b->models[i]));
     return cli_print_json(all);
 }
 
@@ -82,12 +85,12 @@ static void show_amount(double x, const char *unit) {
 static void show_us(double us) { printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us); }
 
 static void show_level(const bench_model *b, const bench_level *l) {
-    double median = show_quantile(l, 0.5);
+    double median = bench_quantile(l, 0.5);
     printf("  %-10s", l->name);
     show_us(l->us[0]);
     show_us(median);
-    show_us(show_quantile(l, 0.9));
-    show_us(show_quantile(l, 0.99));
+    show_us(bench_quantile(l, 0.9));
+    show_us(bench_quantile(l, 0.99));
     printf(" %10lld %7d %8.2f", (long long)l->n * l->batch, l->batch,
            (double)b->bytes / median * 1e-3);
     if (b->counted) printf(" %9.2f", (double)b->flops / median * 1e-3);
@@ -139,7 +142,14 @@ static void show_model(const bench *all, const bench_model *b) {
     printf("\n\n  %-10s %10s %10s %10s %10s %10s %7s %8s %9s %7s %10s\n", "us a call", "min",
            "median", "p90", "p99", "calls", "batch", "GB/s", "GFLOP/s", "% peak", "first call");
     for (int i = 0; i < b->nlevels; i++) show_level(b, &b->levels[i]);
-    printf("\n  loading      %.1f us\n", last->load_us);
+    printf("\n  throughput  ");
+    for (int i = 0; i < b->nlevels; i++) {
+        printf(" %s ", b->levels[i].name);
+        show_amount((double)b->items * 1e6 / bench_quantile(&b->levels[i], 0.5), "");
+        if (i + 1 < b->nlevels) putchar(',');
+    }
+    printf(" items/s (%lld in a call)\n", (long long)b->items);
+    printf("  loading      %.1f us\n", last->load_us);
     show_precision(b);
     printf("  compiling    %.1f us, %lld kernel%s", b->compile_us, (long long)b->kernels,
            b->kernels == 1 ? "" : "s");
@@ -163,12 +173,13 @@ static void show_comparison(const bench *b) {
     printf("  %-*s %10s %10s\n", width, "us a call", "min", "median");
     for (int i = 0; i < b->nmodels; i++) {
         const bench_level *l = &b->models[i].levels[b->models[i].nlevels - 1];
-        double median = show_quantile(l, 0.5);
+        double median = bench_quantile(l, 0.5);
         if (!first) first = l;
         printf("  %-*s", width, b->models[i].path);
         show_us(l->us[0]);
         show_us(median);
-        if (l != first) printf("   %.2f times the first one's", median / show_quantile(first, 0.5));
+        if (l != first)
+            printf("   %.2f times the first one's", median / bench_quantile(first, 0.5));
         putchar('\n');
     }
 }

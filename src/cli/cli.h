@@ -93,7 +93,9 @@ typedef struct cli_call {
     const char *method, *device;
     cli_inputs inputs;
     int threads, opt;
-    const char *precision; /* NULL: as written */
+    bool sweeps;              /* --threads may be a list: */
+    const char *threads_list; /* "1,2,4"; NULL: one number */
+    const char *precision;    /* NULL: as written */
     bool flush_denormals;
 } cli_call;
 enum { CLI_OPT_DEFAULT = 2, CLI_OPT_MAX = 3 };

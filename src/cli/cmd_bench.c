@@ -17,13 +17,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPT_SECONDS = 256, OPT_CALLS, OPT_JSON };
+enum { OPT_SECONDS = 256, OPT_CALLS, OPT_JSON, OPT_BATCH };
 enum { BATCH_US = 20, BATCH_MAX = 100000, TURN_US = 10000 };
 
 static const struct argp_option bench_options[] = {
     {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels of a model together (3)", 0},
-    {"calls", OPT_CALLS, "N", 0, "calls to measure at least, per level (10)", 0},
+    {"calls", OPT_CALLS, "N", 0, "calls to measure at least, per level (1)", 0},
+    {"batch", OPT_BATCH, "N,N,...", 0,
+     "a row for each of these sizes of batch, which take the place of the first size of each "
+     "tensor of "
+     "--input; with --threads N,N,... for each number of threads, too",
+     0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {0},
 };
@@ -33,6 +39,7 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     double n;
     switch (key) {
     case OPT_JSON: b->json = true; break;
+    case OPT_BATCH: b->batches = arg; break;
     case ARGP_KEY_ARG:
         if (!b->nmodels) b->model.path = arg;
         b->models[b->nmodels++].path = arg;
@@ -52,9 +59,29 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
         state->child_inputs[1] = &b->call;
         state->child_inputs[2] = &b->limits;
         break;
+    case ARGP_KEY_END: {
+        int64_t points[BENCH_POINTS];
+        if (b->batches && !bench_list(b->batches, points, BENCH_POINTS))
+            argp_error(state, "--batch: '%s' is no list of sizes like 1,2,4", b->batches);
+        if (b->call.threads_list && !bench_list(b->call.threads_list, points, BENCH_POINTS))
+            argp_error(state, "--threads: '%s' is no list of numbers like 1,2,4",
+                       b->call.threads_list);
+        if (b->batches && b->call.inputs.file) argp_error(state, "--batch goes with --input");
+        if ((b->batches || b->call.threads_list) && b->nmodels > 1)
+            argp_error(state, "--batch, and several numbers of threads, are for one model");
+        break;
+    }
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
+}
+
+/* What is being done, where somebody watches; NULL: nothing any more. */
+static void bench_tell(const bench *b, const char *model, const char *what) {
+    if (!b->tells) return;
+    if (what) fprintf(stderr, "\r\033[K%s: %s ...", model, what);
+    else fputs("\r\033[K", stderr);
+    fflush(stderr);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -92,6 +119,9 @@ static int bench_prepare(const bench *b, bench_model *bm, bench_level *l, ctsc_e
     cli_model model = b->model;
     model.path = bm->path;
     ctsc_kernel_stats before = {.size = sizeof before}, after = before;
+    char what[64];
+    snprintf(what, sizeof what, "loading and warming up, %s", l->name);
+    bench_tell(b, bm->path, what);
     double start = machine_now(), us;
     int code = cli_load_for_call(&model, l->opt, b->call.precision, &l->m, e);
     l->load_us = machine_now() - start;
@@ -162,6 +192,10 @@ static int bench_measure(bench *b, ctsc_error *e) {
     for (int i = 0; i < b->nmodels; i++) n += b->models[i].nlevels;
     double start = machine_now();
     for (int round = 0; !enough; round++) {
+        char what[64];
+        snprintf(what, sizeof what, "measuring, %.0f of %.0f s", (machine_now() - start) * 1e-6,
+                 b->seconds * b->nmodels);
+        bench_tell(b, b->models[0].path, what);
         for (int i = 0; i < n; i++) {
             int code = bench_turn(b, bench_level_at(b, (round + i) % n), e);
             if (code) return code;
@@ -200,6 +234,10 @@ static void bench_add_bytes(bench_model *b, const ctsc_value *t) {
     b->bytes = cli_sum(b->bytes, n);
 }
 
+static void bench_add_items(bench_model *b, const ctsc_value *t) {
+    if (!b->items && ctsc_tensor_ndim(t)) b->items = ctsc_tensor_sizes(t)[0];
+}
+
 /* On inputs as they were at first. A failure leaves the count out, which is no failure
  * of the benchmark. */
 static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
@@ -210,8 +248,11 @@ static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
     inputs.nvalues = 0;
     bool ok = cli_read_inputs(&inputs, last->m, all->call.method, e) == 0;
     ok = ok && cli_place(all->call.device, last->m, &inputs, e) == 0;
-    for (size_t i = 0; ok && i < inputs.nvalues; i++)
+    for (size_t i = 0; ok && i < inputs.nvalues; i++) {
+        bench_tensors(inputs.values[i], bench_add_items, b, 0);
         bench_tensors(inputs.values[i], bench_add_bytes, b, 0);
+    }
+    if (!b->items) b->items = 1;
     bench_tensors(b->levels[0].first, bench_add_bytes, b, 0);
     ok = ok && ctsc_module_count_work(last->m, all->call.method, inputs.nvalues, inputs.values, &w,
                                       e) == CTSC_OK;
@@ -245,12 +286,13 @@ static int bench_ready(const bench *b, bench_model *m, ctsc_error *e) {
         ctsc_module_count_precisions(m->levels[m->nlevels - 1].m, b->call.method, &m->layers, e) !=
             CTSC_OK)
         return cli_report(e);
+    bench_tell(b, m->path, "comparing results");
     if (!code) bench_count(b, m, e);
     if (!code) bench_compare(m, e);
     return code;
 }
 
-static void bench_free(bench_model *m) {
+void bench_clear(bench_model *m) {
     for (int i = 0; i < m->nlevels; i++) {
         bench_level *l = &m->levels[i];
         ctsc_value_free(l->first);
@@ -259,18 +301,26 @@ static void bench_free(bench_model *m) {
         ctsc_module_free(l->m);
         free(l->us);
     }
+    *m = (bench_model){.path = m->path};
+}
+
+int bench_measured(bench *b, ctsc_error *e) {
+    int code = 0;
+    for (int i = 0; i < b->nmodels && !code; i++) code = bench_ready(b, &b->models[i], e);
+    bench_tell(b, b->models[0].path, "measuring the machine");
+    if (!code) b->machine = machine_measure(b->threads);
+    if (!code) code = bench_measure(b, e);
+    bench_tell(b, NULL, NULL);
+    return code;
 }
 
 static int bench_with(bench *b, ctsc_error *e) {
-    int code = 0;
     bool same = true;
-    for (int i = 0; i < b->nmodels && !code; i++) code = bench_ready(b, &b->models[i], e);
-    if (!code) b->machine = machine_measure(b->threads);
-    if (!code) code = bench_measure(b, e);
+    int code = bench_measured(b, e);
     if (!code) code = bench_show(b);
     for (int i = 0; i < b->nmodels; i++) {
         same &= b->models[i].same;
-        bench_free(&b->models[i]);
+        bench_clear(&b->models[i]);
     }
     return code || same ? code : CLI_MISMATCH;
 }
@@ -282,23 +332,25 @@ const struct argp cmd_bench_argp = {
     "MODEL [MODEL...]",
     "Times the calls of a method: as written (eager), with its graph optimised, and "
     "fused into native kernels, side by side. The results have to agree.\v"
-    "With --opt only that level is measured. Several models are called with the same inputs, in "
+    "With --opt only that level is measured. The measurement takes --seconds, after loading and "
+    "warming up. Several models are called with the same inputs, in "
     "turns, and compared.",
     bench_children,
     NULL,
     NULL};
 
 int cmd_bench(int argc, char **argv) {
-    bench b = {.seconds = 3, .calls = 10};
+    bench b = {.seconds = 3, .calls = 1, .tells = isatty(STDERR_FILENO)};
     ctsc_error *e = ctsc_error_new();
     b.models = calloc((size_t)argc, sizeof *b.models);
     if (!cli_call_init(&b.call, argc) || !e || !b.models)
         return cli_complain(CTSC_LIMIT, "out of memory");
+    b.call.sweeps = true;
     cli_parse_args(&cmd_bench_argp, argc, argv, &b);
     cli_hear_alerts();
     ctsc_set_threads(b.call.threads);
     b.threads = b.call.threads ? b.call.threads : machine_cores();
-    int code = bench_with(&b, e);
+    int code = b.batches || b.call.threads_list ? bench_sweep(&b, e) : bench_with(&b, e);
     ctsc_error_free(e);
     cli_call_free(&b.call);
     free(b.models);

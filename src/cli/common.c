@@ -280,6 +280,10 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
     case OPT_INPUTS: c->inputs.file = arg; break;
     case OPT_METHOD: c->method = arg; break;
     case OPT_THREADS:
+        if (c->sweeps && strchr(arg, ',')) {
+            c->threads_list = arg;
+            break;
+        }
         n = cli_number(state, "threads", arg);
         if (n < 0 || n > 1024 || n != (int)n)
             argp_error(state, "--threads: 0 to 1024 are possible");
