@@ -143,19 +143,17 @@ ctsc_status diag_no_memory(diag *d) {
     struct rlimit most;
     if (!r.bounded && getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
         diag_bytes(limit, sizeof limit, (double)most.rlim_cur);
-        return diag_fail(d, CTSC_LIMIT,
-                         "out of memory: %s are wanted, of the %s that the process may have "
-                         "(ulimit -v)",
-                         wanted, limit);
+        return diag_fail(
+            d, CTSC_LIMIT,
+            "out of memory: cannot allocate %s, with a limit of %s for the process (ulimit -v)",
+            wanted, limit);
     }
-    if (!r.bounded)
-        return diag_fail(d, CTSC_LIMIT,
-                         "out of memory: %s are wanted, which the system does not have", wanted);
+    if (!r.bounded) return diag_fail(d, CTSC_LIMIT, "out of memory: cannot allocate %s", wanted);
     diag_bytes(left, sizeof left, r.left > 0 ? (double)r.left : 0);
     diag_bytes(limit, sizeof limit, (double)r.limit);
     return diag_fail(
         d, CTSC_LIMIT,
-        "out of memory: %s are wanted, and the call's limit of %s (max_bytes) leaves %s", wanted,
+        "out of memory: cannot allocate %s, the call's limit of %s (max_bytes) has %s left", wanted,
         limit, left);
 }
 

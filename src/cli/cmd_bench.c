@@ -26,9 +26,8 @@ static const struct argp_option bench_options[] = {
     {"seconds", OPT_SECONDS, "X", 0, "time to measure for, all levels of a model together (3)", 0},
     {"calls", OPT_CALLS, "N", 0, "calls to measure at least, per level (1)", 0},
     {"batch", OPT_BATCH, "N,N,...", 0,
-     "a row for each of these sizes of batch, which take the place of the first size of each "
-     "tensor of "
-     "--input; with --threads N,N,... for each number of threads, too",
+     "measure each of these batch sizes, which replace the first size of each tensor of --input; "
+     "--threads N,N,... measures several numbers of threads",
      0},
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {0},

@@ -90,9 +90,8 @@ static ctsc_status inputs_no_dtype(const char *spec, int len) {
                 least = distance, best = names[k];
         }
     }
-    return cli_complain(CTSC_USAGE, "--input %s: '%s' is no dtype that tensors are made of%s%s%s",
-                        spec, typed, best ? "; did you mean '" : "", best ? best : "",
-                        best ? "'?" : "");
+    return cli_complain(CTSC_USAGE, "--input %s: '%s' is not a dtype of tensors%s%s%s", spec, typed,
+                        best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
 ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {

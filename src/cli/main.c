@@ -27,13 +27,13 @@ static const struct { const char *name, *arg, *text; } options[] = {
 
 static void main_help(FILE *to) {
     fputs("Usage: ctsc COMMAND [OPTION...]\n\n"
-          "Compiles and runs PyTorch's TorchScript without PyTorch: Python source (net.py) becomes "
-          "an archive\n"
-          "(net.pt) that ctsc and PyTorch load; archives of torch.jit.save and torch.export.save, "
-          "and models of ONNX,\nrun, are shown, measured and served.\n\n"
+          "Compiles and runs PyTorch's TorchScript without PyTorch. Python source (net.py) becomes "
+          "an archive (net.pt)\n"
+          "that ctsc and PyTorch load. Archives of torch.jit.save and torch.export.save, and ONNX "
+          "models, can be run,\nconverted, drawn, measured, trained, quantised and served.\n\n"
           "  ctsc compile net.py -o net.pt\n"
           "  ctsc run net.pt --input 'float32[1,3,224,224]:rand'\n\n"
-          "MODEL is an archive, a model of ONNX or a .py file.\n\nCommands:\n",
+          "MODEL is an archive, an ONNX model or a .py file.\n\nCommands:\n",
           to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-24s %s\n", commands[i].usage, commands[i].text);

@@ -368,7 +368,7 @@ static void test_not_archives(void **state) {
         {"\x80\x02\x8a\x0a............", 16, CTSC_BAD_FILE, "torch.save()"},
         {"<html><head></head>", 19, CTSC_BAD_FILE, "not a zip archive, but a web page"},
         {"\x89PNG\r\n\x1a\n", 8, CTSC_BAD_FILE, "not a zip archive, but an image"},
-        {"import torch\n\nclass", 19, CTSC_BAD_FILE, "but text: source is compiled"},
+        {"import torch\n\nclass", 19, CTSC_BAD_FILE, "but text; source is compiled"},
         {"\x01\x02\x03\x04\x05\x06\x07\x08\x09", 9, CTSC_BAD_FILE, "not a zip archive"},
         {"PK\3\4............................", 32, CTSC_BAD_FILE, "cut short"},
     };

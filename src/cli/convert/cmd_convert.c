@@ -38,7 +38,7 @@ static const struct argp_option convert_options[] = {
      "what to write, where the ending of OUT does not say; without OUT the file is IN's with "
      "the format's ending",
      0},
-    {"force", OPT_FORCE, 0, 0, "without OUT: write also where a file of that name is there", 0},
+    {"force", OPT_FORCE, 0, 0, "without OUT: replace an existing file", 0},
     {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 28 (20)", 0},
     {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
      "to ONNX: this dim of this argument (its name, or its number from 0) may have any size; once "
@@ -202,8 +202,7 @@ int cmd_convert(int argc, char **argv) {
     ctsc_error *e = ctsc_error_new();
     if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
     if (!code && made && !a.force && access(made, F_OK) == 0)
-        code = cli_complain(CTSC_ENVIRONMENT, "%s is there already: name OUT, or say --force",
-                            made);
+        code = cli_complain(CTSC_ENVIRONMENT, "%s exists: name OUT, or use --force", made);
     if (!code) code = a.from->read(&a.model, &c, e);
     if (!code) code = a.to->write(&c, &a.how, output, e);
     if (!code) convert_say(output, a.to);

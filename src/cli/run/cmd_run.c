@@ -43,11 +43,10 @@ static const struct argp_option run_options[] = {
      "refuse a model that mentions unsupported operators, even unused ones", 0},
     {"json", OPT_JSON, 0, 0, "print the result as JSON", 0},
     {"full", OPT_FULL, 0, 0,
-     "print all of a large result (more than 1000 elements), which is summarised otherwise", 0},
+     "print all of a large result (more than 1000 elements) instead of a summary", 0},
     {"top", OPT_TOP, "N", 0,
-     "print the N largest numbers of each row of the result, with their places", 0},
-    {"labels", OPT_LABELS, "FILE", 0,
-     "with --top: what the places are called; a name per line, or JSON", 0},
+     "print the N largest numbers of each row of the result, with their indices", 0},
+    {"labels", OPT_LABELS, "FILE", 0, "with --top: names of the places; one per line, or JSON", 0},
     {"time", OPT_TIME, 0, 0, "say how long the call took", 0},
     {"passes", OPT_PASSES, "A,B,C", 0,
      "for work on the compiler: inline the method's calls and run these passes on it first "
@@ -174,7 +173,7 @@ static int run_with(run_args *a, ctsc_error *e) {
                                  &o, &result, e) != CTSC_OK)
         code = run_failed(a, e);
     if (!code && a->time)
-        fprintf(stderr, "ctsc: %s took %.3f ms, the first call of it\n", a->call.method,
+        fprintf(stderr, "ctsc: %s took %.3f ms (the first call)\n", a->call.method,
                 (run_clock() - start) * 1e3);
     if (!code) code = run_show(a, result, e);
     ctsc_value_free(result);

@@ -38,8 +38,7 @@ typedef struct view_args {
 static const struct argp_option view_options[] = {
     {"output", OPT_OUTPUT, "FILE", 0,
      "the page to write (the model's name with .html); - for stdout", 0},
-    {"force", OPT_FORCE, 0, 0,
-     "write the page in place of a file of that name that is no page of this model", 0},
+    {"force", OPT_FORCE, 0, 0, "replace an existing file that is not a page of this model", 0},
     {"serve", OPT_SERVE, 0, 0, "serve the page over HTTP instead, until Ctrl-C", 0},
     {"port", OPT_PORT, "N", 0, "with --serve: the port (8000); 0: any free one", 0},
     {"host", OPT_HOST, "ADDRESS", 0, "with --serve: the address to listen on (127.0.0.1)", 0},
@@ -238,7 +237,7 @@ static int view_save(const view_args *a, const char *path, const char *page, siz
     if (!a->output && !a->force && !view_may_write(path, mark))
         return cli_complain(
             CTSC_ENVIRONMENT,
-            "%s is there already, and is no page of %s: name another with -o, or say --force", path,
+            "%s exists and is not a page of %s: choose another name with -o, or use --force", path,
             a->model.path);
     FILE *f = out ? stdout : fopen(path, "w");
     bool ok = f && fwrite(page, 1, len, f) == len && fputs(mark, f) >= 0;

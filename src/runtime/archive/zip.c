@@ -186,7 +186,7 @@ static const char *archive_guess(const uint8_t head[16]) {
         if (!memcmp(head + kinds[i].at, kinds[i].bytes, kinds[i].len)) return kinds[i].what;
     for (int i = 0; i < 16; i++)
         if (head[i] >= 127 || (head[i] < 32 && !strchr("\t\n\r", head[i]))) return NULL;
-    return "text: source is compiled (ctsc compile; ctsc.compile in Python)";
+    return "text; source is compiled with ctsc compile (in Python: ctsc.compile)";
 }
 
 /* Messages for files that are something else. */
