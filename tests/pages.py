@@ -35,6 +35,7 @@ import threading
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NUMBER = r"-?(?:\d+\.\d+|\d+)"
 NEEDS = ("a network", "root", "PyTorch", "minutes", "a GPU", "a browser", "a terminal")
+WIDTH = 120 # of a line of text; tables, blocks and what benchmarks write may be wider
 LONGEST = 300 # seconds for a page
 BOUND = 30 # blocks of all pages that are not run
 GENERATED = ("docs/operators.md",)
@@ -66,6 +67,8 @@ class Page:
                 end = next((i for i in range(n + 1, len(lines)) if lines[i].rstrip() == "```"), len(lines) - 1)
                 self.block(n + 1, line[3:].strip(), lines[n + 1:end], title)
                 n, title = end, None
+            elif len(line) > WIDTH and not line.startswith("|") and not re.match(r"\S*bench-", os.path.basename(name)) and " " in line[:WIDTH].strip():
+                self.faults.append((n + 1, "a line of %d columns, more than %d" % (len(line), WIDTH)))
             elif re.match("    " + COMMANDS, line) and not lines[n - 1].strip():
                 self.faults.append((n + 1, "commands are written in ```sh or ```console blocks: %s" % line.strip()))
             n += 1
