@@ -129,3 +129,18 @@ def test_stubs_are_python_and_name_what_there_is():
     tensor, = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Tensor"]
     methods = {n.name for n in tensor.body if isinstance(n, ast.FunctionDef)}
     assert len(methods) > 300 and not [n for n in methods if not hasattr(ctsc.Tensor, n)]
+
+
+def test_metadata(root):
+    """What a package index shows of it."""
+    import email
+    sys.path.insert(0, os.path.join(root, "python"))
+    try:
+        import backend
+    finally:
+        sys.path.pop(0)
+    fields = email.message_from_string(backend.metadata())
+    assert fields["Name"] == "ctsc" and fields["Version"] == ctsc.__version__ and fields["Description-Content-Type"] == "text/markdown"
+    classifiers = fields.get_all("Classifier")
+    assert len(classifiers) == len(set(classifiers)) and all(" :: " in c for c in classifiers)
+    assert fields.get_payload().startswith("# ctsc\n") and "import ctsc" in fields.get_payload()
