@@ -301,7 +301,7 @@ def group_exported(tally, args, env):
 
 
 # Of the models in tests/onnx/models: what ctsc reads but has no form to write.
-ONNX_READ_ONLY = {"deform_conv", "dequantize_blocks", "dft", "expand_input", "float8_exponent", "ms_decoder_attention", "ms_gather_block_quantized",
+ONNX_READ_ONLY = {"deform_conv", "dequantize_blocks", "expand_input", "float8_exponent", "ms_decoder_attention", "ms_gather_block_quantized",
                   "ms_group_query_attention", "ms_language_model_buffer", "ms_language_model_step", "ms_matmul_nbits", "non_max_suppression",
                   "reshape_input", "roi_align", "rule_optional", "rule_parts", "rule_roi_align_max", "sequences", "slice_input", "unsqueeze_input"}
 

@@ -200,8 +200,8 @@ def attempt(engine, spec, text, opset, dynamic, dim=0):
     return "written", ""
 
 
-def calls(kinds=()):
-    with open(os.path.join(HERE, "calls.txt"), encoding="utf-8") as f:
+def calls(path, kinds=()):
+    with open(path, encoding="utf-8") as f:
         for number, line in enumerate(f):
             if line.strip() and not line.startswith("#"):
                 spec, text = re.match(r"((?:\S+ )*\S+)\s{2,}(.*\S)", line).groups()
@@ -218,6 +218,7 @@ def main():
     p.add_argument("--package", required=True)
     p.add_argument("--torch", action="store_true")
     p.add_argument("--script", action="store_true")
+    p.add_argument("--calls", default=os.path.join(HERE, "calls.txt"))
     p.add_argument("-k", default="")
     p.add_argument("--opset", default="17,22")
     p.add_argument("--every", type=int, default=1)
@@ -232,7 +233,7 @@ def main():
     for opset in map(int, args.opset.split(",")):
         for dynamic in (False,) if args.fixed else (False, True):
             count = {}
-            for number, spec, text in calls([k.split("=") for k in args.kinds.split(",") if k]):
+            for number, spec, text in calls(args.calls, [k.split("=") for k in args.kinds.split(",") if k]):
                 if args.k not in text or number % args.every:
                     continue
                 outcome, why = attempt(engine, spec, text, opset, dynamic, args.dim)

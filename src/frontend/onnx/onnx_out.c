@@ -317,6 +317,8 @@ bool out_refresh(onnx_out *o, out_value *x) {
     out_value *root = alias_root(o, x);
     tensor *at = NULL;
     const tensor *t = x->v[0].u.tensor, *r = root ? root->v[0].u.tensor : NULL;
+    if (dtype_is_complex((dtype)t->dtype))
+        return out_refuse(o, "complex numbers that were written through another view");
     if (!root || !alias_fixed(o, root) || !alias_fixed(o, x) ||
         (t->numel && (t->offset < r->offset || r->numel < t->numel)))
         return out_refuse(o, "its argument was written through another view, of dynamic sizes");
@@ -491,8 +493,9 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     if (!base) return out_refuse(o, "the operator is not known");
     bool tainted = call_reads_elements(c->nargs, c->args, base);
     const out_row *row = out_find_row(base->schema->name);
-    bool quantised = out_is_quantised(c);
-    function *body = quantised ? NULL : body_find(o, base, row != NULL);
+    bool quantised = out_is_quantised(c), paired = out_are_complex(c->nargs, c->args);
+    if (paired && op->schema->has_alias_write) return out_refuse(o, "writes of complex numbers");
+    function *body = quantised ? NULL : body_find(o, base, paired, row != NULL);
     if (o->d->status != CTSC_OK) return false;
     if (body) return body_walk(c, op, base, body) && call_written(o, op, c);
     if (!sized_before(c, base)) return false;

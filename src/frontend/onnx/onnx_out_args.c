@@ -16,6 +16,19 @@ const out_row *out_find_row(const char *name) {
     return at < 0 ? NULL : &rows[at];
 }
 
+static bool value_is_complex(const out_value *x) {
+    const value v = x->v[0];
+    if (v.tag == V_LIST && v.u.list->kind == LIST_TENSOR)
+        return v.u.list->len && dtype_is_complex((dtype)v.u.list->u.tensors[0]->dtype);
+    return v.tag == V_TENSOR && dtype_is_complex((dtype)v.u.tensor->dtype);
+}
+
+bool out_are_complex(int n, out_value *const *x) {
+    for (int i = 0; i < n; i++)
+        if (value_is_complex(x[i])) return true;
+    return false;
+}
+
 bool out_given(const out_call *c, int i) { return i < c->nargs && c->args[i]->v[0].tag != V_NONE; }
 
 const tensor *out_t(const out_call *c, int i) { return c->args[i]->v[0].u.tensor; }

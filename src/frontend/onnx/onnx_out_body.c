@@ -28,11 +28,17 @@ static bool body_takes(const function *f, const schema *s) {
     return true;
 }
 
-function *body_find(onnx_out *o, const op *base, bool row) {
-    function *f = op_host_installed->written_body(base, o->d);
+static function *body_written(onnx_out *o, const op *base, const char *prefix) {
+    function *f = op_host_installed->written_body(base, prefix, o->d);
     if (f && !body_takes(f, base->schema)) f = NULL;
     for (const out_body *b = o->bodies; f && b; b = b->outer)
         if (b->f == f) f = NULL;
+    return f;
+}
+
+function *body_find(onnx_out *o, const op *base, bool paired, bool row) {
+    function *f = paired ? body_written(o, base, "onnx_out_complex_") : NULL;
+    if (!f && o->d->status == CTSC_OK) f = body_written(o, base, "onnx_out_");
     if (f || row || o->d->status != CTSC_OK) return f;
     return base->traits.composite || base->traits.device_body
                ? op_host_installed->composite_body(base, o->d)
@@ -104,7 +110,7 @@ static bool body_agrees(onnx_out *o, value made, value real, bool cast) {
     const tensor *a = made.u.tensor, *b = real.u.tensor;
     if ((a->dtype != b->dtype && !cast) || !tensor_same_shape(a, b))
         return out_refuse(o, "its body gives other sizes or another dtype");
-    if (a->dtype == b->dtype && dtype_is_float((dtype)b->dtype) &&
+    if (a->dtype == b->dtype && dtype_is_float(dtype_part((dtype)b->dtype)) &&
         !dtype_is_float8((dtype)b->dtype) && !body_is_close(o, made, real, &close))
         return false;
     return close || out_refuse(o, "its body gives other numbers");
@@ -116,9 +122,27 @@ static bool body_leaves_out(value made, value real) {
            real.u.tensor->numel;
 }
 
-/* The operator itself, of the example; what it gives is compared. */
-static bool body_check(out_call *c, const op *base, out_value **made, int n) {
+/* Loops have been written, whose examples are those of an iteration: the
+ * operator's stand for them. */
+static bool body_looped(out_call *c, const op *base, out_value **made, int n) {
     onnx_out *o = c->o;
+    for (int w = 0; w < o->worlds; w++)
+        if (!out_run(o, base, w, c->nargs, c->args, c->nres, c->res, c->out_types)) return false;
+    for (int i = 0; i < c->nres; i++) {
+        value a = made[i < n ? i : 0]->v[0], b = c->res[i]->v[0];
+        if (i >= n || a.tag != V_TENSOR || b.tag != V_TENSOR)
+            return out_refuse(o, "its body gives other results");
+        if (a.u.tensor->dtype != b.u.tensor->dtype || a.u.tensor->ndim != b.u.tensor->ndim)
+            return out_refuse(o, "its body gives other sizes or another dtype");
+        if (!(c->res[i]->name = out_name(o, made[i]))) return false;
+    }
+    return true;
+}
+
+/* The operator itself, of the example; what it gives is compared. */
+static bool body_check(out_call *c, const op *base, out_value **made, int n, size_t loops) {
+    onnx_out *o = c->o;
+    if (o->loops != loops && !o->shift) return body_looped(c, base, made, n);
     if (o->shift) { /* sizes of the examples are made up */
         for (int i = 0; i < n; i++) c->res[i] = made[i];
         return n == c->nres || out_refuse(o, "its body gives other results");
@@ -198,6 +222,7 @@ bool body_walk(out_call *c, const op *called, const op *base, function *f) {
     onnx_out *o = c->o;
     out_value *made[16];
     int n = 0;
+    const size_t loops = o->loops;
     if (c->nres > 16) return out_refuse(o, "too many results");
     if (!body_enter(c, f, made, &n)) return false;
     if (called->schema->has_alias_write)
@@ -209,5 +234,5 @@ bool body_walk(out_call *c, const op *called, const op *base, function *f) {
     }
     if (base->schema->nreturns && base->schema->returns[0].alias)
         return body_views(c, base, made, n);
-    return body_check(c, base, made, n);
+    return body_check(c, base, made, n, loops);
 }

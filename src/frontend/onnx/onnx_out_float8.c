@@ -30,6 +30,9 @@ static bool wide_note(onnx_out *o, out_value *x, wide_value *all, int *n) {
 
 bool out_by_row(out_call *c, const out_row *row) {
     onnx_out *o = c->o;
+    if ((out_are_complex(c->nargs, c->args) || out_are_complex(c->nres, c->res)) &&
+        row->fn != out_op_same && row->fn != out_op_parts)
+        return out_refuse(o, "of complex numbers");
     int room = c->nargs, n = 0;
     for (int i = 0; i < c->nargs; i++) room += c->args[i]->nitems;
     wide_value *all = arena_array(&o->scratch, wide_value, room + 1);

@@ -865,6 +865,7 @@ bool flow_loop(onnx_out *o, const node *n, int64_t k, out_value *trips, out_valu
     flow_body l = {.n = n, .b = n->blocks.data[0], .k = k, .carried = (int)n->inputs.len - 2};
     arena *a = &o->scratch;
     int count = l.carried + 1;
+    o->loops++;
     l.now = arena_array(a, out_value *, count);
     l.start = arena_array(a, out_value *, count);
     l.params = arena_array(a, out_value *, count);

@@ -23,7 +23,8 @@ typedef struct out_weight {
     int64_t block; /* along axis; 0: none */
 } out_weight;
 
-/* A value of the program. */
+/* A value of the program. The model has complex tensors as real ones with one more dim, the parts
+ * (frontend/prelude/operators/onnx_out_complex.py). */
 typedef struct out_value {
     value v[OUT_WORLDS];    /* references; the second only where there are two worlds */
     const char *name;       /* in the model; NULL: a constant */
@@ -73,7 +74,7 @@ typedef struct onnx_out {
     ptrmap listed;          /* storages of tensors in such lists */
     ptrmap warned;          /* nodes that were warned of */
     const node *at;         /* for messages */
-    size_t steps, counter, nnodes;
+    size_t steps, counter, nnodes, loops;
     struct out_frame *frame; /* the branch or body that is being written (onnx_out_flow.c) */
     VEC(out_link) links;
     bool two;   /* refused, because sizes change from branch to branch: two worlds would tell */
@@ -121,8 +122,9 @@ out_value *out_container(onnx_out *o, bool tuple, type *t, size_t n, out_value *
 
 /* ---- onnx_out_body.c ------------------------------------------------------------------------- */
 
-/* The TorchScript that stands for the operator in a model; NULL: none. row: it has one */
-struct function *body_find(onnx_out *o, const op *base, bool row);
+/* The TorchScript that stands for the operator in a model; NULL: none. paired: of complex numbers;
+ * row: it has one */
+struct function *body_find(onnx_out *o, const op *base, bool paired, bool row);
 /* Walks it: the results are those of the call. called: base, or its form that writes in place */
 bool body_walk(out_call *c, const op *called, const op *base, struct function *f);
 
@@ -236,6 +238,7 @@ ctsc_status out_finish(onnx_out *o);
 /* ---- onnx_out_args.c: for the functions of rows ---------------------------------------------- */
 
 static inline onnx_out *out_of(const out_call *c) { return c->o; }
+bool out_are_complex(int n, out_value *const *x);     /* any of them, or of lists of tensors */
 bool out_given(const out_call *c, int i);             /* there, and not None */
 const tensor *out_t(const out_call *c, int i);        /* the example's tensor */
 const tensor *out_r(const out_call *c);               /* the result's */

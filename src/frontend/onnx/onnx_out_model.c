@@ -151,6 +151,7 @@ void out_graph(onnx_out *o, const char *name, size_t nnodes, Onnx__NodeProto **n
 /* A dtype's number; -1: there is none in this operator set. */
 static int out_type(onnx_out *o, dtype dt) {
     int since = dt == DT_FLOAT8_E8M0FNU ? 24 : 19;
+    if (dtype_is_complex(dt)) return -1; /* engines have none */
     if (dtype_is_float8(dt) && o->opset < since)
         out_refuse(o, "%s needs operator set %d", dtype_table[dt].torch_name, since);
     return onnx_from_dtype(dt);
@@ -222,13 +223,27 @@ static const char *initializer_small(onnx_out *o, tensor *t_take) {
     return name;
 }
 
+/* Complex numbers as real ones in one more dim. Takes t, which is contiguous. */
+static ctsc_status tensor_parts(onnx_out *o, tensor *t, tensor **out) {
+    int64_t sizes[TENSOR_MAX_DIMS + 1], strides[TENSOR_MAX_DIMS + 1];
+    tensor as = {.dtype = (uint8_t)dtype_part((dtype)t->dtype), .storage = t->storage};
+    for (int i = 0; i < t->ndim; i++) sizes[i] = t->sizes[i], strides[i] = 2 * t->strides[i];
+    sizes[t->ndim] = 2, strides[t->ndim] = 1;
+    ctsc_status s = tensor_view_raw(o->d, &as, t->ndim + 1, sizes, strides, 2 * t->offset, out);
+    tensor_unref(t);
+    return s;
+}
+
 const char *out_tensor(onnx_out *o, tensor *t) {
     const char *known = ptrmap_get(&o->initializers, t), *hint = ptrmap_get(&o->attribute_names, t);
     tensor *own = NULL;
     if (known) return known;
     if (t->storage->device) return out_refuse(o, "a constant is on a device"), NULL;
     /* what the module has stays as it is; other constants may be written later */
-    ctsc_status s = hint ? tensor_contiguous(o->d, t, &own) : tensor_clone(o->d, t, &own);
+    bool paired = dtype_is_complex((dtype)t->dtype);
+    ctsc_status s = hint && !paired ? tensor_contiguous(o->d, t, &own)
+                                    : tensor_clone(o->d, t, &own);
+    if (s == CTSC_OK && paired) s = tensor_parts(o, own, &own);
     if (s != CTSC_OK) return NULL;
     const char *name = hint ? initializer_add(o, own, hint) : initializer_small(o, own);
     if (name && hint && !ptrmap_put(&o->initializers, t, (void *)(uintptr_t)name))
@@ -283,6 +298,9 @@ const char *out_name(onnx_out *o, out_value *x) {
 
 const char *out_cast(onnx_out *o, const char *name, dtype from, dtype to) {
     if (!name || from == to) return name;
+    if (dtype_is_complex(from) && dtype_is_complex(to))
+        return out_cast(o, name, dtype_part(from), dtype_part(to));
+    if (dtype_is_complex(from)) return out_refuse(o, "of complex numbers"), NULL;
     int type = out_type(o, to);
     if (type < 0)
         return out_refuse(o, "ONNX has no tensors of %s", dtype_table[to].torch_name), NULL;

@@ -339,6 +339,12 @@ bool out_op_same(out_call *c, const char *text) {
     return out_done(c, out_arg_as(c, 0, (dtype)out_r(c)->dtype));
 }
 
+/* view_as_real, view_as_complex */
+bool out_op_parts(out_call *c, const char *text) {
+    (void)text;
+    return out_done(c, out_arg(c, 0));
+}
+
 /* self.copy_(src): src as self is */
 bool out_op_copy(out_call *c, const char *text) {
     const char *x = out_arg_as(c, 1, (dtype)out_r(c)->dtype);

@@ -129,8 +129,9 @@ typedef struct op_host {
      * NULL says why in d. */
     struct function *(*library_function)(const char *name, diag *d);
     /* What the writer of ONNX puts in place of an overload: function onnx_out_NAME__OVERLOAD, or
-     * onnx_out_NAME, of the operators' TorchScript. NULL: there is none, or d says why. */
-    struct function *(*written_body)(const op *o, diag *d);
+     * onnx_out_NAME, of the operators' TorchScript, where "onnx_out_" is the prefix. NULL: there
+     * is none, or d says why. */
+    struct function *(*written_body)(const op *o, const char *prefix, diag *d);
 } op_host;
 extern const op_host *op_host_installed;
 /* What a call of o with these arguments runs; NULL where o->fn is. Every call of an operator's

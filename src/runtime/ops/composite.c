@@ -122,13 +122,13 @@ function *composite_library_function(const char *name, diag *d) {
     return f;
 }
 
-function *op_written_body(const op *o, diag *d) {
+function *op_written_body(const op *o, const char *prefix, diag *d) {
     char stem[128], name[160];
     if (!composite_is_named(o->key)) return NULL;
     composite_name(o->key, stem, sizeof stem);
-    snprintf(name, sizeof name, "onnx_out_%s", stem);
+    snprintf(name, sizeof name, "%s%s", prefix, stem);
     if (!composite_path(name)) {
-        char *overload = strstr(name + strlen("onnx_out_") + 1, "__");
+        char *overload = strstr(name + strlen(prefix) + 1, "__");
         const char *key = strchr(o->key, '.');
         if (!key || !overload) return NULL;
         name[strlen(name) - strlen(key) - 1] = '\0'; /* "__OVERLOAD" of ".OVERLOAD" */

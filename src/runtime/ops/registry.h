@@ -17,7 +17,7 @@ struct function *op_composite_body(const op *o, diag *d);
 const char *composite_derivative(const char *key, int i);
 struct function *composite_library_function(const char *name, diag *d);
 /* op_host.written_body */
-struct function *op_written_body(const op *o, diag *d);
+struct function *op_written_body(const op *o, const char *prefix, diag *d);
 
 /* Registers with the layers below what they ask of this one: op_host, code_host, device_host,
  * on_device. Runs before main or when the library is opened; every file of the public interface

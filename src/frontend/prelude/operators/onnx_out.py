@@ -819,6 +819,15 @@ def onnx_out_dist(self: Tensor, other: Tensor, p: number) -> Tensor:
     return torch.linalg_vector_norm(self - other, p, None, False)
 
 
+# dims a and b behind the others
+def _behind(ndim: int, a: int, b: int) -> List[int]:
+    order: List[int] = []
+    for i in range(ndim):
+        if i != a and i != b:
+            order.append(i)
+    return order + [a, b]
+
+
 def onnx_out_linalg_matrix_norm(self: Tensor, ord: number, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
     x = self if dtype is None else torch.to(self, dtype)
     p = float(ord)
@@ -828,15 +837,22 @@ def onnx_out_linalg_matrix_norm(self: Tensor, ord: number, dim: List[int], keepd
         sums = torch.sum(size, [a], True)
     elif abs(p) == inf:
         sums = torch.sum(size, [b], True)
+    elif abs(p) == 2.0:
+        s = torch.linalg_svdvals(torch.permute(x, __torch__.operators.onnx_out._behind(x.dim(), a, b)))
+        y = torch.amax(s, [-1]) if p > 0 else torch.amin(s, [-1])
+        return torch.unsqueeze(torch.unsqueeze(y, min(a, b)), max(a, b)) if keepdim else y
     else:
-        raise RuntimeError("norms of singular values")
+        raise RuntimeError("norms of this order")
     y = torch.amax(sums, [a, b], True) if p > 0 else torch.amin(sums, [a, b], True)
     return y if keepdim else torch.sum(y, [a, b])
 
 
 def onnx_out_linalg_matrix_norm__str_ord(self: Tensor, ord: str, dim: List[int], keepdim: bool, dtype: Optional[int]) -> Tensor:
     if ord != "fro":
-        raise RuntimeError("norms of singular values")
+        x = self if dtype is None else torch.to(self, dtype)
+        a, b = __torch__.operators.onnx_out._wrap(dim[0], x.dim()), __torch__.operators.onnx_out._wrap(dim[1], x.dim())
+        y = torch.sum(torch.linalg_svdvals(torch.permute(x, __torch__.operators.onnx_out._behind(x.dim(), a, b))), [-1])
+        return torch.unsqueeze(torch.unsqueeze(y, min(a, b)), max(a, b)) if keepdim else y
     return torch.linalg_vector_norm(self, 2, dim, keepdim, dtype=dtype)
 
 
@@ -1037,11 +1053,20 @@ def onnx_out_mode(self: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor
     return (v, i) if keepdim else (torch.squeeze(v, dim), torch.squeeze(i, dim))
 
 
-def _quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+# skip: nan is no number of them
+def _quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str, skip: bool) -> Tensor:
     d = 0 if dim is None else __torch__.operators.onnx_out._wrap(dim, self.dim())
     x = torch.reshape(self, [-1]) if dim is None or self.dim() == 0 else torch.transpose(self, d, 0)
-    ordered, at = torch.sort(x, 0, False)
-    rank = torch.reshape(q, [-1]) * (x.size(0) - 1)
+    none = torch.isnan(x)
+    ordered, at = torch.sort(torch.where(none, inf, x) if skip else x, 0, False)
+    sizes: List[int] = [-1]
+    for i in range(x.dim() - 1):
+        sizes.append(1)
+    valid = torch.sum(torch.to(torch.logical_not(none), x.dtype), [0], True)
+    if skip:
+        rank = torch.reshape(q, sizes) * torch.clamp_min(valid - 1, 0)
+    else:
+        rank = torch.reshape(q, [-1]) * (x.size(0) - 1)
     low = torch.floor(rank)
     if interpolation == "lower":
         rank = low
@@ -1051,14 +1076,16 @@ def _quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interp
         rank = torch.round(rank)
     below = torch.floor(rank)
     weight = torch.full_like(rank, 0.5) if interpolation == "midpoint" else rank - below
-    a = torch.index_select(ordered, 0, torch.to(below, 4))
-    b = torch.index_select(ordered, 0, torch.to(torch.ceil(rank), 4))
-    sizes: List[int] = [-1]
-    for i in range(x.dim() - 1):
-        sizes.append(1)
-    w = torch.reshape(weight, sizes)
-    y = torch.where(a == b, a, a + (b - a) * w)
-    y = torch.where(torch.any(torch.isnan(x), 0, True), torch.full([], nan, dtype=x.dtype), y)
+    if skip:
+        a = torch.gather(ordered, 0, torch.to(below, 4))
+        b = torch.gather(ordered, 0, torch.to(torch.ceil(rank), 4))
+        lost, w = valid == 0, weight
+    else:
+        a = torch.index_select(ordered, 0, torch.to(below, 4))
+        b = torch.index_select(ordered, 0, torch.to(torch.ceil(rank), 4))
+        lost, w = torch.any(none, 0, True), torch.reshape(weight, sizes)
+    y = torch.where(a == b, a, torch.where(w < 0.5, a + (b - a) * w, b - (b - a) * (1 - w)))
+    y = torch.where(lost, torch.full([], nan, dtype=x.dtype), y)
     # [q, ...]: dim d of the argument is in front of the rest
     if dim is not None and self.dim() > 0:
         y = torch.transpose(torch.unsqueeze(y, 1), 1, d + 1)
@@ -1073,11 +1100,19 @@ def _quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interp
 
 
 def onnx_out_quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
-    return __torch__.operators.onnx_out._quantile(self, q, dim, keepdim, interpolation)
+    return __torch__.operators.onnx_out._quantile(self, q, dim, keepdim, interpolation, False)
 
 
 def onnx_out_quantile__scalar(self: Tensor, q: float, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
-    return __torch__.operators.onnx_out._quantile(self, torch.full([], q, dtype=self.dtype), dim, keepdim, interpolation)
+    return __torch__.operators.onnx_out._quantile(self, torch.full([], q, dtype=self.dtype), dim, keepdim, interpolation, False)
+
+
+def onnx_out_nanquantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+    return __torch__.operators.onnx_out._quantile(self, q, dim, keepdim, interpolation, True)
+
+
+def onnx_out_nanquantile__scalar(self: Tensor, q: float, dim: Optional[int], keepdim: bool, interpolation: str) -> Tensor:
+    return __torch__.operators.onnx_out._quantile(self, torch.full([], q, dtype=self.dtype), dim, keepdim, interpolation, True)
 
 
 def onnx_out_renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:

@@ -779,8 +779,8 @@ def onnx_out_unique_consecutive(self: Tensor, return_inverse: bool, return_count
 
 
 def onnx_out_stft(self: Tensor, n_fft: int, hop_length: Optional[int], win_length: Optional[int], window: Optional[Tensor], normalized: bool, onesided: Optional[bool], return_complex: Optional[bool], align_to_window: Optional[bool]) -> Tensor:
-    if return_complex is None or return_complex:
-        raise RuntimeError("a complex result")
+    if torch.is_complex(self):
+        raise RuntimeError("of complex numbers")
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     w = torch.ones([width], dtype=self.dtype) if window is None else window
@@ -794,7 +794,8 @@ def onnx_out_stft(self: Tensor, n_fft: int, hop_length: Optional[int], win_lengt
     real = torch.matmul(frames, torch.to(torch.cos(angle), self.dtype))
     imag = torch.matmul(frames, torch.to(torch.neg(torch.sin(angle)), self.dtype))
     y = torch.stack([torch.transpose(real, -1, -2), torch.transpose(imag, -1, -2)], -1)
-    return y * (float(n_fft) ** -0.5) if normalized else y
+    y = y * (float(n_fft) ** -0.5) if normalized else y
+    return y if return_complex is not None and not return_complex else torch.view_as_complex(y)
 
 
 def onnx_out_sum_to_size(self: Tensor, size: List[int]) -> Tensor:
