@@ -190,7 +190,7 @@ static void completion_bash(void) {
           "    # --option=value is three words here\n"
           "    if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then "
           "prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-          "    local at=1 # where the command stands, behind the options before it\n"
+          "    local at=1 # where the command is, after the options before it\n"
           "    while ((at < COMP_CWORD)); do\n"
           "        case ${COMP_WORDS[at]} in\n",
           stdout);

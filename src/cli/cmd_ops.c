@@ -110,7 +110,7 @@ int cmd_ops(int argc, char **argv) {
     cli_parse_args(&cmd_ops_argp, argc, argv, &a);
     if ((a.coverage || a.markdown) && (a.pattern || a.all || a.coverage == a.markdown))
         return cli_complain(CTSC_USAGE,
-                            "--coverage and --markdown tell of all operators: they stand alone");
+                            "--coverage and --markdown list all operators: use one of them, alone");
     if (a.core_aten) return ops_core_aten(a.json);
     if (a.coverage) return ops_coverage(a.missing, a.json);
     if (a.markdown) return ops_markdown();

@@ -114,7 +114,7 @@ const struct argp cmd_opt_argp = {
     "FILE",
     "Runs passes on a graph and prints the result. FILE is a graph in text form ('-' reads "
     "standard "
-    "input), or a model, of which the graph of a method is taken with all calls inlined.",
+    "input), or a model, from which the graph of a method is taken with all calls inlined.",
     opt_children,
     NULL,
     NULL};

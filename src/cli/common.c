@@ -229,7 +229,7 @@ static const struct argp_option compute_options[] = {
     {"input", OPT_INPUT, "SPEC", 0,
      "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
      "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument; "
-     "behind a tensor ':grad': it requires a gradient",
+     "':grad' after a tensor: it requires a gradient",
      0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
     {"opt", OPT_OPT, "N", 0,

@@ -129,9 +129,7 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
         if (!o->folder) argp_error(state, "the folder of the models is missing");
         else if (stat(o->folder, &st) != 0) argp_error(state, "%s: %s", o->folder, strerror(errno));
         else if (!S_ISDIR(st.st_mode))
-            argp_error(state,
-                       "'%s' is a file: give the folder that it lies in, whose models are all "
-                       "served",
+            argp_error(state, "'%s' is a file: give its folder, of which all models are served",
                        o->folder);
         break;
     default: return serve_parse_number(o, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;

@@ -38,7 +38,7 @@ static const struct argp_option graph_for_options[] = {
     {"asm", OPT_ASM, 0, 0, "also print the kernels in assembly language", 0},
     {"gradients", OPT_GRADIENTS, 0, 0,
      "as the method runs where the caller takes gradients: of parameters, as the model has them, "
-     "and of arguments like 'float32[2,3]:rand:grad'; behind the graph that of the backward pass",
+     "and of arguments like 'float32[2,3]:rand:grad'; the graph of the backward pass follows",
      0},
     {"ptx", OPT_PTX, 0, 0, "also print the kernels for a GPU as PTX (needs NVRTC, no GPU)", 0},
     {"sass", OPT_SASS, 0, 0,
