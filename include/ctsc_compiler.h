@@ -26,24 +26,24 @@ typedef struct ctsc_opt_options {
     void *ctx;
 } ctsc_opt_options;
 
-/* Reads a graph's text, verifies it, runs the passes, verifies the result and prints it. name: for
- * messages. Free *out with ctsc_string_free. */
+/* Parses a graph's text, verifies it, runs the passes, verifies the result
+ * and prints it. name: for messages. Free *out with ctsc_string_free. */
 CTSC_API ctsc_status ctsc_opt_text(const char *name, const char *text, size_t len,
                                    const ctsc_opt_options *o, char **out, ctsc_error *e);
 /* The same for a method of a module: its graph with all calls inlined. */
 CTSC_API ctsc_status ctsc_opt_module(const ctsc_module *m, const char *method,
                                      const ctsc_opt_options *o, char **out, ctsc_error *e);
-/* Inlines the calls of a method that has not run yet, runs passes on its graph, verifying after
- * each, and lets it run that way from now on. */
+/* Inlines the calls of a method that has not run yet and runs passes on its
+ * graph, verifying after each; the method runs that way from now on. */
 CTSC_API ctsc_status ctsc_module_apply_passes(ctsc_module *m, const char *method,
                                               const char *passes, ctsc_error *e);
-/* What one call of a method has to do, however it is done. */
+/* The work of one call of a method, independent of the implementation. */
 typedef struct ctsc_work {
     size_t size;             /* sizeof(ctsc_work) */
     int64_t parameter_bytes; /* of the parameters, buffers and constant tensors that it reads */
     int64_t flops;           /* floating-point operations */
-    /* an operator that was called, but whose operations are not known and not in
-     * flops; NULL: none */
+    /* an operator that was called, but whose operations
+     * are unknown and not in flops; NULL: none */
     const char *uncounted;
 } ctsc_work;
 /* Calls the method once, as written, and counts: two for each multiply-add of matrix products,
@@ -53,10 +53,10 @@ typedef struct ctsc_work {
  * data counts nothing. */
 CTSC_API ctsc_status ctsc_module_count_work(const ctsc_module *m, const char *method, size_t nargs,
                                             ctsc_value *const *args, ctsc_work *out, ctsc_error *e);
-/* For a reference that is more exact: makes float64 of a module's floating-point tensors
- * (complex128 of complex ones), in place, attributes and constants of its code; and of those in a
- * value. Code that names a dtype keeps to it, and may fail. Fails with CTSC_UNSUPPORTED for
- * quantised tensors. */
+/* For a more exact reference: converts a module's floating-point tensors to
+ * float64 (complex ones to complex128) in place, in attributes and
+ * constants of its code; or those in a value. Code that names a dtype keeps
+ * it, and may fail. Fails with CTSC_UNSUPPORTED for quantised tensors. */
 CTSC_API ctsc_status ctsc_module_to_float64(ctsc_module *m, ctsc_error *e);
 CTSC_API ctsc_status ctsc_value_to_float64(ctsc_value *v, ctsc_error *e);
 /* A module in the tree of a module's submodules. */
@@ -72,83 +72,83 @@ typedef struct ctsc_layer {
     int64_t flops;
     bool counted; /* it was called, and flops is all of them */
 } ctsc_layer;
-/* Visits them, each before its own submodules, in the order of attributes; one that is shared once.
- * Where a method is given, it is called once before, as written; method NULL: nothing is called. */
+/* Visits them, each before its own submodules, in the order of attributes; a shared one
+ * once. A given method is first called once, as written; method NULL: nothing is called. */
 CTSC_API ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method, size_t nargs,
                                         ctsc_value *const *args,
                                         void (*visit)(void *ctx, const ctsc_layer *l), void *ctx,
                                         ctsc_error *e);
-/* From now on the library computes as on a processor whose best instruction set is this one: the
- * name of a row of ctsc_isa_at, such as "sse2", "avx2", "avx512", or "host" for no limit.
- * Operators use no better set, with the bits that such a processor gives, and kernels are compiled
- * for it; those that this machine cannot run can be looked at (ctsc_module_graph_for), and calls do
- * without kernels then. Fails with CTSC_USAGE for other names and once a kernel was asked for.
- * The environment variable CTSC_MAX_ISA does the same without a call. To be called before other
- * threads use the library. */
+/* From now on the library computes as on a processor whose best instruction set is this
+ * one: the name of a row of ctsc_isa_at, such as "sse2", "avx2", "avx512", or "host"
+ * for no limit. Operators use no better set and give the bits of such a processor, and
+ * kernels are compiled for it. Kernels that this machine cannot run can be inspected
+ * (ctsc_module_graph_for); calls then run without kernels. Fails with CTSC_USAGE for
+ * other names, and after a kernel was requested. The environment variable CTSC_MAX_ISA
+ * does the same without a call. Call it before other threads use the library. */
 CTSC_API ctsc_status ctsc_set_cpu(const char *name, ctsc_error *e);
 /* The instruction sets of this architecture that the library has code for. */
 typedef struct ctsc_isa {
     size_t size; /* sizeof(ctsc_isa) */
     const char *name;
     bool present; /* the processor and the operating system have it */
-    bool used;    /* and no limit forbids it */
+    bool used;    /* and no limit excludes it */
 } ctsc_isa;
-/* Fills *out with the i-th, weakest first; false behind the last. Thread-safe. */
+/* Fills *out with the i-th, weakest first; false after the last. Thread-safe. */
 CTSC_API bool ctsc_isa_at(size_t i, ctsc_isa *out);
 /* The micro-kernels that products, convolutions and activations are made of. */
 typedef struct ctsc_ukernel {
     size_t size;        /* sizeof(ctsc_ukernel) */
     const char *family; /* "gemm", "quad", ... */
-    const char *type;   /* of its factors: "float32", "bytes", ... */
+    const char *type;   /* of the factors: "float32", "bytes", ... */
     const char *isa;    /* the set that it needs */
     const char *name;   /* in the library's source */
     bool usable;        /* here and now */
     bool chosen;        /* the one that is used for its family and type */
 } ctsc_ukernel;
-/* Fills *out with the i-th; those of a family and type follow one another, fastest first. False
- * behind the last. Thread-safe. */
+/* Fills *out with the i-th; those of a family and type follow one
+ * another, fastest first. False after the last. Thread-safe. */
 CTSC_API bool ctsc_ukernel_at(size_t i, ctsc_ukernel *out);
-/* What ctsc_module_set_precision's "auto" chooses from here and now (src/cpu/narrow.def). */
+/* The choices of ctsc_module_set_precision's "auto" on this machine (src/cpu/narrow.def). */
 typedef struct ctsc_precision_way {
     size_t size;      /* sizeof(ctsc_precision_way) */
     const char *name; /* "bf16" */
-    double bits;      /* that a weight takes */
-    double rate;      /* how many times faster than float32 it multiplies many rows */
-    int columns;      /* output features that a linear layer has at least */
+    double bits;      /* per weight */
+    double rate;      /* speed relative to float32 when multiplying many rows */
+    int columns;      /* fewest output features of a linear layer */
 } ctsc_precision_way;
-/* Fills *out with the i-th; false behind the last: there may be none. Thread-safe. */
+/* Fills *out with the i-th; false after the last: there may be none. Thread-safe. */
 CTSC_API bool ctsc_precision_way_at(size_t i, ctsc_precision_way *out);
-/* Layers with constant weights, linear ones and convolutions whose channels come last, by how they
- * compute. */
+/* Counts of layers with constant weights (linear layers
+ * and channels-last convolutions) by precision. */
 typedef struct ctsc_precision_counts {
     size_t size;     /* sizeof(ctsc_precision_counts) */
     int64_t written; /* as they are written */
     int64_t bf16, int8w, int4w;
 } ctsc_precision_counts;
-/* Of a method at the module's level of optimisation. */
+/* For a method at the module's optimisation level. */
 CTSC_API ctsc_status ctsc_module_count_precisions(const ctsc_module *m, const char *method,
                                                   ctsc_precision_counts *out, ctsc_error *e);
-/* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which need not be there. The
- * method is called where its arguments are. */
+/* More flags of ctsc_module_graph_for: each group's kernel for a GPU, which
+ * need not be present. The method is called on the device of its arguments. */
 enum {
     CTSC_GRAPH_CUDA = 32, /* as a loop nest and as CUDA C++ */
     CTSC_GRAPH_PTX = 64,  /* as PTX, which NVRTC makes */
     CTSC_GRAPH_SASS = 128 /* as the GPU's own code, which nvdisasm or cuobjdump prints */
 };
-/* The architecture that kernels for a GPU are shown for: "sm_90" (the default), "sm_80", .... Which
- * there are, NVRTC says. */
+/* The architecture that GPU kernels are shown for: "sm_90"
+ * (the default), "sm_80", ...: any that NVRTC supports. */
 CTSC_API ctsc_status ctsc_set_cuda_arch(const char *name, ctsc_error *e);
 /* A method's graph as JSON, for drawings; src/ir/graph/graph_json.h says what is in it. */
 typedef struct ctsc_graph_json_options {
     size_t size; /* sizeof(ctsc_graph_json_options) */
-    /* as it is run at the module's level of optimisation; else as written, calls inlined */
+    /* as it runs at the module's optimisation level; else as written, calls inlined */
     bool as_run;
-    /* of the method, to time its nodes, behind `warmup` others; 0: no times */
+    /* calls of the method to time its nodes, after `warmup` others; 0: no times */
     int calls, warmup;
 } ctsc_graph_json_options;
-/* With arguments the method is called: once, so that tensors have the types that they have then,
- * and as often as o says. What it prints and warns is dropped. o may be NULL. Free *out with
- * ctsc_string_free. */
+/* With arguments the method is called: once to record the types of
+ * tensors, and then as often as o says. What it prints and warns
+ * is dropped. o may be NULL. Free *out with ctsc_string_free. */
 CTSC_API ctsc_status ctsc_module_graph_json(const ctsc_module *m, const char *method, size_t nargs,
                                             ctsc_value *const *args,
                                             const ctsc_graph_json_options *o, char **out,
@@ -161,15 +161,15 @@ typedef struct ctsc_kernel_stats {
     size_t size;         /* sizeof(ctsc_kernel_stats) */
     int64_t compiled;    /* by the compiler */
     int64_t from_disk;   /* found in the cache on disk */
-    int64_t from_memory; /* asked for again */
+    int64_t from_memory; /* requested again */
     double compile_us;   /* the compiler's time */
-    int64_t in_making;   /* asked for, and not there yet */
+    int64_t in_making;   /* requested, but not ready yet */
 } ctsc_kernel_stats;
 CTSC_API void ctsc_get_kernel_stats(ctsc_kernel_stats *out);
 /* What the library finds where it runs (`ctsc doctor`). Texts are empty where there is nothing. */
 typedef struct ctsc_environment {
     size_t size;              /* sizeof(ctsc_environment) */
-    int threads;              /* that a call may spread over, by default */
+    int threads;              /* that a call may use, by default */
     char blas_core[64];       /* processor that OpenBLAS has chosen its kernels for: "SkylakeX" */
     char blas_config[256];    /* its version and how it was built */
     char compiler[4096];      /* file of the library that compiles kernels */
@@ -191,7 +191,7 @@ typedef struct ctsc_environment {
     char cudnn[1024];          /* file of cuDNN */
     char compiler_advice[400]; /* what to do where there is no compiler for kernels */
 } ctsc_environment;
-/* Looks for all of it, which loads LLVM and CUDA's libraries and starts its driver. */
+/* Fills all of it, which loads LLVM and CUDA's libraries and starts the CUDA driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);
 /* A variable of the environment that the library reads (docs/debugging.md). */
 typedef struct ctsc_variable {
@@ -201,7 +201,7 @@ typedef struct ctsc_variable {
     const char *value;   /* what it is; NULL: it is not set, or empty */
 } ctsc_variable;
 CTSC_API void ctsc_variables(void (*visit)(void *ctx, const ctsc_variable *v), void *ctx);
-/* What documents say about an operator overload. */
+/* What the documentation lists for an operator overload. */
 typedef struct ctsc_operator_detail {
     size_t size;     /* sizeof(ctsc_operator_detail) */
     const char *key; /* "aten::add.Tensor" */
@@ -212,25 +212,25 @@ typedef struct ctsc_operator_detail {
     /* "kernel", "TorchScript" (embedded source), "bytecode" (instructions of their own), "derived";
      * NULL: not supported */
     const char *how;
-    /* of a derived overload, also where the base is missing: the key it follows from; else NULL */
+    /* of a derived overload, even if the base is missing: the key of its base; else NULL */
     const char *base;
-    /* what the results are: "new", "view", "in place", "out", "" without tensors */
+    /* kind of the results: "new", "view", "in place", "out", "" without tensors */
     const char *alias;
-    /* as what it can be part of a kernel: "pointwise", "view", "reduction", "rows"; else NULL */
+    /* its role in a fused kernel: "pointwise", "view", "reduction", "rows"; else NULL */
     const char *fusible;
 } ctsc_operator_detail;
 CTSC_API void ctsc_operator_details(void (*visit)(void *ctx, const ctsc_operator_detail *o),
                                     void *ctx);
-/* The families in the order of documents; NULL after the last. */
+/* The families in the order of the documentation; NULL after the last. */
 CTSC_API const char *ctsc_operator_family(int i);
-/* Runs the operator on small tensors of each dtype: bit d for each ctsc_dtype d with which it
- * works, as far as its first tensor arguments go. 0: it takes no tensors, or no arguments were
- * found with which it works. Operators with effects are not run. */
+/* Runs the operator on small tensors of each dtype: bit d for each ctsc_dtype d with
+ * which it works, as the dtype of its first tensor arguments. 0: it takes no tensors, or
+ * no arguments were found with which it works. Operators with effects are not run. */
 CTSC_API uint32_t ctsc_operator_dtypes(const char *key);
 /* How gradients go through an operator. */
 typedef enum ctsc_derivative {
     CTSC_DERIVATIVE_MISSING, /* an error where one is needed */
-    CTSC_DERIVATIVE_FORMULA, /* of its own, or of the operators that it is made of */
+    CTSC_DERIVATIVE_FORMULA, /* its own, or those of the operators that it is made of */
     CTSC_DERIVATIVE_NONE,    /* its results have none */
 } ctsc_derivative;
 CTSC_API ctsc_derivative ctsc_operator_derivative(const char *key);
