@@ -2,9 +2,9 @@
 /*
  * diag.c - recording and rendering failures, and the sources they point into.
  *
- * Method: a failure that finds no memory for its words still keeps its status, and reads as a
- * fixed sentence. Positions count characters (UTF-8 code points), not bytes, so that a caret
- * stands where an editor shows it.
+ * Method: a failure that finds no memory for its message still keeps its
+ * status, and reads as a fixed sentence. Positions count characters (UTF-8
+ * code points), not bytes, so that a caret is placed where an editor shows it.
  * Tests: tests/unit/test_base.c
  */
 #include "base/diag.h"
@@ -282,7 +282,7 @@ static void diag_render_padding(const char *text, size_t begin, size_t end, char
         if (!source_is_continuation(text[i])) sb_putc(out, text[i] == '\t' ? '\t' : fill);
 }
 
-/* Of a long line this much is shown, with its place near the beginning. */
+/* Of a long line only this much is shown, with the location close to its beginning. */
 enum { EXCERPT_MAX = 300, EXCERPT_BEFORE = 100 };
 
 /* Cuts [*from, *to) of a line to what is shown of it, between characters. */

@@ -108,7 +108,7 @@ void diag_note(diag *d, source_range r, const char *fmt, ...) __attribute__((for
 /* Moves what `from` says to the end of `to` (both failures): a second, independent error. from is
  * clear afterwards. */
 void diag_append(diag *to, diag *from);
-/* The first error of d stands behind the first of `other`, both in the text of `in`. */
+/* Whether the first error of d comes after the first of `other`, both in the text of `in`. */
 bool diag_got_further(const diag *d, const diag *other, source_range in);
 void diag_frame(diag *d, source_range r, const char *function);
 /* Gives the error a place if it has none yet. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * block_plan.c - sequences of requests, and where their blocks lie.
+ * block_plan.c - sequences of requests, and the placement of their blocks.
  *
  *     requests of a call, by size        places
  *        a |#####..|  12                  0 ....... 12 .... 18
@@ -69,7 +69,7 @@ struct planner {
     uint32_t calls;
     uint32_t time;
     bool lost;         /* more requests than are written down */
-    size_t live, peak; /* of what this call is not known to leave behind */
+    size_t live, peak; /* without blocks known to outlive this call */
     plan plans[PLAN_KEPT];
     plan *current; /* NULL: none fits */
     bool kept_to;  /* by this call so far, and nothing else was in the slab when it began */
@@ -93,7 +93,7 @@ static int plan_by_place(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The smallest gap between the n for `size`; behind them if there is none. */
+/* The smallest gap between the n blocks that fits `size`; after them if there is none. */
 static size_t plan_gap(plan_item *beside, size_t n, size_t size) {
     size_t at = 0, best = PLAN_NOWHERE, best_gap = SIZE_MAX;
     qsort(beside, n, sizeof *beside, plan_by_place);
@@ -333,7 +333,7 @@ bool planner_give(planner *p, const plan_mark *m) {
         p->kept_to = p->kept_to && m->request < p->current->requests.len &&
                      p->current->requests.data[m->request].end == r->end;
     }
-    plan_slab *slab = m->slab; /* which the mark may lie in */
+    plan_slab *slab = m->slab; /* the mark may be in it */
     if (slab) slab_give(slab, m->slot);
     return slab != NULL;
 }

@@ -27,7 +27,7 @@ typedef struct planner planner;
 
 /* What a block remembers of its request. */
 typedef struct plan_mark {
-    struct plan_slab *slab; /* where it lies; NULL: it is an ordinary one */
+    struct plan_slab *slab; /* its slab; NULL: an ordinary block */
     uint64_t call;          /* in which it was asked for; 0: that was not written down */
     uint32_t request;       /* the how manieth of the call */
     uint16_t slot;          /* of the slab */

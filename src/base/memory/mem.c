@@ -37,8 +37,8 @@ MEM_SANITIZER_OPTIONS(__asan_default_options)
 MEM_SANITIZER_OPTIONS(__tsan_default_options)
 #endif
 
-/* Under AddressSanitizer what an arena has not handed out is poisoned, with a gap behind each
- * block, so that writing past a block is seen although it stays inside the arena's memory. */
+/* Under AddressSanitizer, arena memory that is not handed out is poisoned, with a gap after each
+ * block, so that a write past a block is detected even if it stays inside the arena's memory. */
 #if defined(__SANITIZE_ADDRESS__)
 void __asan_poison_memory_region(void const volatile *addr, size_t size);
 void __asan_unpoison_memory_region(void const volatile *addr, size_t size);
@@ -313,8 +313,8 @@ static void *arena_from_reserve(arena *a, size_t size) {
     return memset(p, 0, size);
 }
 
-/* Adds a chunk with room for `size` bytes and makes it the current one. A request that is large
- * beside the chunk in use gets a chunk for itself, placed behind it, and is returned in *own. */
+/* Adds a chunk with room for `size` bytes and makes it the current one. A request that is
+ * large next to the current chunk gets its own chunk, linked after it and returned in *own. */
 static bool arena_add_chunk(arena *a, size_t size, void **own) {
     size_t room = a->chunks ? a->chunks->size * 2 : ARENA_FIRST_CHUNK;
     if (room > ARENA_LARGEST_CHUNK) room = ARENA_LARGEST_CHUNK;
@@ -375,7 +375,7 @@ void *arena_alloc(arena *a, size_t size) {
 
 void *arena_grow(arena *a, const void *p, size_t old_size, size_t new_size) {
     void *q = arena_alloc(a, new_size);
-    /* memmove: after a failure both blocks may lie in the reserve. */
+    /* memmove: after a failure both blocks may be in the reserve. */
     if (q && p && old_size) memmove(q, p, old_size < new_size ? old_size : new_size);
     return q;
 }

@@ -2,9 +2,9 @@
 /*
  * mem.h - every byte the library allocates passes through here.
  *
- * One realloc-shaped callback serves all of it, so that a test can make the n-th allocation fail
- * and a program can supply its own allocator. On top of it stands the arena: memory that is
- * freed wholesale, for the AST, the graphs and the type tables.
+ * One realloc-shaped callback serves all of it, so that a test can make the n-th
+ * allocation fail and a program can supply its own allocator. The arena is built on top
+ * of it: memory that is freed wholesale, for the AST, the graphs and the type tables.
  *
  * Ownership: mem_* memory is freed by mem_free; arena memory dies with arena_free.
  */

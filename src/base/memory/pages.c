@@ -2,10 +2,10 @@
 /*
  * pages.c - madvise, and the page pool.
  *
- * Only whole pages inside the block are advised about, so that nothing is said of
- * what lies beside it. A region of the pool is cut from its beginning; only the last block's room
- * can be cut again. Regions are few (each is 32 MiB or one larger block), so that the one that a
- * block is of is looked for.
+ * Only whole pages inside a block are passed to madvise, so that neighbouring
+ * memory is not affected. A region of the pool is allocated from front to back;
+ * only the last block can be trimmed. There are few regions (each is 32 MiB or
+ * one larger block), so the region of a block is found by a linear search.
  * Tests: tests/unit/test_base.c
  */
 #include "base/memory/pages.h"

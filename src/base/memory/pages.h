@@ -3,11 +3,11 @@
  * pages.h - large memory: advice to the system about it, and the page pool. Advice can be ignored:
  * nothing depends on it but time and memory.
  *
- * The pool is for large blocks that are made once and kept for long: packed weights, folded
- * weights. They lie one behind the other in regions that large pages fill. In a mapping of its own
- * a block shares no large page, and what stands out at its ends comes page by page: of a network's
- * packed weights some half, and each small page costs a fault. What is freed goes back to the
- * system at once, its addresses when nothing of its region is left.
+ * The pool is for large blocks that are made once and kept for long: packed and folded
+ * weights. They are placed one after the other in regions that huge pages fill. In a
+ * mapping of its own a block shares no huge page, and small pages back its ends: about
+ * half of a network's packed weights, with a page fault for each. Freed memory goes back
+ * to the system at once; the addresses of a region are released when all of it is free.
  * Thread safety: any thread may call any of these functions at any time.
  */
 #ifndef CTSC_BASE_PAGES_H

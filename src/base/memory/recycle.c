@@ -76,8 +76,8 @@ static inline void recycle_keep(recycler *r, void *p, size_t block, int k) {
     r->bytes += block;
 }
 
-/* What stands in front of a large block. Its first word links it to the next while it is in a
- * list. */
+/* Header in front of a large block. Its first word links
+ * it to the next block while it is in a free list. */
 typedef struct large_head {
     plan_mark mark;
     uint64_t block : 63; /* all of it */

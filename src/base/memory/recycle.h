@@ -2,11 +2,11 @@
 /*
  * recycle.h - memory that a thread frees while it runs a program is kept for its next requests.
  *
- * A program that is called again and again needs the same memory again and again: once its first
- * calls have filled the recycler, calls take nothing from the allocator, and large blocks are
- * spared their page faults. Small blocks wait in lists, by size; large ones of calls that are
- * repeated lie in one slab (block_plan.h), and else wait in lists as well, up to half of
- * what lived at a time.
+ * A program that is called repeatedly needs the same memory each time: after its
+ * first calls have filled the recycler, calls take nothing from the allocator,
+ * and large blocks cause no page faults. Small blocks wait in free lists, by
+ * size; the large ones of repeated calls share one slab (block_plan.h), others
+ * wait in free lists as well, up to half of the peak of live memory.
  *
  * A recycler is used by one thread at a time (recycler_use); without one, and for sizes above
  * RECYCLE_MAX, requests go to mem_alloc and mem_free. A block taken from a recycler may be freed

@@ -8,8 +8,8 @@
 /* A quoted JSON string, also inside a <script> of HTML: '<', '>' and '&' are written as \u003c and
  * so on. Bytes that are not UTF-8 become U+FFFD. */
 void json_text(strbuf *out, const char *text, size_t len);
-/* The same of a NUL-terminated string, of which at most `most` bytes are taken; what is cut
- * ends in "...". */
+/* The same for a NUL-terminated string, cut to at most
+ * `most` bytes; a string that is cut ends in "...". */
 void json_clipped(strbuf *out, const char *text, size_t most);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Length of the UTF-8 sequence at p, of which n bytes are there; 0 if it is none (overlong forms
- * and surrogates are none). The table: RFC 3629, section 4. */
+/* Length of the UTF-8 sequence at p, with n bytes available; 0 if it is invalid
+ * (overlong forms and surrogates are invalid). The table: RFC 3629, section 4. */
 static inline size_t utf8_length(const unsigned char *p, size_t n) {
     static const struct { unsigned char lo, hi, len, next_lo, next_hi; } forms[] = {
         {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF}, {0xE1, 0xEC, 3, 0x80, 0xBF},

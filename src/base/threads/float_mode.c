@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * float_mode.c - the register behind float_mode.h: MXCSR on x86-64, FPCR and FPSR on arm64.
+ * float_mode.c - the register of float_mode.h: MXCSR on x86-64, FPCR and FPSR on arm64.
  *
  * x86-64 has denormal operands as zeros (DAZ) and denormal results as zeros (FTZ) as two bits, and
  * notes denormal operands (DE; not under DAZ) and rounded denormal results (UE) in two others.
