@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conjugate.h - tensors whose elements are the conjugates, or the negatives, of what
- * lies in memory.
+ * conjugate.h - tensors whose elements are the
+ * conjugates, or the negatives, of the values in memory.
  *
  * x.conj() of a complex tensor is a view in PyTorch: it shares x's memory, and writing to it
  * writes the conjugates to x. x.conj().imag is a view of floats that are negated in the same way.

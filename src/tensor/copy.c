@@ -415,8 +415,8 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* The dims of src, which has none of size 1 and those together that lie as one.
- * Returns how many. */
+/* The dims of src, without those of size 1 and with
+ * contiguous neighbours merged into one. Returns how many. */
 static int copy_merged(const tensor *src, int64_t *sizes, int64_t *strides) {
     int n = 0;
     for (int i = 0; i < src->ndim; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device.h - tensors whose elements lie on another device than the host: what the tensor
- * layer knows of them.
+ * device.h - tensors on a device other than the
+ * host: what the tensor layer knows about them.
  *
  * A storage says where its bytes are (storage.device): 0 is the host, i + 1 is cuda:i, as in values
  * of type Device. The address of a device's bytes means nothing on the host. Views are geometry and

@@ -2,7 +2,7 @@
 /*
  * dict.c - Python dicts: insertion-ordered entries and a hash index over them.
  *
- * Method: entries lie in an array in the order of insertion; the index holds their positions with
+ * Method: entries are stored in an array in insertion order; the index holds their positions, with
  * linear probing. Deleting leaves a hole among the entries, and closes the gap in the index by
  * moving later positions of the probe sequence back, so the index needs no marks for deleted ones.
  * Holes at the end are given up at once (popitem stays cheap), others when the array is full.
@@ -70,7 +70,7 @@ static void dict_close_gap(dict *d, size_t i) {
     size_t mask = d->nindex - 1;
     for (size_t j = (i + 1) & mask; d->index[j] >= 0; j = (j + 1) & mask) {
         size_t home = (size_t)d->entries[d->index[j]].hash & mask;
-        if (((j - home) & mask) < ((j - i) & mask)) continue; /* its home lies behind the gap */
+        if (((j - home) & mask) < ((j - i) & mask)) continue; /* its home comes after the gap */
         d->index[i] = d->index[j];
         i = j;
     }

@@ -2,9 +2,9 @@
 /*
  * element.c - reading and writing one element of any dtype.
  *
- * Method: out-of-range floats become what x86's conversion instructions give, which is what
- * PyTorch shows on such machines: the most negative int, of which narrower types keep the low
- * bits.
+ * Method: out-of-range floats become what x86's conversion
+ * instructions give, which is what PyTorch shows on such machines:
+ * the most negative int, whose low bits narrower types keep.
  * Tests: tests/unit/test_tensor.c
  */
 #include "tensor/element.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Elements of a file's storage may lie unaligned, hence memcpy. */
+/* Elements of a file's storage may be unaligned, hence memcpy. */
 #define ELEMENT_LOAD(T)                                                                            \
     T x;                                                                                           \
     memcpy(&x, p, sizeof x);
@@ -166,7 +166,7 @@ void dtype_store_float(dtype dt, void *p, double v) {
         break;
     }
     case DT_BOOL: *(uint8_t *)p = v != 0; break;
-    case DT_UINT64: /* what lies above the largest int64_t, too */
+    case DT_UINT64: /* also values above the largest int64_t */
         dtype_store_int(dt, p,
                         v >= 0x1p63 && v < 0x1p64 ? element_to_int64(v - 0x1p63) ^ INT64_MIN
                                                   : element_to_int64(v));

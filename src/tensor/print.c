@@ -2,9 +2,9 @@
 /*
  * print.c - what print() writes for a value.
  *
- * Tensors are laid out as PyTorch's C++ printer does (ATen/core/Formatting.cpp of 1.13 is the
- * model), its peculiarities included: the width comes from the largest value as a signed number,
- * and a common scale factor stands above numbers of like magnitude.
+ * Tensors are laid out as PyTorch's C++ printer does (ATen/core/Formatting.cpp of 1.13 is
+ * the model), including its peculiarities: the width comes from the largest value as a
+ * signed number, and a common scale factor is printed above numbers of similar magnitude.
  * Tests: tests/unit/test_print.c, tests/corpus
  */
 #include "tensor/device.h"
@@ -169,7 +169,7 @@ static number_style print_contents(const tensor *t, const double *p, strbuf *out
     return f.style;
 }
 
-/* The numbers that a quantised tensor stands for, in row-major order. */
+/* The real values of a quantised tensor, in row-major order. */
 static void print_dequantise(const tensor *t, double *p) {
     const quantiser *q = t->quantiser;
     for (int64_t k = 0; k < t->numel; k++) {

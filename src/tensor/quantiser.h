@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantiser.h - what the integers of a quantised tensor stand for: real = (integer -
+ * quantiser.h - the real values of a quantised tensor's integers: real = (integer -
  * zero_point) * scale.
  *
  * One scale and zero point for the whole tensor, or one for each index of a dimension (the axis). A

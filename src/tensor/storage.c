@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * storage.c - the memory behind tensors.
+ * storage.c - the memory of tensors.
  *
  * Method: a block of tensor data is over-allocated and aligned by hand, since the library's
  * allocator promises 16 bytes only; the start of the raw block is kept in the word before the

@@ -2,9 +2,9 @@
 /*
  * strides.c - PyTorch's rules for the strides of results (strides.h).
  *
- * Dims are sorted by insertion with a comparison that is no total order: a stride of 0 (a dim that
- * is broadcast) says nothing, equal strides are told apart by sizes. The result depends on the
- * order in which pairs are compared, so this follows PyTorch's steps one by one.
+ * Dims are sorted by insertion with a comparison that is no total order: a stride of 0 (a
+ * broadcast dim) says nothing, and equal strides are ordered by size. The result depends
+ * on the order in which pairs are compared, so this follows PyTorch's steps one by one.
  */
 #include "tensor/strides.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strides.h - in which order a new tensor's elements lie: PyTorch's rules, in one place.
+ * strides.h - the memory order of a new tensor's elements: PyTorch's rules, in one place.
  *
  * A program sees strides: by stride() and is_contiguous(), and because reshape(), contiguous() and
  * flatten() share memory or copy by them. A result follows one of these rules (STRIDES(rule) in a
@@ -27,7 +27,7 @@
 typedef enum memory_format {
     FORMAT_CONTIGUOUS,
     FORMAT_PRESERVE,
-    FORMAT_CHANNELS_LAST,    /* of 4 dims: (N, C, H, W) lies as (N, H, W, C) */
+    FORMAT_CHANNELS_LAST,    /* of 4 dims: (N, C, H, W) stored as (N, H, W, C) */
     FORMAT_CHANNELS_LAST_3D, /* of 5 dims */
     FORMAT_COUNT
 } memory_format;

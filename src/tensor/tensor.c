@@ -2,7 +2,7 @@
 /*
  * tensor.c - making tensors, asking about their geometry, and single elements.
  *
- * Invariants: numel is the product of the sizes; every element lies inside the storage; contiguous
+ * Invariants: numel is the product of the sizes; every element is inside the storage; contiguous
  * strides are PyTorch's (a dimension of size 0 counts as 1 in the strides left of it).
  * Tests: tests/unit/test_tensor.c
  */
@@ -18,7 +18,7 @@
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* The storage of the block that a handle lies in. */
+/* The storage of the block that contains a handle. */
 static storage *tensor_home(tensor *t) { return &tensor_block_of(t)->storage; }
 
 void (*tensor_autograd_free)(struct autograd_meta *m);

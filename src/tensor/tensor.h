@@ -31,7 +31,7 @@ typedef struct storage {
     void (*release)(void *ctx, void *data);
     void *release_ctx;
     bool borrowed;
-    bool in_block; /* a tensor_block: the first data lies in it */
+    bool in_block; /* a tensor_block: it contains the first data */
     /* not ours to write, a mapping of a file for one: writers must copy first
      * (tensor_make_writable) */
     bool read_only;
@@ -77,7 +77,7 @@ enum {
     TENSOR_KIND_DEVICE = 2,
     TENSOR_KIND_STORED = 4,
     TENSOR_KIND_LAZY = 8,
-    TENSOR_KIND_UNDEFINED = 16 /* None where a tensor's type stands: PyTorch's undefined tensor */
+    TENSOR_KIND_UNDEFINED = 16 /* None in place of a tensor: PyTorch's undefined tensor */
 };
 extern atomic_uint tensor_kinds_made;
 static inline unsigned tensor_kinds(void) {
@@ -91,14 +91,14 @@ typedef struct tensor {
     uint8_t ndim;
     /* programs that take gradients record what is made of it (runtime/autograd) */
     bool requires_grad;
-    /* the handle lies in its storage's block (tensor_block), and goes with it */
+    /* the handle is in its storage's block (tensor_block), and freed with it */
     bool in_storage : 1;
     /* its elements are the conjugates, or the negatives, of those in memory (tensor/conjugate.h) */
     bool conjugated : 1, negated : 1;
     int64_t numel;
     int64_t offset; /* elements from the start of the storage to element (0, ..., 0) */
     storage *storage;
-    /* of a quantised dtype: what its integers stand for (tensor/quantiser.h); else NULL */
+    /* of a quantised dtype: scale and zero point (tensor/quantiser.h); else NULL */
     struct quantiser *quantiser;
     /* its place in a graph of gradients (runtime/autograd); NULL: a leaf without a gradient */
     struct autograd_meta *autograd;
@@ -123,7 +123,7 @@ tensor *tensor_block_new(size_t nbytes);
  * refers to its storage. */
 void tensor_moved(tensor *t, const storage *before);
 
-/* The block that t lies in (t->in_storage). */
+/* The block that contains t (t->in_storage). */
 static inline tensor_block *tensor_block_of(tensor *t) {
     return (tensor_block *)(void *)((char *)t - offsetof(tensor_block, handle));
 }
@@ -174,7 +174,7 @@ ctsc_status tensor_new_like(diag *d, const tensor *t, dtype dt, tensor **out);
 /* 0-dim tensors. */
 ctsc_status tensor_scalar_int(diag *d, dtype dt, int64_t v, tensor **out);
 ctsc_status tensor_scalar_float(diag *d, dtype dt, double v, tensor **out);
-/* A view on a storage. Checks that every element lies inside it (for data from outside). */
+/* A view on a storage. Checks that every element is inside it (for data from outside). */
 ctsc_status tensor_on_storage(diag *d, storage *s, dtype dt, int ndim, const int64_t *sizes,
                               const int64_t *strides, int64_t offset, tensor **out);
 

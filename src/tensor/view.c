@@ -38,8 +38,8 @@ static void view_remove_dim(view_geometry *g, int dim) {
     }
 }
 
-/* A product of which only the geometry of dimensions of one element can overflow, where it is
- * unused. */
+/* A product in which only the geometry of dimensions
+ * with one element can overflow, where it is unused. */
 static int64_t view_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 
 /* Fails with the texts and the lists of sizes between them. */
@@ -305,9 +305,9 @@ static ctsc_status view_infer_sizes(diag *d, const tensor *t, int ndim, const in
 }
 
 /*
- * Neighbouring dimensions of t that lie evenly in
- * memory form a block; the new dimensions, taken from the right, must fill block after block
- * exactly.
+ * Neighbouring dimensions of t with uniform strides in
+ * memory form a block; the new dimensions, taken from
+ * the right, must fill block after block exactly.
  */
 bool strides_of_view(const tensor *t, int ndim, const int64_t *sizes, int64_t *strides) {
     if (t->numel == 0) {
