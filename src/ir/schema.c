@@ -64,7 +64,7 @@ static const char *schema_alias_set(schema_parser *p) {
     return p->at == b ? NULL : arena_strndup(p->arena, b, (size_t)(p->at - b));
 }
 
-/* After a type; *out is NULL if no annotation stands there. */
+/* After a type; *out is NULL if there is no annotation. */
 static ctsc_status schema_alias(schema_parser *p, alias_info **out) {
     *out = NULL;
     if (p->at >= p->end || *p->at != '(') return CTSC_OK;
@@ -82,7 +82,7 @@ static ctsc_status schema_alias(schema_parser *p, alias_info **out) {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Names that say more than the IR type they stand for. */
+/* Names that say more than the IR type they map to. */
 static const struct {
     const char *text;
     type_kind kind;
@@ -286,7 +286,7 @@ static ctsc_status schema_string(schema_parser *p, value *out) {
 
 static ctsc_status schema_default(schema_parser *p, type *t, int fixed_size, value *out);
 
-/* n times the same element (of an int[2] given as one int), or what stands between brackets. */
+/* n times the same element (of an int[2] given as one int), or a list in brackets. */
 static ctsc_status schema_list(schema_parser *p, type *elem, int n, value *out) {
     list *l = list_new(type_list_kind(elem), elem, (size_t)n);
     if (!l) return diag_no_memory(p->diag);

@@ -235,7 +235,7 @@ type *type_class_new(struct unit *owner, type_kind kind, const char *qualified_n
     t->cls->name = intern(&owner->names, qualified_name);
     t->cls->unit = owner;
     t->hash = hash_u64((uint64_t)(uintptr_t)t);
-    /* A class that lies in the arena's reserve must not be found again. */
+    /* A class in the arena's reserve must not be found again. */
     if (!arena_failed(&owner->arena) && !vec_push(&owner->all_types, t)) owner->arena.failed = true;
     return t;
 }

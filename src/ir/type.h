@@ -95,7 +95,7 @@ typedef struct type {
     class_info *cls;           /* CLASS, INTERFACE, ENUM */
     struct unit *owner;        /* NULL: process-wide */
     uint64_t hash;
-    /* types in it, each counted wherever it stands; longest chain of them. 0: it has no elements */
+    /* types in it, counting each occurrence; longest chain of them. 0: it has no elements */
     uint32_t weight, depth;
 } type;
 
@@ -170,7 +170,7 @@ type *type_of_value(value v);
 /* The same, with what is known of tensors: the type of a constant. */
 type *type_of_constant(value v);
 
-/* What type variables stand for in one call of a schema. */
+/* The bindings of type variables in one call of a schema. */
 enum { TYPE_MAX_BINDINGS = 8 };
 typedef struct type_bindings {
     int n;

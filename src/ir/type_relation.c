@@ -39,7 +39,7 @@ static bool type_tuple_subtype(const type *sub, const type *super) {
     return true;
 }
 
-/* A method stands in for another: wider arguments, narrower result. */
+/* A method can replace another: wider arguments, narrower result. */
 static bool type_method_fits(function *have, function *want) {
     if (!have->return_declared) function_ensure_compiled(have, NULL);
     if (!have->schema || !want->schema) return false;

@@ -2,7 +2,7 @@
 /*
  * type_value.c - the types of values: what a value's type is, and whether a value fits a type.
  *
- * Nesting of hostile values is capped: what lies deeper does not fit.
+ * Nesting of hostile values is capped: a deeper value does not fit.
  * Tests: tests/unit/test_type.c
  */
 #include "ir/type.h"

@@ -53,8 +53,8 @@ typedef struct function {
      * only once compiled */
     schema *schema;
     bool return_declared;
-    /* One per argument behind self, and one per value in the result, its containers taken apart;
-     * NULL: the program says nothing */
+    /* One per argument after self, and one per value in the
+     * flattened result; NULL: the program does not say */
     const port *inputs, *outputs;
     int noutputs;
     function_state state;
@@ -87,7 +87,7 @@ typedef struct unit {
     arena arena;
     interner names;
     pthread_mutex_t lock; /* recursive: compiling one function compiles others */
-    /* where the outermost of the compilations under way stands on the stack; 0: none is */
+    /* stack address of the outermost compilation in progress; 0: none is */
     uintptr_t stack_base;
     strmap classes;        /* qualified name -> type */
     strmap functions;      /* qualified name -> function */
@@ -130,11 +130,11 @@ void unit_drop_codes(unit *u);
 void unit_restart(unit *u);
 unit *unit_ref(unit *u);
 void unit_unref(unit *u);
-/* Keeps a reference until the unit is closed, for what lies in the arena and mentions v without one
- * of its own. false: there is no memory, and v is gone. */
+/* Keeps a reference until the unit is closed, for arena data that mentions
+ * v without a reference of its own. false: out of memory, and v is gone. */
 bool unit_hold(unit *u, value v_take);
-/* A class's next constant; an enum's next member, of which class_add_members makes the values once
- * all are known. false: no memory. */
+/* A class's next constant; an enum's next member, whose value
+ * class_add_members makes once all members are known. false: out of memory. */
 bool class_add_constant(type *cls, const char *name, value v_take, type *t);
 bool class_add_members(type *cls);
 /* Releases constants and everything that could refer back to the unit; called when the

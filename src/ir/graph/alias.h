@@ -11,11 +11,11 @@
  * Locations that may be the same are joined (union-find, after Steensgaard), and a location knows
  * the locations held in it, one per family of types (tensors, lists, dicts, objects, tuples,
  * others), so that an object with a tensor and a list does not mix them. One set of locations
- * stands for the world outside: graph inputs, attributes of objects from outside, mutable
- * constants, arguments and results of calls. Operators are understood from their schemas' alias
- * annotations: Tensor(a), Tensor(a!), (b|a), Tensor(a)[]; type variables tell how elements travel
- * (t[] self, t el). What schemas leave out (batch norm writes its running statistics while
- * training, dropout returns its argument when it does nothing) stands in tables in alias_effects.c.
+ * represents the outside world: graph inputs, attributes of objects from outside, mutable
+ * constants, arguments and results of calls. The effects of operators come from their schemas'
+ * alias annotations: Tensor(a), Tensor(a!), (b|a), Tensor(a)[]; type variables tell how elements
+ * travel (t[] self, t el). What schemas leave out (batch norm writes its running statistics while
+ * training, dropout returns its argument when it does nothing) is in tables in alias_effects.c.
  * Unknown operators may do anything to what they can reach. Joining instead of keeping sets of
  * targets makes `c ? a : b` join a and b; in return construction costs about one step per use.
  *
@@ -88,10 +88,10 @@ bool alias_inputs_kept(const alias_db *db, const node *n, const node *around);
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-/* Both in one block. Dependencies, reads and writes, and effects all allow it. n
- * stands after `at` */
+/* Whether n, which comes after `at` in the same block, can move before
+ * it: dependencies, reads and writes, and effects all allow it. */
 bool alias_can_move_before(const alias_db *db, const node *n, const node *at);
-/* n stands before `at` */
+/* The same for n before `at` */
 bool alias_can_move_after(const alias_db *db, const node *n, const node *at);
 
 /* ---- effects of single nodes (alias_effects.c) ----------------------------------------------- */

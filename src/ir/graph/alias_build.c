@@ -175,7 +175,7 @@ typedef struct build_call {
     alias_db *db;
     const node *n;
     int letters[BUILD_LETTERS]; /* alias sets of the schema, -1: not met */
-    /* a location that holds what type variables stand for; -1: none yet */
+    /* location of the values that type variables denote; -1: none yet */
     int elements;
 } build_call;
 
@@ -206,7 +206,7 @@ static void build_annotation(build_call *c, const alias_info *a, int l, const ty
         build_annotation(c, a->elem, build_held(c->db, l, f), e ? e : t, has_var);
 }
 
-/* Elements travel where a type variable stands: "t[] self", "t el", "Dict(str,
+/* Elements flow where the schema has a type variable: "t[] self", "t el", "Dict(str,
  * t)", "(str, t)[]". */
 static void build_variables(build_call *c, const type *declared, const type *actual, int l) {
     if (!declared->has_var || l < 0) return;

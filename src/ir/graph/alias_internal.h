@@ -5,8 +5,8 @@
 
 #include "ir/graph/alias.h"
 
-/* Families of types: what a location holds is kept apart by family. A type that may be several
- * (Any, unions) is MIXED and makes a location hold one thing for all of them. */
+/* Families of types: a location keeps what it holds separately for each family. A type that may be
+ * several families (Any, unions) is MIXED and makes a location hold one thing for all of them. */
 typedef enum alias_family {
     ALIAS_TENSOR,
     ALIAS_LIST,

@@ -3,7 +3,7 @@
  * graph.c - builds and changes graphs: nodes, blocks, values, their uses and names.
  *
  * Invariants: a value's uses are exactly the inputs and returns that mention it, in the order
- * in which they came to be. `owner` of a node, and of its outputs, is the block it stands in.
+ * of their creation. `owner` of a node, and of its outputs, is the block that contains it.
  * Ownership: everything in the graph's arena; see graph.h.
  * Tests: tests/unit/test_graph.c
  */
@@ -120,8 +120,8 @@ static bool use_is(const use *u, const node *user, const block *blk, int index) 
     return u->user == user && u->blk == blk && u->index == index;
 }
 
-/* From both ends: passes that walk a graph either way find the uses of its constants, of which
- * there are thousands, near one. */
+/* Searches from both ends: constants have thousands of uses, and passes
+ * that walk a graph in either direction find theirs close to one end. */
 static use *use_find(ir_value *v, const node *user, const block *blk, int index) {
     use *low = v->uses.data, *high = low + v->uses.len;
     while (low < high) {

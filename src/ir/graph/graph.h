@@ -226,8 +226,8 @@ void block_remove_return(block *b, int i);
 
 /* Constants. Takes v's reference. The output's type is t, or type_of_value(v) when NULL. */
 ir_value *graph_constant_take(graph *g, value v, type *t);
-/* The same in front of `at`, wherever the insertion point is, and without a place: it stands
- * in no source line. */
+/* The same directly before `at`, wherever the insertion
+ * point is, and without a source location. */
 ir_value *graph_constant_before_take(node *at, value v, type *t);
 ir_value *graph_constant_int(graph *g, int64_t i);
 ir_value *graph_constant_bool(graph *g, bool b);

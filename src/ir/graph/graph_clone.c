@@ -168,7 +168,7 @@ typedef struct clone_take {
 
 static void take_block(clone_take *t, block *b);
 
-/* What stands for v, which the body reads: of a parameter, the argument. */
+/* The value that replaces v, which the body reads: for a parameter, the argument. */
 static ir_value *take_value(const clone_take *t, ir_value *v) {
     return !v->def && v->owner == t->from ? v->scratch : v;
 }

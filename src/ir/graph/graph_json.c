@@ -4,9 +4,9 @@
  *
  * Method. One walk in execution order fills a text per list; a value gets its number where it is
  * defined. The body of a fusion group is walked in the group's place, its parameters and returns
- * standing for the group's inputs and outputs, so that who draws it sees operators in their modules
- * and a number on those of one kernel. Boxes of calls are found by the call's place below the box
- * around it (passes may leave equal chains of calls behind that are not the same pointer).
+ * mapped to the group's inputs and outputs, so that a drawing shows operators in their modules,
+ * and a number on those of one kernel. Boxes of calls are found by the call's place below the
+ * box around it (passes may leave equal chains of calls that are not the same pointer).
  *
  * Everything a graph says about itself may be hostile: names of any length and bytes, constants of
  * any size. Texts are cut (JSON_NAME, JSON_TEXT), containers that are not small are told by
@@ -39,7 +39,7 @@ typedef struct json_printer {
     bool failed;
 } json_printer;
 
-/* Where nodes stand. */
+/* The place of a node. */
 typedef struct json_place {
     int box;               /* of the block */
     const call_site *base; /* the call that the block's owner came by */
@@ -246,7 +246,7 @@ static int json_box_of(json_printer *p, const json_place *at, const call_site *c
     size_t known = key ? (size_t)(uintptr_t)strmap_get(&p->boxes, key) : 0;
     if (known) return (int)known - 1;
     if (!key || !strmap_put(&p->boxes, key, (void *)(uintptr_t)(p->nboxes + 1))) p->failed = true;
-    /* "__torch__.nets.Block.forward": the class is what stands before the method */
+    /* "__torch__.nets.Block.forward": the class is the part before the method */
     const char *dot = strrchr(call->callee, '.');
     char *class_name = arena_strndup(&p->arena, call->callee,
                                      dot && call->path ? (size_t)(dot - call->callee)

@@ -351,7 +351,7 @@ static ctsc_status parse_groups(graph_parser *p, graph_scope *sc) {
     return s;
 }
 
-/* Values with names get numbers behind the printed ones. */
+/* Values with names get numbers after the printed ones. */
 static void parse_number_values(graph_scope *sc) {
     int next = sc->max_id + 1;
     for (size_t i = 0; i < sc->defs.len; i++)

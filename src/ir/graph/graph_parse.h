@@ -20,7 +20,7 @@ typedef struct graph_parser {
     const char *at, *end;
     unit *unit;       /* owns the classes the text names; every graph holds it */
     arena scratch;    /* keys of the maps below, type lists */
-    strmap locations; /* "net.py:3:12" -> source that stands for it */
+    strmap locations; /* "net.py:3:12" -> the source it denotes */
     int depth;
 } graph_parser;
 
@@ -32,7 +32,7 @@ bool parse_accept(graph_parser *p, const char *token);
 ctsc_status parse_expect(graph_parser *p, const char *token);
 /* Letters, digits, '_' and, if asked, '.'; the length, 0 if none. */
 size_t parse_word(graph_parser *p, bool dotted, const char **out);
-bool parse_int(graph_parser *p, int64_t *out); /* false (nothing consumed) if none stands there */
+bool parse_int(graph_parser *p, int64_t *out); /* false (nothing consumed) if there is none */
 
 ctsc_status graph_parse_type(graph_parser *p, type **out);
 ctsc_status graph_parse_types(graph_parser *p, const char *close, int *n, type ***out);

@@ -3,7 +3,7 @@
  * conv_last_args.h - where ctsc::conv_channels_last has its arguments: for the passes that make and
  * change it and for its function (runtime/kernels/conv/conv.c, which says what they are).
  *
- * The overloads `scaled` and `placed` have more behind these.
+ * The overloads `scaled` and `placed` have further arguments after these.
  */
 #ifndef CTSC_IR_OP_CONV_LAST_ARGS_H
 #define CTSC_IR_OP_CONV_LAST_ARGS_H

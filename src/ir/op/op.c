@@ -49,8 +49,8 @@ typedef struct op_index {
     arena arena;
 } op_index;
 
-/* Schemas are parsed into the newest arena; one that ran out of memory is left behind with what it
- * holds. */
+/* Schemas are parsed into the newest arena; an
+ * arena that is full is kept with what it holds. */
 typedef struct op_arena {
     arena arena;
     struct op_arena *older;

@@ -82,8 +82,8 @@ typedef struct op {
 const op *const *op_overloads(const char *name, int *n);
 /* Whether there are operators of that namespace: "aten". */
 bool op_space_known(const char *space);
-/* Behind the error for an operator nobody knows: that a library with its
- * namespace may be missing. */
+/* A hint appended to the error for an unknown operator:
+ * a library with its namespace may be missing. */
 void op_note_library(diag *d, const char *name);
 /* One overload by key ("aten::add.Tensor", "aten::relu"); NULL if unknown. */
 const op *op_find(const char *key);
@@ -115,7 +115,7 @@ typedef struct op_host {
     /* functions of derived overloads: they call the one that fn_ctx names */
     op_fn derived_write, derived_copy;
     op_fn composite; /* the function of OP_COMPOSITE overloads */
-    /* runs operators of which a tensor argument is on a device */
+    /* runs operators with a tensor argument on a device */
     op_fn on_device;
     /* What an OP_COMPOSITE or OP_OURS overload does. Compiled when first asked for, and free of
      * calls; NULL says why in d. Thread-safe. */

@@ -9,7 +9,7 @@
  *
  * Method. Schemas are compared as text, by the types of their arguments: no schema has to be parsed
  * to look for a base. The base is found among the overloads of the same name, or of the name
- * without `_` or `_copy`, or of the name that another one stands for. A derived overload's base may
+ * without `_` or `_copy`, or of the name that it is an alias of. A derived overload's base may
  * be derived itself (multiply_ -> mul_ -> mul).
  * Tests: tests/unit/test_ops.c
  */

@@ -202,7 +202,7 @@ static ctsc_status stored_write(op_ctx *cx, value *result, tensor *target) {
     return s;
 }
 
-/* A result of t's shape lies as t does. Takes *result. */
+/* A result of t's shape, laid out as t. Takes *result. */
 static ctsc_status stored_order(op_ctx *cx, const tensor *t, value *result) {
     tensor *y = result->u.tensor, *ordered;
     if (!cx->op->traits.fusible || tensor_is_contiguous(t) || !tensor_is_dense(t) ||

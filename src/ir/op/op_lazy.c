@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op_lazy.c - operators of which an argument is lazily conjugated or negated (tensor/conjugate.h).
+ * op_lazy.c - operators with a lazily conjugated or negated argument (tensor/conjugate.h).
  *
- * Views, and what only asks or copies, take such tensors as they are: op_takes_lazy. All others
- * compute with resolved copies. What an operator wrote to a copy is copied back through the lazy
- * view, so that the memory behind it gets it with the right signs.
+ * Views, copies and queries take such tensors as they are: op_takes_lazy. All others
+ * compute with resolved copies. What an operator writes to a copy is copied back
+ * through the lazy view, so that the underlying memory gets it with the right signs.
  * Tests: tests/python/test_py_lazy.py
  */
 #include "ir/op/op.h"

@@ -9,9 +9,9 @@
  * field twice; a row that says nothing has 0. What many rows say together has one word
  * (the end of this file).
  *
- * Whoever transforms, places, counts or runs operators reads the fields, and has no list of names
- * of its own. Aliases (ops/aliases.def) have the traits of what they stand for; in-place and out=
- * overloads (op_derive.h) only what holds for them as well (op_traits_of_writes).
+ * Code that transforms, places, counts or runs operators reads these fields and has no list
+ * of names of its own. Aliases (ops/aliases.def) have the traits of their targets; in-place
+ * and out= overloads (op_derive.h) only what holds for them as well (op_traits_of_writes).
  *
  * After its key a row with CALLS can say which scalar function that is, where it has not the
  * operator's name: OP("aten::special_xlog1py" CALLED("xlog1py"), ...).
@@ -128,7 +128,7 @@ typedef enum autocast_class {
     SCRIPT_CAST_REFUSED = AUTOCAST_WIDEST, /* not within autocast */
 } autocast_class;
 
-/* STRIDES(rule): in which order the elements of new results lie (tensor/strides.h). */
+/* STRIDES(rule): the memory order of the elements of new results (tensor/strides.h). */
 typedef enum strides_rule {
     STRIDES_AS_MADE,  /* the function sees to it: row-major, or by one of these rules */
     STRIDES_ROWS,     /* row-major, though the function follows its operands */

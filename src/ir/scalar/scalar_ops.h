@@ -147,8 +147,8 @@ SCALAR_FN float scalar_exp_short_f32(float x) {
     return y * scalar_from_bits_f32(k << 23);
 }
 
-/* 2^x as scalar_exp_short_f32, for exponents that come with the factor 1 / log 2. By Horner's scheme, which holds the fewest numbers: the
- * loops it stands in want all registers. */
+/* 2^x as scalar_exp_short_f32, for exponents with a built-in factor 1 / log 2. Horner's
+ * scheme keeps the fewest values live: the loops that use it need all registers. */
 SCALAR_FN float scalar_exp2_short_f32(float x) {
     const float magic = 12583039.0f; /* 1.5 * 2^23 + 127 */
     float c = x < -127.0f ? -127.0f : x;

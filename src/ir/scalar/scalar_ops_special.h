@@ -287,7 +287,7 @@ SCALAR_FN double scalar_ndtri_tail_f64(double p) {
                t;
     for (int i = 0; i < 3; i++) {
         double u = (scalar_ndtr_f64(z) - p) * 2.50662827463100050242 * exp(0.5 * z * z);
-        if (u - u != 0) break; /* p is denormal: the start is as near as it gets */
+        if (u - u != 0) break; /* p is denormal: the start is as close as possible */
         z -= u / (1 + 0.5 * z * u);
     }
     return z;

@@ -3,9 +3,9 @@
  * scalar_text.c - reads scalar definitions: a lexer, and a parser by recursive descent that makes
  * nodes as it goes.
  *
- * Method: a node stands behind its operands, so the list is in an order in which it can be
- * computed; a local variable is the node of its value. At the end nodes that nothing uses are left
- * out, and each of the rest gets a place for its values (scalar_text_finish).
+ * Method: a node comes after its operands, so the list is in evaluation order; a
+ * local variable is the node of its value. At the end unused nodes are removed,
+ * and each remaining node gets a slot for its values (scalar_text_finish).
  * Limits: the length of the text, nodes, depth of the tree, nesting of the text. The text may be
  * hostile: nothing in it makes the parser recurse or allocate beyond these.
  * Tests: tests/unit/test_scalar_text.c
@@ -48,7 +48,7 @@ typedef struct text_name {
 
 typedef struct text_parser {
     diag *d;
-    const char *text, *at; /* at: behind the token */
+    const char *text, *at; /* at: just after the token */
     text_token token;
     ctsc_status status;
     int nesting, nnames, nnodes;
@@ -100,7 +100,7 @@ static const char *text_skip(text_parser *p, const char *c) {
     }
 }
 
-/* Decimal numbers as C writes them, with f, F, l or L behind a real one. */
+/* Decimal numbers as in C, with f, F, l or L after a floating-point one. */
 static const char *text_number(text_parser *p, const char *c) {
     const char *begin = c;
     bool real = false;
@@ -440,8 +440,8 @@ static int text_argument(text_parser *p, const schema *s, int i) {
     return n;
 }
 
-/* [const] type name, the type a word of C's; the token is behind the name. The type of an argument
- * that the schema says is an integer may be one. */
+/* Parses [const] and a C type; the current token is then the name. The type
+ * of an argument that is an integer in the schema may be an integer type. */
 static bool text_parameter(text_parser *p, int node) {
     text_take_word(p, "const");
     bool real = text_is_type(p), whole = text_is_word(p, "int") || text_is_word(p, "long") ||

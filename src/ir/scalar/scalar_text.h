@@ -15,7 +15,7 @@
  * are nodes of their own kind: 0 and 1 where a number is wanted, "not 0" the other way. Integers
  * are real numbers as well, so what C would compute otherwise, their division, is refused.
  *
- * Ownership: everything lies in the arena of the scalar_text, which is immutable once made.
+ * Ownership: everything is in the arena of the scalar_text, which is immutable once made.
  * Tests: tests/unit/test_scalar_text.c
  */
 #ifndef CTSC_IR_SCALAR_SCALAR_TEXT_H
@@ -53,8 +53,8 @@ typedef enum scalar_op {
     SCALAR_OP_COUNT
 } scalar_op;
 
-/* Functions of <math.h> that are one of ir/scalar/scalar_ops.h: the name in C (the same with an f
- * behind is known too), the name there, operands, and rough cycles per element of vector code. */
+/* Functions of <math.h> that are one of ir/scalar/scalar_ops.h: the name in C (the same with suffix
+ * f is known too), the name there, operands, and rough cycles per element of vector code. */
 #define SCALAR_FUNCTION_TABLE(X)                                                                   \
     X(fabs, abs, 1, 1)                                                                             \
     X(sqrt, sqrt, 1, 4)                                                                            \
