@@ -3,10 +3,10 @@
  * builtin_functions.c - builtins that are written in TorchScript
  * (prelude/builtin_functions.py, embedded).
  *
- * PyTorch knows overloads of a few operators that are functions, such as aten::sub of a number and
- * a tensor; their bodies take the place of the call. Beyond that stand helpers for what Python has
- * and PyTorch's operators lack (round(x, n), format specs): calls of them are calls of ordinary
- * functions, so that an archive can hold them and PyTorch run them.
+ * PyTorch has overloads of a few operators that are functions, such as aten::sub of a number
+ * and a tensor; their bodies replace the call. In addition there are helpers for what Python
+ * has and PyTorch's operators lack (round(x, n), format specs): calls of them are calls of
+ * ordinary functions, so that an archive can hold them and PyTorch can run them.
  *
  * Ownership: the functions belong to the program's unit, which declares each when it
  * first asks for it.

@@ -32,7 +32,7 @@ ctsc_status annotation_type(unit *u, diag *d, const expr *x, type **out);
  * stays uncompiled. */
 ctsc_status importer_declare_function(unit *u, diag *d, const func_def *def, const char *qualified,
                                       type *cls, function **out);
-/* An expression that stands for a value of type t where nothing runs. */
+/* An expression for a value of type t in a place where nothing is executed. */
 ctsc_status importer_literal(unit *u, diag *d, const expr *x, type *t, value *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * importer_literal.c - what stands for a value where nothing runs: defaults of parameters, Final
- * attributes, members of enums.
+ * importer_literal.c - values in places where nothing is executed:
+ * defaults of parameters, Final attributes, members of enums.
  *
  *     numbers, strings, None, inf, nan, 1.+2.j, -1     [..], (..)
  *     CONSTANTS.c0       the archive's constants: tensors

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upgraders.c - finds the function that stands for an operator of an older archive version.
+ * upgraders.c - finds the function that replaces an operator of an older archive version.
  *
  * The functions are TorchScript (prelude/upgraders.py, embedded) and are compiled into the
  * program's own unit when first needed. gelu and its like only gained an argument with a

@@ -12,7 +12,7 @@ typedef struct actual { /* an argument of a call */
     const char *name;   /* of a keyword argument, else NULL */
     ir_value *value;
     source_range range;
-    /* what a builtin method was called on: goes to the argument named self, wherever that stands */
+    /* the receiver of a builtin method call: goes to the argument named self, wherever that is */
     bool is_self;
 } actual;
 

@@ -271,8 +271,8 @@ static bool code_can_inline(const ir_value *v) {
 
 static const node *code_scan_node(code_printer *p, const node *n);
 
-/* at: the node that would be evaluated last before what uses v. Returns the same for what stands
- * to the left of v. */
+/* at: the node that would be evaluated last before the user
+ * of v. Returns the same for what is to the left of v. */
 static const node *code_scan_value(code_printer *p, const node *at, const ir_value *v) {
     const node *n = v->def;
     if (!n) return at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * print_code_class.c - classes as source, the files they stand in, and the table of constants.
+ * print_code_class.c - classes as source, the files that hold them, and the table of constants.
  *
  *     class Linear(Module):
  *       __parameters__ = ["weight", "bias", ]

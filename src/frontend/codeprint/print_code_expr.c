@@ -91,7 +91,7 @@ static bool code_is_plain_complex(const complex_box *c) {
     return c->re == 0 && !signbit(c->re) && isfinite(c->im) && !signbit(c->im);
 }
 
-/* Must stand in the table of constants, with everything that contains it if `inside` is set. */
+/* Must be in the table of constants, with everything that contains it if `inside` is set. */
 static bool code_needs_table(value v, int depth) {
     if (depth > CODE_MAX_NESTING) return true;
     switch ((value_tag)v.tag) {
@@ -286,7 +286,7 @@ static bool code_same_value(value a, value b) {
     return a.tag == b.tag && value_equal(a, b); /* 1 is not 1. */
 }
 
-/* Lists of a fixed size have one number as their default, which stands for all elements. */
+/* The default of a fixed-size list is one number, which applies to all elements. */
 static bool code_is_default(const argument *a, const ir_value *v) {
     value c;
     if (!a->has_default || !ir_value_constant(v, &c)) return false;

@@ -19,7 +19,7 @@
  *
  *     ep_json.c       the text as a tree, within limits; fields with checks; where messages say they come from
  *     ep_meta.c       what is said of tensors: dtype, sizes, strides; the tables of an archive's weights
- *     ep_pytree.c     nested arguments and results: types, taking apart, putting together
+ *     ep_pytree.c     nested arguments and results: types, unpacking, packing
  *     ep_module.c     classes and objects for the state (ep_module.h)
  *     ep_signature.c  the method: its arguments, state and results; mutations
  *     ep_check.c      what a call has to fulfil: sizes, ranges, guards
@@ -30,7 +30,7 @@
  *     ep_core.c       forms of core ATen as operators that passes know
  *     ep_args.c       arguments as values of the type that is asked for
  *     ep_number.c     arithmetic on sizes and numbers
- *     ep_view.c       views of what lies otherwise than in PyTorch
+ *     ep_view.c       views of tensors whose memory layout differs from PyTorch's
  *     ep_subclass.c   tensors of objects of subclasses of Tensor
  *     ep_hop.c, ep_hop_loop.c, ep_effect.c   higher-order operators: branches and bodies in line; loops; operators that write made functional
  *

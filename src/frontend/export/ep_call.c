@@ -4,11 +4,11 @@
  *
  *     {"target": "torch.ops.aten.add.Tensor", "inputs": [self = x, other = 1]}        %add : Tensor = aten::add.Scalar(%x, %1, %1)
  *
- * Arguments come by name; those that were not passed are the schema's defaults. Where a number
- * stands for a tensor, which Python's binding would wrap, the overload for numbers is called;
- * where there is none, a tensor is made. An operator, overload or argument that no table knows
- * becomes a node without an operator, as in archives of TorchScript (irgen_unknown.c): it is
- * refused when it is reached.
+ * Arguments come by name; omitted ones are the schema's defaults. Where a number
+ * is passed for a tensor, which Python's binding would wrap, the overload for
+ * numbers is called; where there is none, a tensor is made. An operator, overload
+ * or argument that no table knows becomes a node without an operator, as in
+ * TorchScript archives (irgen_unknown.c): it is refused when it is reached.
  */
 #include "base/sorted.h"
 #include "frontend/export/ep_internal.h"
@@ -321,7 +321,7 @@ bool ep_call_op(ep_node *n, const char *key, size_t nactuals, const ep_actual *a
     return true;
 }
 
-/* Operators that tell the compiler something, and those that other ones here stand for. Sorted. */
+/* Operators that only inform the compiler, and those that map to other operators. Sorted. */
 static const struct { const char *key, *as; } call_renamed[] = {
     {"aten::_assert_tensor_metadata", NULL},  {"aten::_local_scalar_dense", "aten::item"},
     {"aten::sym_numel", "aten::numel"},       {"aten::sym_size", "aten::size"},
@@ -329,8 +329,8 @@ static const struct { const char *key, *as; } call_renamed[] = {
     {"aten::sym_stride", "aten::stride"},     {"aten::sym_stride.int", "aten::stride.int"},
 };
 
-/* as_strided of a result, which may lie otherwise than PyTorch's: checked when the program runs,
- * where the archive says the strides as numbers. */
+/* as_strided of a result whose layout may differ from PyTorch's: checked
+ * when the program runs, where the archive has the strides as numbers. */
 static bool call_check_strides(ep_node *n) {
     enum { STRIDES = 64 };
     ep_program *p = n->sc->p;

@@ -48,7 +48,7 @@ static ir_value *effect_copy(ep_program *p, ir_value *v) {
     return ep_emit_key(p, "aten::clone", 2, in);
 }
 
-/* Results of the operator, None if it has none, and behind them the new values. */
+/* Results of the operator, None if it has none, followed by the new values. */
 static bool effect_results(ep_node *n, int nouts, ir_value **outs, int nmore, ir_value **more) {
     ep_program *p = n->sc->p;
     int first = nouts ? nouts : 1;

@@ -222,7 +222,7 @@ static ep_expr *expr_simple(expr_parser *x, ep_expr *e) {
     return !strcmp(e->name, "same") && e->n == 1 ? e->args[0] : e;
 }
 
-/* L['x'][0].size()[1]: what stands before .size() is a path to an argument. */
+/* L['x'][0].size()[1]: the part before .size() is a path to an argument. */
 static ep_expr *expr_path(expr_parser *x, const char *begin) {
     for (;;) {
         if (*x->at == '[') {
@@ -302,7 +302,7 @@ static ep_expr *expr_operand(expr_parser *x) {
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
-/* Those that are a beginning of others stand behind them. */
+/* Operators that are a prefix of others come after them. */
 static const struct { const char *text, *name; int level; } expr_operators[] = {
     {"or", "or", 10}, {"and", "and", 20},   {"==", "eq", 40},     {"!=", "ne", 40},
     {"<=", "le", 40}, {">=", "ge", 40},     {"<<", "lshift", 65}, {">>", "rshift", 65},
@@ -330,7 +330,7 @@ static ep_expr *expr_operators_behind(expr_parser *x, ep_expr *left, int least) 
     return left;
 }
 
-/* An operand and the operators behind it that bind at least so tightly. */
+/* An operand and the operators after it that bind at least this tightly. */
 static ep_expr *expr_read(expr_parser *x, int least) {
     if (++x->depth > EXPR_DEPTH) return NULL;
     ep_expr *e = expr_operators_behind(x, expr_operand(x), least);

@@ -2,8 +2,8 @@
 /*
  * ep_graph.c - the nodes of a graph, in order; the names of its values.
  *
- * A graph of a higher-order operator sees its own inputs only: it is a scope of its own, whose
- * nodes go where the operator stands.
+ * A graph of a higher-order operator sees only its own inputs: it
+ * is a separate scope, whose nodes are emitted at the operator.
  */
 #include "frontend/export/ep_internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_hop.c - higher-order operators: branches become prim::If, bodies that are merely
- * wrapped stand in line.
+ * ep_hop.c - higher-order operators: branches become
+ * prim::If; bodies that are merely wrapped are inlined.
  *
  *     {"target": "torch.ops.higher_order.cond", "inputs": [gt, true_graph, false_graph, [x, b]]}
  *

@@ -13,8 +13,8 @@
  *
  * associative_scan may combine in any order; here from the left, as scan.
  *
- * vmap is no operator of a graph, but a stretch of nodes, in which values have a dim less than they
- * have outside: a loop over that dim.
+ * vmap is no operator of a graph, but a range of nodes in which values
+ * have one dim less than outside: it becomes a loop over that dim.
  *
  *     _vmap_increment_nesting(n, "error")                  prim::Loop(%n, %true)
  *     a = _add_batch_dim(x, dim, level)                      block0(%i):
@@ -234,7 +234,7 @@ bool ep_associative_scan(ep_node *n) {
 /* A result: what its list is stacked to, along that dim, has this name. */
 typedef struct vmap_result { ir_value *list; const json_t *dim, *output; } vmap_result;
 
-/* A stretch that has begun. */
+/* An open vmap range. */
 struct ep_vmap {
     struct ep_vmap *outer;
     hop_loop loop;
@@ -259,7 +259,7 @@ static bool vmap_begin(ep_node *n) {
     return true;
 }
 
-/* Argument i: the number of a stretch that has begun. */
+/* Argument i: the level of an open vmap range. */
 static struct ep_vmap *vmap_level(ep_node *n, size_t i) {
     int64_t level = 0;
     const json_t *arg = ep_node_arg(n, i);

@@ -3,7 +3,7 @@
  * ep_internal.h - what the files of this room share. ep.h is the map.
  *
  * Conventions: functions that give a value give NULL after a failure, which p->d has; those that
- * give a bool give false. Memory that ends with the import lies in p->scratch.
+ * give a bool give false. Memory that lives as long as the import is in p->scratch.
  */
 #ifndef CTSC_FRONTEND_EXPORT_EP_INTERNAL_H
 #define CTSC_FRONTEND_EXPORT_EP_INTERNAL_H

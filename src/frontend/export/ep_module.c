@@ -142,7 +142,7 @@ static ep_module *module_new(ep_modules *p, ep_module *outer, const char *name, 
     return module_add(p, outer, name, m->cls, -1, value_uninit(), m) ? m : NULL;
 }
 
-/* The module that `name` lies in up to its last dot; *last: what is behind it. */
+/* The module named by the part of `name` before its last dot; *last: the part after it. */
 static ep_module *module_of(ep_modules *p, const char *name, const char **last) {
     ep_module *m = &p->root;
     const char *at = name, *dot;

@@ -49,8 +49,8 @@ typedef struct ep_modules {
 
 /* The class of the root, and the graph with its parameter `self`. */
 bool ep_modules_begin(ep_modules *p);
-/* The graph as the root's method, which takes it: `names` are those of the parameters behind self.
- * NULL: no memory. */
+/* The graph as a method of the root, which takes it: `names` are
+ * those of the parameters after self. NULL: out of memory. */
 function *ep_modules_forward(ep_modules *p, const char *const *names);
 /* An attribute of that dotted name. Takes v. NULL, with a failure: the name cannot be one, or
  * there is one already. */

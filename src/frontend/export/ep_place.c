@@ -21,7 +21,7 @@ typedef struct place_frame {
     uint32_t number;
 } place_frame;
 
-/* Reads the frame at *at, and goes behind it; false: there is none. */
+/* Reads the frame at *at and moves past it; false: there is none. */
 static bool place_read(const char **at, place_frame *f) {
     const char *file = strstr(*at, "File \""), *end = file ? strstr(file, "\", line ") : NULL;
     if (!end) return false;
@@ -90,7 +90,7 @@ static const char *modules_part(const char *s, const char *stop) {
 
 typedef struct place_module { const char *path, *type; size_t npath, ntype; } place_module;
 
-/* The module at *s, and goes behind it; false: there is none, or it is not of that form. */
+/* Reads the module at *s and moves past it; false: there is none, or it is not of that form. */
 static bool modules_next(const char **s, place_module *m) {
     const char *key = modules_part(*s, ",;"),
                *path = *key == ',' ? modules_part(key + 1, ",;") : key,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_pytree.c - nested arguments and results: what a treespec says, as types, and as nodes that
- * take values apart and put them together.
+ * ep_pytree.c - nested arguments and results: a treespec
+ * as types, and as nodes that unpack and pack values.
  *
  *     [1, {"type": "builtins.dict", "context": "[\"x\", \"y\"]", "children_spec": [LEAF, LEAF]}]        Dict(str, Tensor)
  *

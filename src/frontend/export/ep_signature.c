@@ -356,7 +356,7 @@ static bool signature_output(signature *s, const char *kind, const json_t *spec,
     return signature_add_result(s, v, arg);
 }
 
-/* Schema 1: outputs that are new values of buffers stand in a table. */
+/* Schema 1: a table lists the outputs that are new values of buffers. */
 static bool signature_old_output(signature *s, const json_t *arg) {
     const json_t *v;
     const char *kind = ep_union(s->p, arg, &v),
@@ -432,7 +432,7 @@ static const char *signature_own_name(signature *s, strmap *taken, const char *n
     return own && strmap_put(taken, own, (void *)1) ? own : NULL;
 }
 
-/* The leaves of a result. name: the key or field it stands under; NULL: none. */
+/* The leaves of a result. name: its key or field; NULL: none. */
 static bool signature_out_leaves(signature *s, const ep_tree *t, const char *name, port *ports,
                                  strmap *taken) {
     ep_program *p = s->p;
@@ -466,7 +466,7 @@ static const port *signature_out_ports(signature *s) {
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-/* Arguments that can only be None, and have no others behind them, may be left out. */
+/* Arguments that can only be None and come last may be left out. */
 static void signature_defaults(schema *sc) {
     for (int i = sc->nargs - 1; i > 0 && sc->args[i].type->kind == T_NONE; i--) {
         sc->args[i].has_default = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ep_view.c - view() of what lies otherwise than in PyTorch.
+ * ep_view.c - view() of tensors whose memory layout differs from PyTorch's.
  *
  *     %y = aten::mul(%x, %z)                       %y = aten::mul(%x, %z)
  *     %t = aten::transpose(%y, 1, 2)               %t = aten::transpose(%y, 1, 2)

@@ -21,8 +21,8 @@
  * either branch of the If before it is merged into that one, and a `for` that may end early becomes
  * a `while` with a counter.
  *
- * Between Enter and Exit of a `with` statement the nodes stand in the body of a prim::With for the
- * time being, so that an exit from there skips the rest of the body, but not the Exit.
+ * While it is open, the nodes between Enter and Exit of a `with` statement are in the body
+ * of a prim::With, so that an exit from there skips the rest of the body, but not the Exit.
  *
  * Tests: tests/lang, tests/corpus
  */
@@ -161,8 +161,8 @@ static exit_pair exits_guard(exits *x, block *b, const exit_pair *p, node *first
     return exits_if(x, n);
 }
 
-/* Removes what stands behind an exit; where its values are still named, they are
- * never looked at. */
+/* Removes the nodes after an exit; uses of their
+ * values that remain are never evaluated. */
 static void exits_delete_from(exits *x, block *b, node *first) {
     if (!first) return;
     for (node *n = b->last, *prev;; n = prev) {
@@ -256,7 +256,7 @@ static bool exits_inside(const block *b, const block *of) {
     return false;
 }
 
-/* Values made in a With's body and used behind it leave through its outputs. */
+/* Values made in a With's body and used after it become its outputs. */
 static void exits_with_outputs(node *with) {
     block *body = with->blocks.data[0];
     for (node *n = body->first; n; n = n->next)
@@ -297,7 +297,7 @@ static void exits_fold_with(graph *g, node *enter, node *exit) {
     exits_with_outputs(with);
 }
 
-/* The Exit that belongs to an Enter: of the same object, behind it in its block. */
+/* The Exit of an Enter: for the same object, after it in its block. */
 static node *exits_matching(const node *enter) {
     int open = 0;
     for (node *n = enter->next; n; n = n->next) {
@@ -460,7 +460,7 @@ static void exits_count_block(graph *g, block *b) {
 
 /* ---- a graph --------------------------------------------------------------------------------- */
 
-/* Is there any exit but a return at the function's end, or anything behind a raise? */
+/* Is there any exit except a return at the function's end, or anything after a raise? */
 static bool exits_exist(const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         if (n->kind == N_CONTINUE || (n->kind == N_RETURN && (b->parent || n->next))) return true;

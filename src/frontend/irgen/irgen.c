@@ -141,8 +141,8 @@ static bool irgen_store(emitter *e, source_range r, const char *name, ir_value *
     return irgen_put_variable(e, name, (variable){.type = t, .slot = slot, .where = r});
 }
 
-/* Beyond PyTorch: x = None ... if c: x = tensor. Behind the If x is an Optional; what a loop
- * carries on has one type, and stays None. */
+/* Beyond PyTorch: x = None ... if c: x = tensor. After the If, x is an
+ * Optional; a value carried by a loop has one type, and stays None. */
 static bool irgen_none_so_far(const emitter *e, const variable *v) {
     if (!e->lenient || v->type->kind != T_NONE) return false;
     for (const frame *f = e->env; f && f->names == e->env->names; f = f->next) {

@@ -17,7 +17,7 @@
  *   irgen_loop.c   loops, comprehensions
  *   irgen_expr.c   operators, literals         irgen_name.c    names, attributes
  *   irgen_index.c  subscripts                  irgen_format.c  f-strings, % and format
- *   irgen_call.c   calls                       irgen_builtin.c what builtin names stand for
+ *   irgen_call.c   calls                       irgen_builtin.c what builtin names mean
  *   irgen_match.c  patterns of match
  *   irgen_map.c    map, filter
  *   irgen_spread.c *s in calls and displays   irgen_inline.c calls compiled into their callers
@@ -142,8 +142,8 @@ typedef struct emitter {
     /* the second attempt at a function, beyond what PyTorch's front end takes (irgen_function) */
     bool lenient;
     bool int_for_float; /* a call was given an int where it takes a float, and did not compile */
-    /* of a body that goes into its caller (irgen_inline.c): the caller, its values that the
-     * parameters of g stand for, how deep such calls nest */
+    /* of a body that is inlined into its caller (irgen_inline.c): the caller,
+     * its values for the parameters of g, the nesting depth of such calls */
     struct emitter *caller;
     VEC(ir_value *) imported;
     int inlined;
@@ -264,7 +264,7 @@ ir_value *irgen_fail(emitter *e, source_range r, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 bool irgen_failed(const emitter *e);
 ir_value *irgen_fork(emitter *e, const func_def *def, source_range r);
-/* Has `name` stand for s, which is never assigned anew. */
+/* Binds `name` to s, which is never reassigned. */
 bool irgen_bind(emitter *e, source_range r, const char *name, sugar *s);
 /* A body whose parameters `bind` makes, without its returns: e->g is ready to be inlined. */
 ctsc_status irgen_inlined_body(emitter *e, const func_def *def, bool (*bind)(emitter *e, void *ctx),
@@ -392,16 +392,16 @@ ir_value *irgen_list(emitter *e, source_range r, type *elem, int n, ir_value *co
 ir_value *irgen_tuple(emitter *e, source_range r, type *t, int n, ir_value *const *values);
 bool irgen_unpack(emitter *e, source_range r, ir_value *v, size_t expected, ir_value ***out,
                   int *n);
-/* In archives constants stand at the top of the graph; pooled afterwards. */
+/* In archives constants are at the top of the graph; they are pooled afterwards. */
 ir_value *irgen_constant_take(emitter *e, value v, type *t);
-/* An int constant that stands nowhere in the source. */
+/* An int constant that is nowhere in the source. */
 ir_value *irgen_hidden_int(emitter *e, int64_t i);
 
 /* irgen_call.c */
 sugar *irgen_call(emitter *e, const expr *call, type *hint);
 /* from the first-th positional one on */
 bool irgen_arguments(emitter *e, const expr *call, size_t first, actual **out, int *n);
-/* Calls what a sugar stands for with values. */
+/* Calls the callee that a sugar denotes with values. */
 sugar *irgen_call_sugar(emitter *e, source_range r, sugar *callee, int nargs, const actual *args,
                         type *hint);
 ir_value *irgen_builtin(emitter *e, source_range r, const char *name, int nargs,
@@ -427,12 +427,12 @@ bool irgen_known_int(const emitter *e, const ir_value *v, int depth, int64_t *ou
  * counter, a key. */
 bool irgen_known_variable(const emitter *e, const char *name, value *out);
 bool irgen_has_starred(const expr_list *xs, size_t first);
-/* Elements, from the first-th on, of which some are starred: each evaluated once. *joined: there
- * are so many as only a run will tell, and they are one list, the only value. */
+/* Elements, from the first-th on, some of them starred: each evaluated once. *joined:
+ * their number is known only at run time, and they are one list, the only value. */
 bool irgen_starred(emitter *e, source_range r, const expr_list *xs, size_t first, value_vector *out,
                    bool *joined);
-/* The values that *s in a call, or tuple(s), stands for: of tuples, module containers and sequences
- * known while compiling. */
+/* The values of *s in a call, or of tuple(s): of tuples,
+ * module containers and sequences known at compile time. */
 bool irgen_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n);
 
 /* irgen_unknown.c */
@@ -447,8 +447,8 @@ ir_value *irgen_unknown(emitter *e, source_range r, const char *name, bool known
  * an error: unknown. */
 sugar *irgen_builtin_name(emitter *e, const char *name);
 sugar *irgen_builtin_of_library(emitter *e, const char *name);
-/* Behind the error for an operator nobody knows: that a library with its
- * namespace may be missing. */
+/* A hint appended to the error for an unknown operator:
+ * a library with its namespace may be missing. */
 void irgen_note_library(emitter *e, const char *op);
 sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const char *name);
 /* irgen_special.c */

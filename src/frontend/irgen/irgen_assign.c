@@ -2,8 +2,8 @@
 /*
  * irgen_assign.c - assignment: names, unpacking, attributes, and the augmented forms.
  *
- * A tuple on the right is taken apart without being built where its parts are known. Assigning to a
- * name is irgen.c's (types over several assignments); to x[...], irgen_index.c's.
+ * A tuple on the right-hand side is unpacked without being built if its parts are known.
+ * irgen.c assigns to names (types over several assignments); irgen_index.c, to x[...].
  * Tests: tests/lang, tests/corpus
  */
 #include "frontend/irgen/irgen.h"
@@ -57,8 +57,8 @@ static ir_value *assign_slice(emitter *e, source_range r, ir_value *list, int be
     return irgen_builtin_values(e, r, "aten::slice", 4, in);
 }
 
-/* a, *rest, b = list, beyond PyTorch. Elements behind the star are taken from the end of what a
- * leaves, so that a list which is too short is an error. */
+/* a, *rest, b = list, beyond PyTorch. Elements after the star are taken from
+ * the end of what a leaves, so that a list that is too short is an error. */
 static bool assign_starred_list(emitter *e, const expr *target, ir_value *list, int star) {
     int n = (int)target->items.len, after = n - star - 1;
     ir_value *tail = star ? assign_slice(e, target->range, list, star, 0) : list;

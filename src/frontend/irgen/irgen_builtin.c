@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * irgen_builtin.c - what builtin names stand for: Python's builtins, math, torch, and the names
+ * irgen_builtin.c - the meaning of builtin names: Python's builtins, math, torch, and the names
  * that archives use.
  *
  * One table says what each name is: an operator, a cast, a helper written in TorchScript, or a

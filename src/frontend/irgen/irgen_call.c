@@ -2,9 +2,9 @@
 /*
  * irgen_call.c - calls: arguments, operators, functions, methods, constructors.
  *
- * A call evaluates its callee to a sugar, then its arguments to values; match.c picks the overload.
- * Forms whose arguments are not simply values are in irgen_special.c. Nodes of a call stand at the
- * callee's place, as in PyTorch.
+ * A call evaluates its callee to a sugar, then its arguments to values; match.c
+ * picks the overload. Forms whose arguments are not simply values are in
+ * irgen_special.c. Nodes of a call have the callee's source location, as in PyTorch.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/codeload/upgraders.h"
@@ -31,7 +31,7 @@ static bool call_push_spread(emitter *e, source_range r, sugar *s, call_actuals 
     return true;
 }
 
-/* Arguments of which some are starred, beyond what PyTorch takes. */
+/* Calls with starred arguments, beyond what PyTorch takes. */
 static bool call_starred_arguments(emitter *e, const expr *x, size_t first, call_actuals *args) {
     value_vector values = {0};
     bool joined;
@@ -131,7 +131,7 @@ static ir_value *call_insert_op(emitter *e, source_range r, const op *o, const m
     return call_pack(e, r, o->schema, n);
 }
 
-/* The body of a function that stands for an operator takes the call's place. */
+/* The body of a function that implements an operator replaces the call. */
 static ir_value *call_inline(emitter *e, source_range r, function *f, const match_result *m) {
     ir_value *out = NULL;
     if (function_ensure_compiled(f, e->diag) != CTSC_OK) return NULL;
@@ -269,7 +269,7 @@ static match_result *call_match(emitter *e, source_range r, function *const *lis
 
 static ir_value *call_function_node(emitter *e, source_range r, function *f,
                                     const match_result *m) {
-    e->g->range = (source_range){0}; /* the function's name stands for no node of its own */
+    e->g->range = (source_range){0}; /* the function's name has no node of its own */
     ir_value *fv = irgen_constant_take(e, (value){.tag = V_FUNCTION, .u.function = f},
                                        TYPE_FUNCTION);
     e->g->range = r;

@@ -345,7 +345,7 @@ static const actual *format_argument(emitter *e, source_range r, const char *s, 
     return &args[i];
 }
 
-/* One field: s[0..n) is what stands between the braces. */
+/* One field: s[0..n) is the text between the braces. */
 static bool format_add_field(emitter *e, source_range r, format_text *f, const char *s, size_t n,
                              int nargs, const actual *args, int *next) {
     size_t name = 0;

@@ -2,10 +2,10 @@
 /*
  * irgen_index.c - subscripts: x[...] read, assigned and augmented.
  *
- * Method. A tensor's index is taken apart first: indices before an ellipsis count dimensions from
- * the start, those behind it from the end (of what the indices to their right leave). Then selects,
- * slices and unsqueezes are emitted from left to right, and index tensors are gathered for one
- * aten::index or aten::index_put_ at the end.
+ * Method. A tensor's index is analysed first: indices before an ellipsis count
+ * dimensions from the start, those after it from the end (of what the indices to their
+ * right leave). Then selects, slices and unsqueezes are emitted from left to right,
+ * and index tensors are gathered for one aten::index or aten::index_put_ at the end.
  *     x[i, 1:, None, mask]:  select(x, 0, i); slice(., 0, 1); unsqueeze(., 1); index(., [None, None, mask])
  * Assignments write through the view that reading would make.
  * Tests: tests/corpus, tests/lang
@@ -127,7 +127,7 @@ static ir_value *index_sequence_slice(emitter *e, source_range r, ir_value *base
     return index_slice(e, r, base, NULL, bound);
 }
 
-/* ---- tensors: taking an index apart ---------------------------------------------------------- */
+/* ---- tensors: analysing an index ------------------------------------------------------------- */
 
 static index_item *index_add(emitter *e, source_range r, index_list *l, index_kind kind) {
     if (l->n == INDEX_MAX) {
@@ -191,7 +191,7 @@ static bool index_add_expr(emitter *e, source_range r, index_list *l, const expr
     return v && index_add_value(e, r, l, v);
 }
 
-/* Which dimension each index applies to. Negative ones count from the end, behind an ellipsis. */
+/* Which dimension each index applies to. Negative ones count from the end, after an ellipsis. */
 static bool index_dimensions(emitter *e, source_range r, index_list *l) {
     int i = 0;
     int64_t dim = 0;
@@ -634,8 +634,8 @@ static bool index_assign_slice(emitter *e, source_range r, ir_value *l, const ex
     if (!len) return false;
     bool none[2];
     for (int i = 0; i < 2; i++) none[i] = !bound[i] || bound[i]->type->kind == T_NONE;
-    /* how many elements stay in front: those of l[:a]; behind the slice: those of l[b:], but
-     * none of the former */
+    /* how many elements stay before the slice: those of l[:a];
+     * after it: those of l[b:], but none of the former */
     ir_value *head[3] = {NULL, none[0] ? irgen_hidden_int(e, 0) : bound[0], NULL};
     ir_value *front = index_slice(e, r, l, NULL, head);
     ir_value *tail[3] = {none[1] ? len : bound[1], NULL, NULL};

@@ -85,7 +85,7 @@ static sugar *map_unrolled(emitter *e, const expr *x, const map_body *each, suga
     return out;
 }
 
-/* A list comprehension over what the sugars stand for. */
+/* A list comprehension over the values that the sugars denote. */
 static sugar *map_looped(emitter *e, const expr *x, map_body *each, sugar **iterables, size_t n,
                          expr *condition) {
     expr *c = map_expr(e, E_LIST_COMP, x->range);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * irgen_name.c - names and attributes: what x and x.name stand for.
+ * irgen_name.c - names and attributes: the meaning of x and x.name.
  *
  * A name is a variable of the function, else what source.h finds in the scope of a source program,
  * else a builtin. An attribute depends on what it is asked of: a slot or method of an object, a
@@ -157,8 +157,8 @@ static sugar *name_object_attribute(emitter *e, source_range r, ir_value *obj, c
     return NULL;
 }
 
-/* Each mention of a member is an object of its own: `is` tells them apart in
- * PyTorch, `==` does not. */
+/* Each mention of a member is a separate object: `is`
+ * distinguishes them in PyTorch, `==` does not. */
 static sugar *name_enum_member(emitter *e, type *t, size_t i) {
     const enum_value *member = t->cls->enum_members[i].u.enumv;
     enum_value *mention = enum_new(t, member->name, value_ref(member->val));

@@ -34,7 +34,7 @@ bool irgen_spread(emitter *e, source_range r, sugar *s, ir_value ***out, int *n)
 typedef struct spread_joined {
     type *elem; /* NULL: of the first element */
     ir_value *list;
-    VEC(ir_value *) last; /* elements behind it */
+    VEC(ir_value *) last; /* elements after it */
 } spread_joined;
 
 /* list = list + last + more; each but one may be missing. */

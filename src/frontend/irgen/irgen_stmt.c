@@ -61,7 +61,7 @@ static const char *stmt_assigned_here(emitter *e, const char *name, const type *
     return text;
 }
 
-/* A variable that cannot be used behind the If at r, and why. */
+/* A variable that cannot be used after the If at r, and why. */
 static void stmt_disagree(emitter *e, source_range r, const char *name, variable *const v[2],
                           variable *out) {
     int n = 0;
@@ -386,7 +386,7 @@ static bool stmt_delete(emitter *e, const stmt *st) {
     return true;
 }
 
-/* __enter__ of an object that can stand in a with statement. */
+/* __enter__ of an object that can be used in a with statement. */
 static function *stmt_enter_method(emitter *e, source_range r, type *t) {
     function *enter = NULL, *leave = NULL;
     if (t->kind != T_CLASS)

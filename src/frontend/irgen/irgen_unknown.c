@@ -49,7 +49,7 @@ static const char *unknown_keywords(emitter *e, int nargs, const actual *args) {
     return text;
 }
 
-/* One output per result; the value that stands for all of them. */
+/* One output per result; returns one value for all of them. */
 static ir_value *unknown_results(emitter *e, source_range r, node *n) {
     type *want = e->wanted.type;
     int parts = want && want->kind == T_TUPLE ? want->nelems : !want ? e->wanted.parts : 0;

@@ -2,11 +2,11 @@
 /*
  * match.c - overload resolution: does a list of arguments fit a schema, and with which conversions.
  *
- * Method. Matching is tried on types alone first, so that a schema that does not fit leaves nothing
- * behind in the graph; only the one that fits emits its conversions. The conversions are PyTorch's:
- * a 0-dim tensor or a number for an int or float, one int for int[N], a tuple for a list, a string
- * for a device, T for Optional[T], an empty list literal for any list, and trailing arguments
- * collected into a last list argument.
+ * Method. Matching is tried on types alone first, so that a schema that does not match
+ * leaves nothing in the graph; only the matching one emits its conversions. The
+ * conversions are PyTorch's: a 0-dim tensor or a number for an int or float, one int for
+ * int[N], a tuple for a list, a string for a device, T for Optional[T], an empty list
+ * literal for any list, and trailing arguments collected into a last list argument.
  * Tests: tests/corpus, tests/lang
  */
 #include "frontend/irgen/irgen.h"
@@ -420,7 +420,7 @@ static ir_value *match_emit_default(emitter *e, const schema *s, const argument 
     value v = arg->default_value;
     source_range place = e->g->range;
     if (v.tag != V_NONE && t->kind == T_OPTIONAL) t = type_elem(t);
-    e->g->range = (source_range){0}; /* it stands nowhere in the source */
+    e->g->range = (source_range){0}; /* it is nowhere in the source */
     ir_value *out;
     if (v.tag == V_NONE) {
         out = graph_constant_none(e->g);
@@ -492,7 +492,7 @@ const actual *match_reason(emitter *e, const schema *s, int nargs, const actual 
     return match_plan_call(e, s, nargs, args, true, &p, &vars, why) ? NULL : p.blamed;
 }
 
-/* A type that stands for another one: None where a value is wanted, a number of another kind. */
+/* A type used in place of another: None where a value is expected, a number of another kind. */
 static bool match_is_near(const type *to, type *from) {
     bool number = from->kind == T_INT || from->kind == T_FLOAT || from->kind == T_BOOL;
     if (from->kind == T_OPTIONAL) return type_is_subtype(type_elem(from), (type *)to);

@@ -260,9 +260,9 @@ static bool refine_calls_isinstance(emitter *e, const expr *x) {
 
 /* ---- and, or, not ---------------------------------------------------------------------------- */
 
-/* A variable that the right operand assigns, behind the whole: as a refinement of where that
- * operand has been evaluated. Where it has not (block `decided`), a variable that was there
- * keeps its value. */
+/* A variable that the right operand assigns, after the whole expression:
+ * as a refinement of where that operand was evaluated. Where it was not
+ * (block `decided`), an existing variable keeps its value. */
 static bool refine_assigned(emitter *e, block *decided, const char *name, source_range r,
                             const variable *v, refinement **learnt) {
     variable *before = irgen_find_variable(e, name), *after = arena_new(e->scratch, variable);

@@ -4,8 +4,8 @@
  *
  * Four steps, each over the whole graph:
  *   1. control flow gets explicit Loads and Stores: a variable assigned in a branch, and
- *      known after both,
- *      becomes a return of both blocks, an output of the If, and a Store behind it; a variable assigned in a
+ *      known after both, becomes a return of both blocks, an output
+ *      of the If, and a Store after it; a variable assigned in a
  *      loop's body and known before it becomes a carried value
  *          before:  y = Store; If { y = Store }        after:  %y = If { -> (%1) } { -> (%y.1) }
  *   2. break and continue say what they carry: both become ContinueStmt(condition, carried
@@ -67,7 +67,7 @@ static void ssa_block_output(graph *g, block *b, const char *name, type *t) {
     block_add_return(b, v);
 }
 
-/* Adds an output for a variable and the Store behind the node. */
+/* Adds an output for a variable and a Store after the node. */
 static void ssa_node_output(graph *g, node *n, const char *name, type *t) {
     ir_value *out = node_add_output(n, t);
     ssa_name(g, out, name);

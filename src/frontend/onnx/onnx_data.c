@@ -2,12 +2,12 @@
 /*
  * onnx_data.c - TensorProto as a tensor.
  *
- *     raw_data        the elements as they lie in memory, little-endian
+ *     raw_data        the elements as in memory, little-endian
  *     float_data ...  one by one; int32_data has all narrower integers, bools and bits of float16
  *     external_data   location (a file beside the model), offset, length
  *
- * Elements of 2 or 4 bits lie several a byte, the lowest bits first, in raw_data and in external
- * files as in int32_data; here they are bytes of their own (int8, uint8).
+ * Elements of 2 or 4 bits are packed several to a byte, the lowest bits first, in raw_data
+ * and in external files as in int32_data; here each gets its own byte (int8, uint8).
  *
  * The bytes of raw_data are taken out of the message, and external files are mapped: neither is
  * copied again.

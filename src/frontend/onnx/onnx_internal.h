@@ -3,7 +3,7 @@
  * onnx_internal.h - what the files that import models share. onnx.h is the map.
  *
  * Conventions: functions that give a value give NULL after a failure, which p->d has; those that
- * give a bool give false. Memory that ends with the import lies in p->scratch.
+ * give a bool give false. Memory that lives as long as the import is in p->scratch.
  */
 #ifndef CTSC_FRONTEND_ONNX_ONNX_INTERNAL_H
 #define CTSC_FRONTEND_ONNX_ONNX_INTERNAL_H
@@ -31,8 +31,8 @@ typedef struct onnx_nbits {
     bool turned;
 } onnx_nbits;
 
-/* What a name stands for. A tensor as a rule; integers of at most one dim (sizes, mostly) are known
- * as numbers as well, and become a tensor only where somebody needs one. */
+/* The value of a name. Usually a tensor; integers of at most one dim (mostly sizes)
+ * are also known as numbers, and become a tensor only where one is needed. */
 typedef struct onnx_value {
     const char *name;
     ir_value *ir;     /* as a tensor; NULL: not made so far */
@@ -53,7 +53,7 @@ typedef struct onnx_value {
 typedef struct onnx_call {
     const Onnx__NodeProto *node;
     const Onnx__FunctionProto *function;
-    const struct onnx_call *outer; /* the call that node stands in; NULL: none */
+    const struct onnx_call *outer; /* the call that contains the node; NULL: none */
 } onnx_call;
 
 typedef struct onnx_program {
@@ -73,12 +73,12 @@ typedef struct onnx_program {
     strmap uses;               /* name -> how often it is read, as uintptr */
     strmap attributes;         /* names of attributes and modules that are taken */
     strmap tensors;            /* those of attributes */
-    strmap stems;              /* name -> the number behind it to try next, as uintptr */
+    strmap stems;              /* name -> the next number to append to it, as uintptr */
     strmap functions;          /* "name\ndomain\noverload" -> FunctionProto */
     VEC(const char *) params;  /* names of the arguments */
     const Onnx__NodeProto *at; /* being imported, for messages; NULL: none */
     size_t index;              /* its number */
-    const onnx_call *call;     /* the function it stands in; NULL: none */
+    const onnx_call *call;     /* the function that contains it; NULL: none */
     size_t made;
     int nesting;
 } onnx_program;
@@ -97,7 +97,7 @@ typedef struct onnx_node {
     int nin, nout;
     onnx_value **in; /* NULL: left out */
     const struct onnx_row *row;
-    /* what inputs are, which int64 stands for here (onnx_op_unsigned.c); 0: nothing does */
+    /* what inputs are, represented as int64 (onnx_op_unsigned.c); 0: none is */
     int unsigned_dt;
     bool unsigned_flip; /* with the topmost bit flipped */
 } onnx_node;

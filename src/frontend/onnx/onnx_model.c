@@ -206,7 +206,7 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     return true;
 }
 
-/* In the order of the file; checks behind all of them. */
+/* In the order of the file; checks come after all of them. */
 static bool model_inputs(onnx_scope *sc, onnx_program *p) {
     const Onnx__GraphProto *g = p->model->graph;
     if (g->n_input > ONNX_MAX_IO + g->n_initializer || g->n_output > ONNX_MAX_IO)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_node.c - the nodes of a graph, in order; what their names stand for; how operators get at
- * their inputs and attributes, and what they make.
+ * onnx_node.c - the nodes of a graph, in order; the values of their names;
+ * how operators get at their inputs and attributes, and what they make.
  *
  * A graph in a graph (a branch) is a scope of its own, which sees the names around it. A value that
  * is made into another form (a tensor of numbers) where a branch needs it is made again elsewhere.
@@ -474,7 +474,7 @@ bool onnx_import_node(onnx_scope *sc, onnx_program *p, const Onnx__NodeProto *pr
     if (proto->n_input > ONNX_MAX_INTS || proto->n_output > ONNX_MAX_INTS)
         return onnx_bad(p, "the node has %zu inputs and %zu outputs", proto->n_input,
                         proto->n_output);
-    /* functions stand for many nodes: their bodies are read anew each time */
+    /* functions are called by many nodes: their bodies are read anew each time */
     if ((p->made += 1 + node_weight(proto)) > ONNX_MAX_NODES)
         return onnx_bad(p, "the model is too large");
     n.row = function ? NULL : onnx_find_row(node_domain(proto), name, p->opset, &since);

@@ -4,7 +4,7 @@
  * row of onnx_contrib.def cannot say. Attention: onnx_op_gqa.c
  *
  *     FusedConv(x, w, b, z)       activation(Conv(x, w, b) + z)
- *     QGemm(a, ..., b, ..., c)    Gemm of the numbers that a, b and c stand for, quantised or not
+ *     QGemm(a, ..., b, ..., c)    Gemm of the real values of a, b and c, quantised or not
  *     QLinearConcat(...)          Concat of the numbers, quantised
  */
 #include "base/text/text.h"
@@ -30,7 +30,7 @@ static const struct { const char *name; int count; const char *params[ACTIVATION
         {"Clip", 2, {"min", "max"}},
 };
 
-/* "LeakyRelu %1 alpha=1.000000000e-01" behind the steps. */
+/* "LeakyRelu %1 alpha=1.000000000e-01" after the steps. */
 static bool activation_print(onnx_node *n, strbuf *sb, int operand, const char *name, int given,
                              const float *params) {
     size_t i = 0, count = sizeof activations / sizeof *activations;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_op_flow.c - If, Loop and Scan, whose bodies are graphs that see the names around them;
- * functions of the model's own, which see their inputs alone and stand in the place of their calls.
+ * onnx_op_flow.c - If, Loop and Scan, whose bodies are graphs that see the names around
+ * them; functions of the model, which see only their inputs and are inlined at their calls.
  *
- *     If(cond) {then, else}             prim::If(Bool(cond)); a branch that is known stands alone
+ *     If(cond) {then, else}             prim::If(Bool(cond)); a known branch is emitted alone
  *     Loop(M, cond, v...) {body}        prim::Loop(M, Bool(cond), v..., lists...): what the body gives besides the carried
- *                                       values is appended to lists, which are stacked behind the loop
+ *                                       values is appended to lists, which are stacked after it
  *     Scan(v..., x...) {body}           prim::Loop(size of x, true, v..., lists...): the body gets a slice of each x
  *     SequenceMap(s, ...) {body}        prim::Loop(len(s), true): the body gets an element of each sequence, and fills lists
  */
@@ -310,7 +310,7 @@ bool onnx_op_loop(onnx_node *n, const char *text) {
 
 typedef struct scan {
     const Onnx__GraphProto *g;
-    /* values from iteration to iteration; tensors that are taken apart, put together */
+    /* values from iteration to iteration; tensors that are unpacked and packed again */
     int carried, scanned, made;
     const int64_t *in_axes, *out_axes, *in_back, *out_back; /* NULL: all 0 */
     ir_value **in, **list;

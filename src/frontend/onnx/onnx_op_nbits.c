@@ -54,7 +54,7 @@ bool onnx_op_matmul_nbits(onnx_node *n, const char *text) {
 
 /* ---- constants in that form ------------------------------------------------------------------ */
 
-/* Weights with their scales as a file has them, one row of which is [k] along `axis`. */
+/* Weights with their scales as in the file; a row is [k] along `axis`. */
 typedef struct nbits_given {
     const tensor *q, *scale, *zero; /* zero may be NULL; of q's dtype */
     int64_t n, k, group, groups;
@@ -104,7 +104,7 @@ static bool nbits_read(const onnx_node *n, int64_t axis, int64_t block, nbits_gi
     return true;
 }
 
-/* A tensor of the program's own, which a name of its own stands for. */
+/* A tensor of the program's own, with a name of its own. */
 static onnx_value *nbits_keep(onnx_node *n, tensor *t_take, const char *what) {
     onnx_program *p = n->p;
     char *name = arena_printf(&p->scratch, "%s.%s", n->proto->output[0], what);

@@ -191,8 +191,8 @@ bool onnx_op_conv_transpose(onnx_node *n, const char *text) {
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-/* Bytes are pooled as what they stand for with a scale of one: there are kernels for that form
- * (passes/quantise), and more kinds of pads and dims. */
+/* Bytes are pooled as quantised values with a scale of one: there are kernels
+ * for that form (passes/quantise), and more kinds of pads and dims. */
 static ir_value *pool_bytes(onnx_node *n, ir_value *x, bool back) {
     onnx_program *p = n->p;
     tensor *one = NULL;
@@ -225,7 +225,7 @@ static ir_value *pool_pads(onnx_node *n, const window *w, ir_value *x) {
     return onnx_ints(p, 2 * w->n, pads);
 }
 
-/* Both results; indices count in the whole of `in`, of which x has pads around it. */
+/* Both results; indices are positions in `in`; x is `in` with pads. */
 static bool max_pool_indices(onnx_node *n, const window *w, ir_value *in, ir_value *x,
                              const int64_t *pads) {
     static const char *const keys[] = {"aten::max_pool1d_with_indices",
@@ -331,7 +331,7 @@ bool onnx_op_average_pool(onnx_node *n, const char *text) {
                         onnx_bool(p, all || x != in)};
     ir_value *y = onnx_emit(p, keys[w.n - 1], 6, args);
     if (x == in || all || !y) return onnx_result(n, y);
-    /* each sum by the share of its window that lies inside */
+    /* each sum by the share of its window that is inside */
     ir_value *ones = ONNX_EMIT(p, "aten::ones_like", in);
     if (!ones || !(args[0] = window_pad(n, &w, ones, 0))) return false;
     ir_value *share = onnx_emit(p, keys[w.n - 1], 6, args);
@@ -652,8 +652,8 @@ bool onnx_op_resize(onnx_node *n, const char *text) {
     return resize_target(n, onnx_in(n, 2), onnx_in(n, 3), &r) && resize_make(n, &r);
 }
 
-/* Upsample, whose scales are an attribute until 9, and Resize of 10. Their nearest element is the
- * one before, or behind where the scale is less than one. */
+/* Upsample, whose scales are an attribute until 9, and Resize of 10. The nearest
+ * element is the one before, or the one after where the scale is less than one. */
 bool onnx_op_upsample(onnx_node *n, const char *text) {
     resize r = {.mode = onnx_attr_text(n, "mode", "nearest"), .place = "asymmetric"};
     r.nearest = *text ? text : "simple";

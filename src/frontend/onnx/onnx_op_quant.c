@@ -36,7 +36,7 @@ static ir_value *quant_numbers(onnx_node *n, int x, int axis) {
                 : NULL;
 }
 
-/* y as integers of the scale in input `scale` and the zero point in the one behind it. */
+/* y as integers with the scale in input `scale` and the zero point in the input after it. */
 static ir_value *quant_integers(onnx_node *n, ir_value *y, int scale) {
     onnx_program *p = n->p;
     if (!y || !onnx_need(n, scale) || !onnx_need(n, scale + 1)) return NULL;

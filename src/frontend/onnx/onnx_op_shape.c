@@ -55,7 +55,7 @@ static bool shape_is_sizes(onnx_node *n, int i) {
     return v && v->ints && !v->constant;
 }
 
-/* A list of numbers, some of which are computed when it runs; 0 copies a size of x. */
+/* A list of numbers, some of them computed at run time; 0 copies a size of x. */
 static ir_value *reshape_list(onnx_node *n, ir_value *x, const onnx_value *shape, bool copies) {
     ir_value *items[SHAPE_MAX];
     int64_t known[SHAPE_MAX];
@@ -258,9 +258,9 @@ bool onnx_op_tile(onnx_node *n, const char *text) {
     return list && onnx_result(n, ONNX_EMIT(n->p, "aten::repeat", x, list));
 }
 
-/* ---- together, apart ------------------------------------------------------------------------- */
+/* ---- join, split ----------------------------------------------------------------------------- */
 
-/* Lists of sizes, of which one is not known yet. */
+/* Lists of sizes, one of them not yet known. */
 static bool concat_sizes(onnx_node *n, bool *done) {
     int count = 0;
     bool any = false;
@@ -425,7 +425,7 @@ bool onnx_op_slice_attributes(onnx_node *n, const char *text) {
 
 /* ---- padding --------------------------------------------------------------------------------- */
 
-/* Begins and ends for all dims, of which only `axes` may be given. */
+/* Begins and ends for all dims, given only for `axes`. */
 static bool pad_pairs(onnx_node *n, onnx_value *pads, int *rank, ir_value **begin, ir_value **end) {
     onnx_program *p = n->p;
     onnx_value *v = onnx_in(n, 3);
@@ -735,7 +735,7 @@ bool onnx_op_constant_of_shape(onnx_node *n, const char *text) {
     return true;
 }
 
-/* Are these constants, of which some numbers follow? */
+/* Are these constants, followed by some numbers? */
 static bool range_is_known(ir_value *const *args) {
     double at[3];
     for (int i = 0; i < 3; i++) {

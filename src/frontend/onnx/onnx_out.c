@@ -278,7 +278,7 @@ bool out_is_exact(const tensor *a, const tensor *b) {
            !memcmp(a->strides, b->strides, sizeof *a->strides * a->ndim);
 }
 
-/* Where the elements of t are among those of root, which lie in a row: a tensor of int64. */
+/* Positions of the elements of t among those of root, which is contiguous: a tensor of int64. */
 static ctsc_status alias_indices(diag *d, const tensor *t, const tensor *root, tensor **out) {
     int64_t at[TENSOR_MAX_DIMS] = {0};
     TRY(tensor_new(d, DT_INT64, t->ndim, t->sizes, out));
@@ -577,7 +577,7 @@ static bool container_index(onnx_out *o, const out_value *at, int n, int *out) {
     return true;
 }
 
-/* Where the key stands in the dict, -1: nowhere. */
+/* Where the key is in the dict, -1: nowhere. */
 static int dict_place(const out_value *x, const out_value *key) {
     const dict *d = x->v[0].u.dict;
     int at = 0;
@@ -942,7 +942,7 @@ static void out_end(onnx_out *o) {
     arena_free(&o->scratch);
 }
 
-/* *again: it has to be done in two worlds. *sized: with sizes that are told apart. */
+/* *again: it has to be done in two worlds. *sized: with distinguishable sizes. */
 static ctsc_status write_walk(diag *d, const graph *g, const onnx_out_options *options,
                               out_shift shift, bool *again, bool *sized) {
     onnx_out o = {.d = d,

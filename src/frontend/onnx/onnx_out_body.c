@@ -45,7 +45,7 @@ function *body_find(onnx_out *o, const op *base, bool paired, bool row) {
                : NULL;
 }
 
-/* The function's results, of which there may be fewer than the operator has. */
+/* The function's results, which may be fewer than the operator's. */
 static bool body_results(out_call *c, const graph *g, out_value **made, int *n) {
     onnx_out *o = c->o;
     out_value *r = out_get(o, g->root->returns.data[0]);

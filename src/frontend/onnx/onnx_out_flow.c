@@ -487,14 +487,14 @@ bool flow_if(onnx_out *o, const node *n, out_value *cond) {
 
 /* ---- Loop ------------------------------------------------------------------------------------ */
 
-/* Carried value i may lie in this storage from the second iteration on. */
+/* Carried value i may be in this storage from the second iteration on. */
 typedef struct loop_alias { int i; const storage *s; } loop_alias;
 typedef struct loop_pair { int i, j; } loop_pair;
 
 typedef struct flow_body {
     const node *n;
     const block *b;
-    int64_t k; /* iterations that stand before the node */
+    int64_t k; /* iterations before the node */
     int carried;
     out_value **now; /* what is carried into the loop */
     /* the example's values of it in the body, in the second world of a later iteration
@@ -639,7 +639,7 @@ static bool loop_note_alias(onnx_out *o, flow_body *l, int i, const storage *s, 
     return vec_push(&l->aliases, ((loop_alias){i, s})) || out_no_memory(o);
 }
 
-/* Where carried value i may lie in the next iteration. */
+/* The storages that may hold carried value i in the next iteration. */
 static bool loop_aliases(onnx_out *o, flow_body *l, const out_frame *f, int i, bool *changed) {
     const storage *s = flow_storage(l->given[i]);
     for (size_t k = 0; s && k < f->count; k++)

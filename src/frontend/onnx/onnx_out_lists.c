@@ -179,7 +179,7 @@ static out_value *list_length(onnx_out *o, out_value *x) {
     return r->name ? r : NULL;
 }
 
-/* a + b, of which at least one is a value of the model. */
+/* a + b, at least one of them a value of the model. */
 static out_value *list_add(onnx_out *o, out_value *a, out_value *b) {
     bool front = !a->seq, numbers = (front ? b : a)->seq->numbers;
     out_value *base = front && !numbers ? b : a, *more = front ? a : b, *r = lists_copy(o, base);
@@ -194,7 +194,7 @@ static out_value *list_add(onnx_out *o, out_value *a, out_value *b) {
     return r;
 }
 
-/* Operators that only list arguments tell apart from others: *done says whether n is one. */
+/* Operators distinguished only by list arguments: *done says whether n is one. */
 bool lists_call(onnx_out *o, const node *n, out_value **args, bool *done) {
     out_value *x = args[0], *r;
     *done = true;

@@ -321,7 +321,7 @@ bool out_op_layer_norm(out_call *c, const char *text) {
     return out_done(c, y);
 }
 
-/* As instances of `groups` channels; weights behind it. */
+/* As instances of `groups` channels, followed by weights. */
 bool out_op_group_norm(out_call *c, const char *text) {
     onnx_out *o = c->o;
     const tensor *t = out_t(c, 0);

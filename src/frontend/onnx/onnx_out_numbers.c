@@ -52,7 +52,7 @@ const char *numbers_name(onnx_out *o, out_value *x) {
     return name;
 }
 
-/* An element of which nothing is known. */
+/* An element about which nothing is known. */
 static value numbers_any(const list *l) {
     return l->kind == LIST_INT     ? value_int(1)
            : l->kind == LIST_FLOAT ? value_float(1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_out_quant.c - operators on quantised tensors, written as QuantizeLinear and DequantizeLinear
- * around the operators on floats that they stand for.
+ * onnx_out_quant.c - operators on quantised tensors, written as the
+ * corresponding float operators between DequantizeLinear and QuantizeLinear.
  *
  *     %y = quantized::conv2d_relu(%x, %packed, %scale, %zero)
  *
@@ -9,10 +9,10 @@
  *     b' = DequantizeLinear(int32 bias, of scale x's * w's)
  *     y  = QuantizeLinear(Relu(Conv(x', w', b')))
  *
- * A quantised tensor is called after its integers (uint8, int8); what they stand for is constant,
- * and known of the example (tensor.quantiser). Operators of aten that take quantised tensors are
- * those on floats with a DequantizeLinear in front and, where their result is quantised, a
- * QuantizeLinear behind them: what only moves elements gives the same integers so.
+ * A quantised tensor has the name of its integers (uint8, int8); scale and zero point are
+ * constant, known from the example (tensor.quantiser). aten operators on quantised tensors
+ * are the float ones with a DequantizeLinear before and, where their result is quantised,
+ * a QuantizeLinear after: those that only move elements give the same integers that way.
  */
 #include "frontend/onnx/onnx_out_internal.h"
 

@@ -20,7 +20,7 @@ bool out_op_size(out_call *c, const char *text) {
         out_int(o, "axis", 0);
         return out_done(c, y);
     }
-    /* a list, of which some are constants */
+    /* a list, some of it constants */
     out_value *r = c->res[0];
     if (!(r->items = arena_array(&o->scratch, out_value *, t->ndim + 4))) return out_no_memory(o);
     r->cap = t->ndim + 4;
@@ -126,7 +126,7 @@ bool out_op_repeat(out_call *c, const char *text) {
     return out_done(c, x && times ? OUT(o, "Tile", x, times) : NULL);
 }
 
-/* ---- together, apart ------------------------------------------------------------------------- */
+/* ---- join, split ----------------------------------------------------------------------------- */
 
 bool out_op_cat(out_call *c, const char *text) {
     onnx_out *o = c->o;

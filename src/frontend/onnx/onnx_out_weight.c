@@ -8,10 +8,10 @@
  *
  *     ->  w = DequantizeLinear(q, scale, zero), axis, block_size
  *
- * What follows from constants is computed and would be stored as floats: the value remembers
- * instead what it was made of, for whoever asks for its name. In blocks, and of 4 bits, that needs
- * operator set 21. A linear layer gets the transposed matrix, [in, out], of which engines make
- * products with packed weights.
+ * What follows from constants is computed and would be stored as floats: instead, the
+ * value remembers what it was made of, for users that ask for its name. Block-wise
+ * and 4-bit weights need operator set 21. A linear layer gets the transposed matrix,
+ * [in, out], which engines turn into products with packed weights.
  */
 #include "frontend/onnx/onnx_out_internal.h"
 

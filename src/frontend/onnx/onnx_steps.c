@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_steps.c - operators that stand for several of ONNX's own: the nodes they are made of are
- * imported in their place.
+ * onnx_steps.c - operators that expand to several of ONNX's
+ * own: the nodes they are made of are imported in their place.
  *
  *     DequantizeLinear $0 $1 ?2; Sigmoid %0; QuantizeLinear %1 $3 ?4 output_dtype~0
  *
@@ -17,8 +17,8 @@
  *     NAME=X          an attribute: an int, a float (with a point), a text
  *     NAME~N          an attribute: the dtype of input N, if it is known
  *
- * "Nchw $0" puts the channels, which are last, behind the batch, "Nhwc %1" the other way round;
- * both with a '?' only if the node's attribute channels_last is set.
+ * Two macros: "Nchw $0" moves the channels from last place to after the batch, "Nhwc %1"
+ * moves them back; both with a '?' only if the node's attribute channels_last is set.
  *
  * Method. A step is a node of the newest operator set, in a scope that has only the inputs and the
  * steps' results. So what the importer knows of the standard operators (which products are linear

@@ -2,9 +2,9 @@
 /*
  * onnx_wire.c - the bytes of a file as messages, within limits.
  *
- * Method. libprotobuf-c parses. It recurses over messages in messages, of which ONNX's are without
- * end in one way only (a graph has nodes, which have attributes, which may be graphs): how deep
- * these are is looked at first. Its memory comes from base/memory/mem.h and is counted.
+ * Method. libprotobuf-c parses. It recurses over nested messages; ONNX's nest without
+ * limit in only one way (a graph has nodes, which have attributes, which may be graphs):
+ * their depth is checked first. Its memory comes from base/memory/mem.h and is counted.
  * Tests: tests/fuzz/fuzz_onnx.c
  */
 #include "frontend/onnx/onnx_wire.h"

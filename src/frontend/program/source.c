@@ -251,8 +251,8 @@ static py_object *source_trained(program *g, const char *name) {
     return found;
 }
 
-/* Classes come before functions, which are mostly what they are made of. A module that the file has
- * built itself stands for its class where that takes arguments, or where there are several. */
+/* Classes come before functions, which mostly build on them. A module that the file has
+ * built itself replaces its class where that takes arguments, or where there are several. */
 static py_object *source_entry(program *g, const source_options *o, const char *name) {
     const py_dict *globals = g->main->u.mod.globals;
     if (o->entry) return source_named_entry(g, o->entry, name);

@@ -44,8 +44,8 @@ typedef struct class_source {
     source_range where;
 } class_source;
 
-/* An attribute that tells instances of a class apart: they share a type only where it
- * has equal values. */
+/* An attribute that distinguishes instances of a class:
+ * they share a type only where it has equal values. */
 typedef struct distinction {
     const py_object *cls;
     const char *name;
@@ -121,10 +121,10 @@ typedef struct module_failed {
     const char *why; /* PyTorch's hint, in parentheses */
 } module_failed;
 
-/* The Python side of a module's class type: class_info->source points at it. Two instances of
- * one Python class share it if everything here that a method could notice is equal. A module
- * of an archive has one of its own, of which only the first four members are set; its class
- * does not point back. */
+/* The Python side of a module's class type: class_info->source points at
+ * it. Two instances of one Python class share it if everything here that
+ * a method could notice is equal. A module of an archive has its own,
+ * with only the first four members set; its class does not point back. */
 typedef struct module_type {
     program *prog;
     type *cls;
@@ -229,7 +229,7 @@ bool source_is_layer(const program *g, const py_object *o);
 const py_object *source_layer_callee(emitter *e, const py_object *o);
 
 /* ---- source_static.c: what attributes that do not change tell; nothing unless e->lenient ----- */
-/* Have the attributes that tell instances apart equal values? */
+/* Do the distinguishing attributes have equal values? */
 bool source_static_same(program *g, py_object *a, py_object *b);
 /* The value of an expression, for all instances alike; NULL: not known. */
 py_object *source_static_value(emitter *e, const expr *x);

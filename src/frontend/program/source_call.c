@@ -166,7 +166,7 @@ static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int 
     return call_function(e, r, call_member(o, flag ? "if_true" : "if_false"), nargs, args, hint);
 }
 
-/* super() and super(C, self) in a method of a module: what stands behind C in self's classes. */
+/* super() and super(C, self) in a method of a module: what comes after C in self's classes. */
 static sugar *call_super_of(emitter *e, py_object *cls, const sugar *self) {
     if (!self || self->kind != SUGAR_VALUE) return NULL;
     py_object *o = py_new(&e->scope->prog->py, PY_SUPER);

@@ -16,7 +16,7 @@ static bool function_name_taken(const unit *u, const char *qualified) {
     return strmap_get(&u->classes, qualified) || strmap_get(&u->functions, qualified);
 }
 
-/* Only letters, digits and _ may stand in a name of an archive: "<lambda>" is "_lambda". */
+/* Names in an archive have only letters, digits and _: "<lambda>" is "_lambda". */
 static const char *function_identifier(program *g, const char *name) {
     if (!strcmp(name, "<lambda>")) return "_lambda";
     char *s = arena_strdup(&g->unit->arena, name);
@@ -81,7 +81,7 @@ static bool function_parse_comment(program *g, const func_def *def, function_com
 
 /* ---- default values -------------------------------------------------------------------------- */
 
-/* BroadcastingList2[int]: a list, for which a single int stands as well. */
+/* BroadcastingList2[int]: a list that may also be given as a single int. */
 static int function_fixed_size(const expr *x) {
     if (x && x->kind == E_SUBSCRIPT && x->a->name && !strcmp(x->a->name, "Optional") &&
         x->items.len)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_keep.c - what Python objects hold before a trace, to be put back behind a run.
+ * source_keep.c - saves what Python objects hold before a trace, and restores it after a run.
  *
  * forward may keep what it computes (a grid for the size of its input, a cache, a counter), and
  * may take another path to the same result when the trace is checked. So the attributes of the

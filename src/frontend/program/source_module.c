@@ -124,7 +124,7 @@ function *source_module_method(program *g, module_type *m, const char *name) {
     return o && o->kind == PY_FUNCTION && o->u.fn->def ? module_add_method(g, m, o, name) : NULL;
 }
 
-/* What super().name means in a method of class `behind`: a method under a name of its own. */
+/* What super().name means in a method of class `behind`: a method under its own name. */
 function *source_module_super(program *g, module_type *m, const py_object *behind,
                               const char *name) {
     const py_class *c = m->py_class->u.cls;

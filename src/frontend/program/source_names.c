@@ -3,9 +3,9 @@
  * source_names.c - what names and attributes of a source program are to the emitter.
  *
  * A free name is looked up among the evaluator's objects, in the scopes around the function's
- * definition. Immutable objects become constants, functions and classes are declared, operators and
- * builtins are the emitter's own; the rest stays a Python object (SUGAR_PY) of which attributes can
- * be taken or which has a way of being called that is known here.
+ * definition. Immutable objects become constants, functions and classes are declared,
+ * operators and builtins are handled by the emitter; the rest stays a Python object
+ * (SUGAR_PY) whose attributes can be taken, or which can be called in a way known here.
  * Tests: tests/lang
  */
 #include "frontend/program/source.h"
@@ -281,8 +281,8 @@ static bool names_is_autograd(const py_object *o, const char *name) {
     return false;
 }
 
-/* What forward of a torch.autograd.Function has as `ctx`: it keeps things for the backward pass, of
- * which nothing is compiled. */
+/* What forward of a torch.autograd.Function has as `ctx`: it keeps
+ * data for the backward pass, and nothing of it is compiled. */
 static const char names_context[] = "the context of a torch.autograd.Function";
 
 bool source_is_context(const sugar *s) {

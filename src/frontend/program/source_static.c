@@ -8,10 +8,10 @@
  * compile it, the emitter tries again (emitter.lenient), and then asks here: an expression of
  * literals, globals and attributes that no method assigns has the value that Python gives it now.
  *
- * Method. Instances with equal plans share a type, and so the function: all of them have to agree.
- * Where they do not, the attributes that were looked at tell them apart (program.distinctions), and
- * if the program cannot be compiled it is tried again with types of their own. The evaluator
- * computes; here is decided whether it may. `training` and tensors can change, and are never known.
+ * Method. Instances with equal plans share a type, and thus the function: all of them have to
+ * agree. Where they do not, the inspected attributes distinguish them (program.distinctions), and
+ * if the program cannot be compiled, it is retried with separate types. The evaluator computes;
+ * this file decides whether it may. `training` and tensors can change, and are never known.
  * Tests: tests/lang/accepted_static.py, tests/lang/accepted_config.py
  */
 #include "frontend/program/source.h"
@@ -224,8 +224,8 @@ bool source_static_same(program *g, py_object *a, py_object *b) {
     return true;
 }
 
-/* The value for one instance (NULL: a function's), without leaving an error behind; how
- * it went into *out. */
+/* The value for one instance (NULL: a function's), without
+ * setting an error; its outcome goes into *out. */
 static py_object *static_for(emitter *e, py_object *instance, const expr *x, static_eval *out) {
     program *g = e->scope->prog;
     diag why = {0};
@@ -356,8 +356,8 @@ static const expr *static_only_value(const func_def *def) {
     return body->data[last]->value;
 }
 
-/* exists(x) where the program has `def exists(x): return x is not None`: what x is known to be, and
- * of which type it is then, is known only if the test stands where the call does. */
+/* exists(x) where the program has `def exists(x): return x is not None`: the known
+ * value and the refined type of x are only found if the test is inlined at the call. */
 const expr *source_predicate(emitter *e, const expr *call) {
     if (call->a->kind != E_NAME || call->items.len != 1 || call->kwargs.len ||
         call->items.data[0]->kind == E_STARRED || irgen_find_variable(e, call->a->name))

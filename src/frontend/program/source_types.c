@@ -2,10 +2,10 @@
 /*
  * source_types.c - Python's types and annotations as types of the IR, types inferred from objects.
  *
- * Method: an annotation is read as an expression, not evaluated: names in it are looked up,
- * constructors (List[...]) are applied to the types of their arguments. So a forward reference
- * resolves wherever it stands, and a message points at the part that is wrong. Aliases (Pair =
- * Tuple[int, int]) are objects of the evaluator and are taken apart as such.
+ * Method: an annotation is read as an expression, not evaluated: names in it are looked
+ * up, constructors (List[...]) are applied to the types of their arguments. So a
+ * forward reference resolves anywhere, and a message points at the part that is wrong.
+ * Aliases (Pair = Tuple[int, int]) are objects of the evaluator and are read as such.
  *
  * Tests: tests/lang
  */

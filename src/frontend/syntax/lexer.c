@@ -3,9 +3,9 @@
  * lexer.c - tokens of the Python subset: layout, names, punctuation. Literals are in
  * lexer_literal.c.
  *
- * Method: a hand-written scanner over bytes. Bytes above 0x7f are taken as parts of names, so that
- * names in any script pass; inside strings every byte but the quote, the backslash and the line end
- * stands for itself. Tests: tests/unit/test_parser.c
+ * Method: a hand-written scanner over bytes. Bytes above 0x7f count as
+ * parts of names, so that names in any script pass; inside strings every
+ * byte except the quote, the backslash and the line end is literal. Tests: tests/unit/test_parser.c
  */
 #include "frontend/syntax/lexer_internal.h"
 
@@ -70,7 +70,7 @@ ctsc_status lex_error(lexer *lx, uint32_t begin, uint32_t end, const char *messa
     return diag_fail_at(lx->d, CTSC_FAILED, (source_range){lx->src, begin, end}, "%s", message);
 }
 
-/* Stands at '#': skips to the line's end, keeping what a type comment says. */
+/* At '#': skips to the line's end, keeping what a type comment says. */
 static void lex_comment(lexer *lx) {
     uint32_t p = lx->pos + 1;
     while (lex_at(lx, p) == ' ' || lex_at(lx, p) == '\t') p++;
@@ -138,7 +138,7 @@ static bool lex_line_column(lexer *lx, uint32_t *column, uint32_t *plain) {
     return false;
 }
 
-/* Stands behind a line's indentation. */
+/* Just after a line's indentation. */
 static ctsc_status lex_tabs(lexer *lx) {
     uint32_t begin = lx->pos;
     while (begin > 0 && lx->src->text[begin - 1] != '\n') begin--;
@@ -172,8 +172,8 @@ static ctsc_status lex_indentation(lexer *lx, bool *indent) {
     return lx->plain_indents[lx->nindents - 1] == plain ? CTSC_OK : lex_tabs(lx);
 }
 
-/* The first spelling in `punctuation` that begins with a byte; what begins alike stands
- * together. 0: none does. */
+/* The first spelling in `punctuation` that begins with a byte;
+ * spellings with a common first byte are adjacent. 0: none does. */
 static token_kind lex_punctuation_first(char c) {
     static const uint8_t first[128] = {
         ['.'] = TK_ELLIPSIS,

@@ -5,7 +5,7 @@
  * Layout is Python's: line ends and indentation are tokens, except inside brackets. Comments
  * vanish, but for
  * `# type:` comments, which ride on the token that follows them (the line's NEWLINE, the INDENT of
- * a body, the parameter behind a comma).
+ * a body, the parameter after a comma).
  *
  * Ownership: token texts live in the arena. A lexer is a plain struct: copying it saves the
  * position. Tests: tests/unit/test_parser.c
@@ -103,8 +103,8 @@ ctsc_status lex_next(lexer *lx, token *out);
 /* "':'", "'class'", "end of line": for messages. */
 const char *token_text(token_kind k);
 static inline bool token_is_keyword(token_kind k) { return k >= TK_FALSE && k <= TK_YIELD; }
-/* Resolves the escapes of text[begin, end) of the source into an arena string (NULL without memory
- * or after an error, which is in d). doubled_braces: {{ and }} stand for one brace (f-strings). */
+/* Resolves the escapes of text[begin, end) of the source into an arena string (NULL after an
+ * error, which is in d, or out of memory). doubled_braces: {{ and }} are one brace (f-strings). */
 ctsc_status lex_unescape(diag *d, arena *a, source *src, uint32_t begin, uint32_t end, bool raw,
                          bool doubled_braces, const char **out, size_t *len);
 

@@ -5,7 +5,7 @@
 
 #include "frontend/syntax/lexer.h"
 
-/* The byte at p; NUL behind the end. */
+/* The byte at p; NUL after the end. */
 static inline char lex_at(const lexer *lx, uint32_t p) {
     return p < lx->end ? lx->src->text[p] : '\0';
 }
@@ -20,8 +20,8 @@ ctsc_status lex_error(lexer *lx, uint32_t begin, uint32_t end, const char *messa
 ctsc_status lex_number(lexer *lx, token *t);
 /* At the opening quote; begin: where the literal starts. */
 ctsc_status lex_string(lexer *lx, uint32_t quote, bool raw, token *t);
-/* A word of one or two letters stands at pos, a quote behind it at `quote`: *prefix says whether
- * the word is a string's prefix; the string is read then. */
+/* A word of one or two letters is at pos, followed by a quote at `quote`: *prefix
+ * says whether the word is a string's prefix; if so, the string is read. */
 ctsc_status lex_prefixed_string(lexer *lx, uint32_t quote, token *t, bool *prefix);
 
 #endif

@@ -20,7 +20,7 @@ static int lex_digit_value(char c) {
     return 99;
 }
 
-/* Digits with single underscores between them; p behind them. */
+/* Digits with single underscores between them; moves p past them. */
 static uint32_t lex_skip_digits(const lexer *lx, uint32_t p, int base) {
     while (lex_digit_value(lex_at(lx, p)) < base ||
            (lex_at(lx, p) == '_' && lex_digit_value(lex_at(lx, p + 1)) < base))
@@ -164,7 +164,7 @@ static ctsc_status unescape_hex(unescape *u, int digits) {
     return CTSC_OK;
 }
 
-/* p stands behind the backslash. An escape never grows the text. */
+/* p is just after the backslash. An escape never grows the text. */
 static ctsc_status unescape_one(unescape *u) {
     static const char letters[] = "\\\\''\"\"a\ab\bf\fn\nr\rt\tv\v";
     char c = u->text[u->p++];
@@ -216,7 +216,7 @@ ctsc_status lex_unescape(diag *d, arena *a, source *src, uint32_t begin, uint32_
     return CTSC_OK;
 }
 
-/* From the opening quote to behind the closing one. */
+/* From the opening quote to just after the closing one. */
 static ctsc_status lex_string_body(lexer *lx, uint32_t quote, token *t) {
     char q = lex_at(lx, quote);
     bool triple = lex_at(lx, quote + 1) == q && lex_at(lx, quote + 2) == q;

@@ -39,8 +39,8 @@ token_kind parser_peek(parser *p) {
     return p->status == CTSC_OK ? t.kind : TK_EOF;
 }
 
-/* After an error: a bracket before it that nothing closes, in all of the text, is what is wrong
- * where it stands on an earlier line, and worth a note on the same one. */
+/* After an error: an unclosed bracket anywhere before it is the actual error
+ * if it is on an earlier line, and worth a note if it is on the same one. */
 static void parser_blame_bracket(parser *p) {
     enum { MOST = 64 };
     source_range open[MOST];
@@ -297,7 +297,7 @@ static bool parser_nothing(parser *p, stmt *s) {
 typedef struct simple_statement {
     token_kind keyword;
     stmt_kind kind;
-    bool (*rest)(parser *p, stmt *s); /* behind the keyword */
+    bool (*rest)(parser *p, stmt *s); /* after the keyword */
 } simple_statement;
 
 static const simple_statement simple_statements[] = {
@@ -558,7 +558,7 @@ static void parser_note_docstring(func_def *f, const stmt_list *body) {
     if (first->kind == S_EXPR && first->value->kind == E_STR) f->docstring = first->value->s;
 }
 
-/* The body. A type comment stands behind the colon, on a line of its own, or behind the docstring.
+/* The body. A type comment follows the colon, is on a line of its own, or follows the docstring.
  */
 static bool parser_def_body(parser *p, func_def *f) {
     source_range colon = parser_here(p);

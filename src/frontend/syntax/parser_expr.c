@@ -99,7 +99,7 @@ expr *parser_operand(parser *p) { return parser_binary(p, 1); }
 
 expr *parser_sum(parser *p) { return parser_binary(p, 5); }
 
-/* A comparison's operator, if one stands here; takes it. */
+/* A comparison's operator, if there is one here; consumes it. */
 static bool parser_comparison_operator(parser *p, operator_kind *op) {
     switch (p->cur.kind) {
     case TK_EQ: *op = O_EQ; break;
@@ -215,7 +215,7 @@ expr *parser_expr(parser *p) {
     return e;
 }
 
-/* May the token behind cur begin with c? Saves most of the reading ahead. */
+/* May the token after cur begin with c? Saves most of the lookahead. */
 static bool parser_may_follow(const parser *p, char c) {
     uint32_t at = p->lex.pos;
     while (at < p->lex.end && (p->src->text[at] == ' ' || p->src->text[at] == '\t')) at++;

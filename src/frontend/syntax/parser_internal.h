@@ -2,9 +2,9 @@
 /*
  * parser_internal.h - what parser.c (statements) and parser_expr.c (expressions) share.
  *
- * Conventions: a function named after a grammar symbol starts at its first token (p->cur) and
- * leaves p->cur behind its last. Functions that give a node return NULL after an error; the others
- * a status. The first error stands in p->d, and ends the parse.
+ * Conventions: a function named after a grammar symbol starts at its first token
+ * (p->cur) and leaves p->cur just after its last. Functions that give a node return NULL
+ * after an error; the others a status. The first error is in p->d, and ends the parse.
  */
 #ifndef CTSC_FRONTEND_SYNTAX_PARSER_INTERNAL_H
 #define CTSC_FRONTEND_SYNTAX_PARSER_INTERNAL_H
@@ -35,7 +35,7 @@ bool parser_error_at(parser *p, source_range r, const char *fmt, ...)
 /* "expected ':' after the condition, but found end of line" */
 bool parser_expect(parser *p, token_kind k, const char *after);
 static inline bool parser_is(const parser *p, token_kind k) { return p->cur.kind == k; }
-/* Takes the token if it is a k. A lexical error behind it shows at the next step, through status.
+/* Consumes the token if it is a k. A lexical error after it shows at the next step, through status.
  */
 static inline bool parser_accept(parser *p, token_kind k) {
     return parser_is(p, k) && (parser_advance(p), true);
@@ -59,7 +59,7 @@ expr *parser_unsupported(parser *p, uint32_t begin, const char *why);
 expr *parser_expr(parser *p);
 /* expression, or name := expression. */
 expr *parser_named_expr(parser *p);
-/* Anything that binds tighter than comparisons: what can stand before `in` in a loop. */
+/* Anything that binds tighter than comparisons: what may precede `in` in a loop. */
 expr *parser_operand(parser *p);
 /* expression {"," expression} [","]: a tuple if there is a comma. Starred parts are allowed. */
 expr *parser_expr_list(parser *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parser_match.c - match statements, as the if statements that they stand for.
+ * parser_match.c - match statements, desugared to if statements.
  *
  *     match point:                     if E_SHAPE(point, 2) and point[0] == 0 and E_CAPTURE(y = point[1]):
  *         case (0, y): A          ->       A
@@ -101,8 +101,8 @@ static expr *match_rest(parser *p, source_range r, expr *subject, size_t before,
     return match_call(p, r, "list", match_element(p, r, subject, slice), NULL);
 }
 
-/* A pattern of a sequence whose tokens have been passed: patterns behind a star count from the end,
- * which is known only when all have been read, so the parts are read twice. */
+/* A pattern of a sequence whose tokens have been passed: patterns after a star count from
+ * the end, which is known only when all have been read, so the parts are read twice. */
 typedef struct match_parts { size_t n, star; bool starred; } match_parts;
 
 /* Where the part that begins here ends: its "," or what closes the sequence. */
@@ -201,7 +201,7 @@ static expr *match_member(parser *p, source_range r, expr *subject, expr *cls, c
     return x;
 }
 
-/* Behind Class( */
+/* After Class( */
 static expr *match_class(parser *p, expr *subject, expr *cls) {
     expr *all = match_call(p, cls->range, "isinstance", subject, cls);
     bool named = false;
@@ -312,7 +312,7 @@ static bool match_at_case(const parser *p) {
     return parser_is(p, TK_NAME) && !strcmp(p->cur.name, "case");
 }
 
-/* At a `case`; the cases behind it are its `else`. */
+/* At a `case`; the cases after it are its `else`. */
 static bool match_case(parser *p, expr *subject, stmt_list *out) {
     stmt *s = parser_stmt_node(p, S_IF);
     if (!s || !parser_enter(p) || !parser_advance(p) ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parser_string.c - string literals: adjacent ones are joined; f-strings are taken apart.
+ * parser_string.c - string literals: adjacent ones are joined; f-strings are split.
  *
- * An f-string's expressions are parsed where they stand in the source, so that their places are
- * right. Tests: tests/unit/test_parser.c
+ * An f-string's expressions are parsed at their place in the source,
+ * so that their locations are right. Tests: tests/unit/test_parser.c
  */
 #include "frontend/syntax/parser_internal.h"
 
@@ -70,7 +70,7 @@ static bool fstring_self_documenting(const char *text, uint32_t begin, uint32_t 
     return true;
 }
 
-/* text[*at] is the opening brace; *at is left behind the closing one. */
+/* text[*at] is the opening brace; *at is left just after the closing one. */
 static bool fstring_part(parser *p, expr_list *list, uint32_t *at, uint32_t end) {
     const char *text = p->src->text;
     uint32_t open = *at, stop = fstring_expr_end(text, open + 1, end), expr_end = stop;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * suggest.h - "did you mean": names close to an unknown one, and where the unknown one stands.
+ * suggest.h - "did you mean": names similar to an unknown one, and the location of the unknown one.
  */
 #ifndef CTSC_FRONTEND_SYNTAX_SUGGEST_H
 #define CTSC_FRONTEND_SYNTAX_SUGGEST_H
@@ -16,8 +16,8 @@ void suggest_try(suggestion *s, const char *candidate);
 /* tries the names of aten operators whose first argument is of this kind of type; -1: any */
 void suggest_operators(suggestion *s, int kind);
 void suggest_note(diag *d, const suggestion *s); /* "did you mean 'relu'?" */
-/* The last place inside r where `word` stands as a word of its own: where a caret belongs; r
- * if there is none. */
+/* The last place inside r where `word` occurs as a whole
+ * word: where a caret belongs; r if there is none. */
 source_range suggest_word(source_range r, const char *word);
 
 #endif

@@ -77,7 +77,7 @@ static bool call_begin(call_emission *c, unit *u, diag *d, int n, const call_arg
     return ok;
 }
 
-/* Takes the emission apart; result: what the call gives, NULL if it failed. */
+/* Dismantles the emission; result: what the call gives, NULL if it failed. */
 static ctsc_status call_end(call_emission *c, ir_value *result, graph **out) {
     graph *g = c->e.g;
     diag *d = c->e.diag;

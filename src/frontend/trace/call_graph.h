@@ -19,7 +19,7 @@
 #include "ir/unit.h"
 
 typedef struct call_arg {
-    const char *name; /* of a keyword argument, which stand behind the others; NULL: positional */
+    const char *name; /* of a keyword argument, which come after the others; NULL: positional */
     type *type;
     bool empty; /* an empty list of no known type: it fits any list */
 } call_arg;

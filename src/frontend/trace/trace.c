@@ -2,10 +2,10 @@
 /*
  * trace.c - records what a program computes, call by call: which value of the graph is what.
  *
- * Method. Handles are looked up first, since they also tell numbers apart; then tensors by
- * identity. When a call gives a list or a tuple of tensors, its elements are unpacked at once, so
- * that each is known by itself; what nobody uses is removed at the end. The modules and classes of
- * the result are made in trace_module.c.
+ * Method. Handles are looked up first, since they also distinguish equal numbers; then
+ * tensors by identity. When a call gives a list or a tuple of tensors, its elements
+ * are unpacked at once, so that each is known by itself; unused ones are removed at
+ * the end. The modules and classes of the result are made in trace_module.c.
  * Tests: tests/unit/test_trace.c
  */
 #include "frontend/trace/trace_internal.h"

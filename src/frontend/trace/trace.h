@@ -9,18 +9,18 @@
  *                                                            %4 : Tensor = aten::relu(%3)
  *                                                            return (%4)
  *
- * Method. A trace knows the graph's value of every handle that a recorded call gave (a handle is an
- * address, of which it knows nothing else), and of every tensor, which it holds: tensors read out
- * of containers, or in other handles, are recognised by what they are. A call comes as a graph of
- * its own (call_graph.h), which is put at the end of the trace's.
- * Arguments nobody recorded become constants.
+ * Method. A trace maps every handle that a recorded call gave to the graph's
+ * value (a handle is only an address to it), and every tensor, which it keeps
+ * alive: tensors read out of containers, or in other handles, are recognised
+ * by identity. A call comes as a graph of its own (call_graph.h), which is
+ * appended to the trace's. Arguments that were not recorded become constants.
  *
- * Names: a declared tensor becomes an attribute when it is first used; "layer1.0.weight" lies in
- * modules layer1 and 0, which have classes of their own. A trace can also be made in a module that
- * is there already (trace_new_in): its tensors are known by what they are, its class gets the
+ * Names: a declared tensor becomes an attribute when it is first used; "layer1.0.weight" is in
+ * modules layer1 and 0, which have classes of their own. A trace can also be made in an
+ * existing module (trace_new_in): its tensors are recognised by identity, its class gets the
  * method, and nothing is declared. In-place calls are recorded as such, on the values they were
- * made on: who shares memory in the program shares it in the graph. A constant that the graph
- * writes to is copied first, so that each run begins with what the program began with.
+ * made on: values that share memory in the program share it in the graph. A constant that the
+ * graph writes to is copied first, so that each run starts from the program's initial values.
  *
  * Ownership: a trace owns its graph and unit until trace_finish hands them over. Handles
  * are not touched.
@@ -95,8 +95,8 @@ ir_value *trace_value(trace *t, diag *d, trace_operand x, type *want, const char
 ir_value *trace_object(trace *t, diag *d, const object *o);
 ctsc_status trace_record_node(trace *t, diag *d, const char *op, const node *n,
                               const trace_operand *results);
-/* A submodule for object o of a module class of the trace's unit. key: what it stands for; the same
- * key gives the same submodule. *self: its value in the graph. */
+/* A submodule for object o of a module class of the trace's unit. key: its identity;
+ * the same key gives the same submodule. *self: its value in the graph. */
 ctsc_status trace_submodule(trace *t, diag *d, const void *key, const char *name, object *o,
                             ir_value **self);
 object *trace_find_submodule(const trace *t, const void *key, ir_value **self); /* NULL: none yet */

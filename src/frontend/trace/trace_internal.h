@@ -8,13 +8,13 @@
 
 #include "frontend/trace/trace.h"
 
-/* A module of the result: the root, or what a dotted name lies in. Its slots are parallel to its
- * class's attributes. */
+/* A module of the result: the root, or one on the path of a dotted
+ * name. Its slots are parallel to its class's attributes. */
 typedef struct trace_module {
     const char *path; /* "layer1.0"; "" of the root; NULL in a given root */
     type *cls;
     ir_value *ir;                    /* NULL: not read so far */
-    struct trace_module *outer;      /* in a given root: which module it lies in, ... */
+    struct trace_module *outer;      /* in a given root: which module contains it, ... */
     const char *name;                /* ... and as what */
     VEC(value) slots;                /* references; V_UNINIT where a submodule goes */
     VEC(struct trace_module *) subs; /* parallel to slots; NULL: a value */
@@ -39,7 +39,7 @@ struct trace {
     trace_module root;
     VEC(trace_module *) modules; /* all but the root; in the arena */
     ir_value *self;
-    node *anchor;     /* attributes are read before it, everything else comes behind it */
+    node *anchor;     /* attributes are read before it, everything else comes after it */
     object *given;    /* the root's object, a reference; NULL: the trace makes it */
     ptrmap objects;   /* object in it -> trace_module */
     ptrmap handles;   /* handle -> ir_value */

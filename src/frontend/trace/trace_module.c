@@ -167,8 +167,8 @@ static trace_module *module_new(trace *t, trace_module *m, const char *part,
     return module_add(t, m, part, cls, -1, value_uninit(), sub) ? sub : NULL;
 }
 
-/* The module that `name`, up to its last dot, lies in, made if need be; *last: what
- * is behind the dot. */
+/* The module named by the part of `name` before its last
+ * dot, created if need be; *last: the part after the dot. */
 static trace_module *module_for(trace *t, diag *d, const char *name, const char **last) {
     trace_module *m = &t->root;
     const char *at = name, *dot;

@@ -86,7 +86,7 @@ typedef struct py_env {
 typedef enum py_kind {
     /* v: None, bool, int, float, complex, str, Tensor, Device, ...; param: it is an nn.Parameter */
     PY_VALUE,
-    PY_SYMBOL, /* v: the int it stands for; symbol, name: "torch.float32" */
+    PY_SYMBOL, /* v: its int value; symbol, name: "torch.float32" */
     PY_LIST,   /* seq */
     PY_TUPLE,  /* seq; cls: the NamedTuple class, or NULL */
     PY_SET,    /* seq */
@@ -106,7 +106,7 @@ typedef enum py_kind {
     PY_STATICMETHOD,
     PY_CLASSMETHOD, /* fn_object */
     PY_TYPE,        /* type: List[int] and its like: name, args */
-    PY_SUPER,       /* super: cls to search behind, self */
+    PY_SUPER,       /* super: search after class cls, self */
     /* seq: what is still to come. Generators and lazy builtins are run to their end at once */
     PY_ITERATOR,
     PY_KIND_COUNT
@@ -301,7 +301,7 @@ typedef struct py_host {
      * no such modules. */
     ctsc_status (*read_module)(void *ctx, diag *d, const char *dotted, bool beside, source **out,
                                bool *is_folder);
-    /* that the program's file lies in ("timm.models"), for its relative imports; NULL: none */
+    /* package of the program's file ("timm.models"), for its relative imports; NULL: none */
     const char *package;
     /* operators run in it: its runtime has the random generator and the sinks for print and warn */
     op_ctx *ops;
@@ -469,8 +469,8 @@ py_object *py_unary(py *p, source_range r, operator_kind op, py_object *a);
 py_object *py_subscript(py *p, source_range r, py_object *o, py_object *index);
 bool py_set_subscript(py *p, source_range r, py_object *o, py_object *index, py_object *v);
 bool py_length(py *p, source_range r, py_object *o, int64_t *out);
-/* The value behind an object of a class derived from str, int or float, or behind a member of an
- * enum that is an int or a str too; else the object. */
+/* The underlying value of an object of a class derived from str, int or float,
+ * or of a member of an enum that is also an int or a str; else the object. */
 #define PY_PLAIN "<plain>" /* the attribute that holds it, but for enums */
 const py_object *py_plain(const py_object *o);
 /* The dict or list that an object of a class derived from one holds, the value of a member of an

@@ -125,8 +125,8 @@ static py_object *attribute_of_named_tuple(py *p, py_object *o, const char *name
     return py_dict_object(p, d);
 }
 
-/* dict.__getitem__ and its kind, which a class derived from dict may name: the stand-in's
- * (prelude/derived.py). */
+/* dict.__getitem__ and the like, which a class derived from
+ * dict may name: the substitute's (prelude/derived.py). */
 static py_object *attribute_of_container(py *p, source_range r, const py_object *o,
                                          const char *name) {
     static const char *const names[] = {"__new__",     "__init__",     "__getitem__", "__setitem__",
@@ -547,8 +547,8 @@ bool py_set_plain(py *p, source_range r, py_object *o, const char *name, py_obje
     return false;
 }
 
-/* What a class statement says about itself, kept apart from `object`, whose methods are
- * the default ones. */
+/* What a class statement itself defines, kept separate
+ * from `object`, whose methods are the default ones. */
 static py_object *attribute_hook(py *p, const py_object *o, const char *name) {
     if (o->kind != PY_INSTANCE) return NULL;
     py_object *found = py_class_find(o->u.inst.cls, name);

@@ -324,7 +324,7 @@ static py_builtin_fn builtin_row(const py_row *rows, const char *name) {
     return rows->fn;
 }
 
-/* name, base; a base stands before what derives from it */
+/* name, base; a base comes before the classes derived from it */
 static const char *const builtin_exceptions[][2] = {
     {"BaseException", NULL},
     {"Exception", "BaseException"},

@@ -24,7 +24,7 @@ static bool class_in_tail(const class_row *rows, size_t n, const py_object *c) {
     return false;
 }
 
-/* The next class of the merged order: the first head that stands in no tail; NULL: none. */
+/* The next class of the merged order: the first head that is in no tail; NULL: none. */
 static py_object *class_next(const class_row *rows, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (rows[i].len && !class_in_tail(rows, n, rows[i].data[0])) return rows[i].data[0];
@@ -273,8 +273,8 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
     }
     if (base->u.cls->kind == PYC_BUILTIN && !strcmp(base->u.cls->name, "bool"))
         return py_fail(p, r, "TypeError", "type 'bool' is not an acceptable base type"), false;
-    /* dict, list and tuple are no classes that others can be made of: what stands in for
-     * them comes first */
+    /* dict, list and tuple cannot be base
+     * classes: their substitutes come first */
     const char *derived = py_derived_name(base);
     if (derived && !class_add_stand_in(p, r, c, derived)) return false;
     return avec_push(p->a, &c->bases, base);

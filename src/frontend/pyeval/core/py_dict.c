@@ -3,7 +3,7 @@
  * py_dict.c - dicts and sets of objects, and what they rest on: hashing and equality.
  *
  * Method: a dict keeps its entries in order and, from nine entries on, an open-addressing index of
- * them; removed entries stay behind as holes until the next growth. A set is a list with such an
+ * them; removed entries remain as holes until the next growth. A set is a list with such an
  * index. Invariants: an entry whose key is NULL is a hole, and may still be named by the index.
  * Tests: tests/unit/test_py.c
  */

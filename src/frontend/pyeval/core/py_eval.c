@@ -12,7 +12,7 @@ static py_object *py_eval_text(py *p, py_env *env, source_range r, const char *t
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* The scope of the function, class body or module that a comprehension stands in. */
+/* The scope of the function, class body or module that contains a comprehension. */
 py_env *py_function_env(const py_env *env) {
     while (env->is_comprehension && env->outer) env = env->outer;
     return (py_env *)env;

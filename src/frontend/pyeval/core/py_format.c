@@ -261,7 +261,7 @@ static bool percent_whole(percent *c, const format_spec *f, double x, strbuf *ou
     return spec_float(c->p, c->r, &whole, trunc(x) + 0.0, out); /* no -0 */
 }
 
-/* s stands behind the percent sign. Returns where the conversion ends; NULL after an error. */
+/* s is just after the percent sign. Returns where the conversion ends; NULL after an error. */
 static const char *percent_one(percent *c, const char *s, const char *end, strbuf *out) {
     format_spec f = {.fill = " ", .precision = -1};
     py_object *o = NULL;

@@ -73,7 +73,7 @@ py_object *py_function_new(py *p, py_env *env, const func_def *def);
 /* ---- py_class.c */
 py_object *py_class_statement(py *p, py_env *env, const class_def *def);
 py_object *py_construct(PY_ARGS); /* self: the class */
-/* The class of prelude/derived.py that stands in for a builtin one as a base; NULL: none. */
+/* The class of prelude/derived.py that replaces a builtin one as a base; NULL: none. */
 const char *py_derived_name(const py_object *cls);
 bool py_enum_members(py *p, const py_object *cls, py_object ***items, int *n);
 bool py_class_finish(py *p, source_range r, py_object *cls); /* mro, kind */
@@ -147,7 +147,7 @@ void py_suggest_module(py *p, const char *name);
 void py_suggest_parameter(py *p, const func_def *def, const char *name);
 bool prelude_has(const char *dotted); /* a module, or the beginning of a module's name */
 
-/* ---- what lies above the core: modules made in C (lib/) and torch (torch/) ------------------- */
+/* ---- layers above the core: modules made in C (lib/) and torch (torch/) ---------------------- */
 
 typedef struct py_library {
     /* Modules. fills mod's globals; false: no such module */
@@ -160,10 +160,10 @@ typedef struct py_library {
     /* before mod.name = v */
     bool (*module_assigned)(py *p, source_range r, const py_object *mod, const char *name,
                             const py_object *v);
-    /* A stub, or what stands for a member of a module that is absent: nothing is an instance of it,
-     * classes may derive from it, and it fails when it is called. */
+    /* A stub, which replaces a member of an absent module: nothing is an instance
+     * of it, classes may derive from it, and it fails when it is called. */
     bool (*is_lacking)(const py_object *o);
-    /* the base class that it stands for: one that cannot be initialised */
+    /* the base class that it replaces: one that cannot be initialised */
     py_object *(*lacking_class)(py *p, py_object *o);
     /* Classes and types. */
     bool (*named_tuple_annotate)(py *p, source_range r, py_object *cls,
@@ -196,9 +196,9 @@ typedef struct py_library {
      * mask, index tensor. */
     py_object *(*tensor_getitem)(py *p, source_range r, py_object *t, py_object *key);
     bool (*tensor_setitem)(py *p, source_range r, py_object *t, py_object *key, py_object *v);
-    /* a op b for operands of which one is a tensor, by Python's operator: "+", "//", "@", "==",
-     * "&"; "+=" and its like work in place.
-     * Unary with b NULL: "-", "~", "+". */
+    /* a op b for operands at least one of which is a tensor, by
+     * Python's operator: "+", "//", "@", "==", "&"; "+=" and the
+     * like work in place. Unary with b NULL: "-", "~", "+". */
     py_object *(*tensor_operator)(py *p, source_range r, const char *op, py_object *a,
                                   py_object *b);
     /* The class of a tensor, device, dtype or other PY_SYMBOL: torch.Tensor, torch.nn.Parameter

@@ -224,7 +224,7 @@ static py_object *number_pow(PY_ARGS) {
         return NULL;
     if (m == 0 || e < 0)
         return py_fail(p, r, "ValueError", "pow() with this third argument is not supported");
-    if (m == -1) return py_int(p, 0); /* no remainder of which INT64_MIN has in C */
+    if (m == -1) return py_int(p, 0); /* in C, INT64_MIN has no such remainder */
     base %= m;
     for (result %= m; e > 0; e >>= 1) {
         if (e & 1) result = (int64_t)((__int128)result * base % m);

@@ -222,9 +222,9 @@ static const char *stmt_absolute(py *p, const py_env *env, source_range r, const
     return dotted;
 }
 
-/* A name that a module does not have: a failure. But ctsc's own modules lack parts of
- * what they stand for, and what nobody uses may be lacking: a stub, unless the name looks
- * like a wrong one. */
+/* A name that a module does not have: a failure. But ctsc's own
+ * modules lack parts of the modules they replace, and an unused part
+ * may be missing: a stub, unless the name looks like a wrong one. */
 static py_object *stmt_import_lacking(py *p, source_range r, py_object *mod, const char *module,
                                       const char *name) {
     bool own = mod->kind == PY_MODULE && (!mod->u.mod.src || mod->u.mod.src->library);
@@ -522,8 +522,8 @@ static flow stmt_decorate(py *p, py_env *env, const expr_list *decorators, const
     return stmt_ok(o && py_store(p, env, name, o));
 }
 
-/* Decorators are evaluated after the definition here; Python does so before, which no program can
- * tell apart that does not mean to. */
+/* Decorators are evaluated after the definition here, in Python
+ * before it; only a contrived program can observe the difference. */
 static flow stmt_def(py *p, py_env *env, const stmt *s) {
     py_object *o = py_function_new(p, env, s->def);
     if (!o) return FLOW_ERROR;

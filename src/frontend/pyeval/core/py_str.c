@@ -288,7 +288,7 @@ static py_object *str_rstrip(PY_ARGS) {
     return str_trim(p, r, self, nargs, args, nkw, names, kwargs, "rstrip", false, true);
 }
 
-/* where: 'l' text left, 'r' right, 'c' in the middle, '0' zeros behind the sign */
+/* where: 'l' text left, 'r' right, 'c' in the middle, '0' zeros after the sign */
 static py_object *str_pad(PY_ARGS, const char *method, char where) {
     py_object *a[2];
     int64_t width;
@@ -325,7 +325,7 @@ static py_object *str_zfill(PY_ARGS) {
     return str_pad(p, r, self, nargs, args, nkw, names, kwargs, "zfill", '0');
 }
 
-/* ---- taking apart, putting together ---------------------------------------------------------- */
+/* ---- splitting, joining ---------------------------------------------------------------------- */
 
 static bool str_push(py *p, source_range r, py_object *list, const char *s, size_t n) {
     py_object *o = py_string(p, s, n);

@@ -30,7 +30,7 @@ static void suggest_class(suggestion *s, const py_object *cls) {
         suggest_keys(s, cls->u.cls->mro.data[i]->u.cls->attrs);
 }
 
-/* A module's parameters, buffers and submodules stand in dicts of their own. */
+/* A module's parameters, buffers and submodules are in separate dicts. */
 static void suggest_instance(suggestion *s, const py_object *o) {
     static const char *const dicts[] = {"_parameters", "_buffers", "_modules"};
     suggest_keys(s, o->u.inst.attrs);
@@ -77,8 +77,8 @@ static bool suggest_has(const py_object *module, const char *name) {
     return false;
 }
 
-/* Is name in a module that one of globals' names stands for, or in a module there
- * ("nn.functional.gelu")? */
+/* Is name in a module that one of globals' names refers
+ * to, or in a module there ("nn.functional.gelu")? */
 static bool suggest_in_modules(diag *d, const py_dict *globals, const char *prefix,
                                const char *name, int depth) {
     for (size_t i = 0; globals && i < globals->entries.len; i++) {
@@ -98,7 +98,7 @@ static bool suggest_in_modules(diag *d, const py_dict *globals, const char *pref
     return false;
 }
 
-/* Names that stand for modules by convention, and "self". */
+/* Names that denote modules by convention, and "self". */
 static bool suggest_usual(diag *d, const char *name) {
     static const struct { const char *name, *note; } usual[] = {
         {"F", "'F' usually is 'import torch.nn.functional as F', which the file does not have"},

@@ -2,13 +2,13 @@
 /*
  * py_sweep.c - tensors that a loop of module-level code has made and nobody refers to any more.
  *
- * Method. Objects are not counted (py.h), so that the tensors of a training loop would pile up. At
- * the end of an iteration, when many have, everything that can be reached is marked: from the
- * modules, the frames that run, exceptions, and what a backward pass may call. Of the tensors made
- * since the loop began those without a mark are released. Older ones stay: C code further out may
- * hold them. Only objects that hold a tensor are looked at, each of which holds a reference of its
- * own; one that was released, and that something has kept all the same, holds no value any more.
- * Counting references instead would cost every line of the evaluator.
+ * Method. Objects are not reference-counted (py.h), so the tensors of a training loop
+ * would pile up. At the end of an iteration, when there are many, everything reachable is
+ * marked: from the modules, the running frames, exceptions, and what a backward pass may
+ * call. Unmarked tensors made since the loop began are released. Older ones stay: C code
+ * further out may hold them. Only objects that hold a tensor are examined; each holds its
+ * own reference. An object that was released and yet is still referenced no longer holds
+ * a value. Reference counting instead would slow down every line of the evaluator.
  * Tests: tests/lang/training_long.py
  */
 #include "frontend/pyeval/core/py_internal.h"

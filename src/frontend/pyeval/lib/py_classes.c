@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_classes.c - enum, namedtuple, dataclasses and copy: modules that make or take apart classes
+ * py_classes.c - enum, namedtuple, dataclasses and copy: modules that make or inspect classes
  * and their instances.
  *
  * Method. A dataclass keeps its fields in py_class as named tuples do; its __init__ is a
@@ -351,7 +351,7 @@ static py_object *classes_field(PY_ARGS) {
     return o;
 }
 
-/* _annotation(class, name): of a field that stands in its body. */
+/* _annotation(class, name): of a field in its body. */
 static py_object *classes_annotation(PY_ARGS) {
     py_object *a[2];
     (void)self;

@@ -2,10 +2,10 @@
 /*
  * py_modules.c - the modules that the evaluator knows: who fills which, and the small ones.
  *
- * Method. Modules made in C are filled when they are first imported, from tables of rows; those
- * that are better written in Python stand in prelude/. Modules that make no sense while compiling
- * (os, argparse, numpy, ...) can be imported, for many files do so without using them here; what is
- * named in them fails only when it is called.
+ * Method. Modules made in C are filled from tables of rows when they are first
+ * imported; those that are better written in Python are in prelude/. Modules that make
+ * no sense at compile time (os, argparse, numpy, ...) can be imported, since many
+ * files do so without using them here; a name in them fails only when it is called.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/core/py_internal.h"

@@ -2,9 +2,9 @@
 /*
  * py_typing.c - the module typing, and types as objects: List[int], list[int], int | None.
  *
- * A PY_TYPE is a name without its module and what stood in brackets behind it. typing's names
- * and Python's own generic classes make the same object, so that whoever reads annotations
- * knows one spelling.
+ * A PY_TYPE is a name without its module, and the brackets that
+ * followed it. typing's names and Python's own generic classes make
+ * the same object, so that readers of annotations handle one spelling.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/core/py_internal.h"

@@ -14,7 +14,7 @@
 #include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/torch/py_torch.h"
 
-/* The function behind a method, static method or property's getter; NULL: o is none of them. */
+/* The function of a method, static method or property's getter; NULL: o is none of them. */
 static py_function *jit_function(py_object *o) {
     for (int i = 0; o && i < 8; i++) {
         if (o->kind == PY_FUNCTION) return o->u.fn;

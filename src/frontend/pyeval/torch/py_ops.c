@@ -190,8 +190,8 @@ static bool ops_dict(ops_fit *f, type *t, const py_object *o, value *out) {
     return false;
 }
 
-/* Can o stand for an argument of type t? *out: its value, owned. Failing says nothing in the diag
- * but a lack of memory. */
+/* Can o be passed for an argument of type t? *out: its value, owned.
+ * Failing leaves nothing in the diag except out of memory. */
 static bool ops_fits(ops_fit *f, type *t, const argument *arg, const py_object *o, value *out) {
     if (t->kind == T_INT || t->kind == T_FLOAT || t->kind == T_NUMBER || t->kind == T_STR)
         o = py_plain(o);
@@ -780,7 +780,7 @@ static bool ops_count_work(py *p, source_range r, int nargs, py_object **args) {
     return py_work(p, r, elements);
 }
 
-/* nonzero(x, as_tuple=True): Python's binding has an operator of another name behind it. */
+/* nonzero(x, as_tuple=True): Python's binding calls an operator of another name. */
 static py_object *ops_nonzero(py *p, source_range r, int nargs, py_object **args, py_object *flag) {
     bool as_tuple;
     if (!py_truth(p, r, flag, &as_tuple)) return NULL;
@@ -800,7 +800,7 @@ py_object *py_call_operator(py *p, source_range r, const char *op_name, int narg
     if (!n) return py_fail(p, r, "AttributeError", "there is no operator %s", op_name);
     const char *base = strstr(op_name, "::");
     bool grad;
-    if (overloads[0]->name_symbol == SYM_SET_GRAD_ENABLED && nargs == 1) /* behind no_grad */
+    if (overloads[0]->name_symbol == SYM_SET_GRAD_ENABLED && nargs == 1) /* used by no_grad */
         return py_truth(p, r, args[0], &grad) ? (py_set_gradients(p, grad), p->none) : NULL;
     if (overloads[0]->name_symbol == SYM_IS_GRAD_ENABLED) return py_bool(p, !p->no_grad);
     if (p->host.skip_init && nargs && py_is_tensor(args[0]) && base &&

@@ -9,11 +9,11 @@
  *       calls: int                              calls
  *                                               _c: the archive's object
  *
- * Method. The host reads the archive and runs its methods; here stands only what both sides have to
- * agree on. Python code may change attributes in any way that it likes (m.training, p.data, a
- * registry), and so may methods, so each call begins by writing the attributes into the archive's
- * objects and ends by reading back those that the method has exchanged. What a program that
- * mentions such a module compiles is made by source_archive.c.
+ * Method. The host reads the archive and runs its methods; this file has only what both sides
+ * have to agree on. Python code may change attributes in any way that it likes (m.training,
+ * p.data, a registry), and so may methods, so each call begins by writing the attributes into
+ * the archive's objects and ends by reading back those that the method has replaced. When a
+ * program that mentions such a module is compiled, source_archive.c handles it.
  * Ownership: `_c` holds a reference to the object, which keeps its unit.
  * Tests: tests/cli/jit-load.test, tests/interop/archives.py
  */

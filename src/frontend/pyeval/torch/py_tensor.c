@@ -4,7 +4,7 @@
  *
  * Method. A method that is an operator (t.relu) is that operator bound to the tensor; tables hold
  * the rest: attributes, and the methods whose Python meaning differs from the operator's. Python's
- * operators are a table too, with a column for what happens when the number stands on the left.
+ * operators are a table too, with a column for the case of a number on the left.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"

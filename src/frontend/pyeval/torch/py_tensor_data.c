@@ -72,7 +72,7 @@ static int data_dtype_of(const py_object *o) {
     }
 }
 
-/* Checks o, which stands at depth `dim`, against the shape; joins the dtypes. */
+/* Checks o, which is at depth `dim`, against the shape; joins the dtypes. */
 static bool data_check(data_walk *w, const py_object *o, int dim) {
     if (data_is_sequence(o)) {
         if (dim >= w->ndim || (int64_t)o->u.seq.items.len != w->sizes[dim])

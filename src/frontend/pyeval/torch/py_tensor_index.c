@@ -2,9 +2,9 @@
 /*
  * py_tensor_index.c - subscripts of tensors: t[1, :, None, ..., mask] read and written.
  *
- * Method. As PyTorch does it: ints, slices, None and ... make a view, dimension by dimension; masks
- * and index tensors are noted at the dimension where they stand, and aten::index or
- * aten::index_put_ does the rest.
+ * Method. As PyTorch does it: ints, slices, None and ... make a view,
+ * dimension by dimension; masks and index tensors are noted at their
+ * dimension, and aten::index or aten::index_put_ does the rest.
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
@@ -15,7 +15,7 @@ typedef struct index_walk {
     py *p;
     source_range range;
     py_object *view;
-    int dim;                       /* of the view, where the next item stands */
+    int dim;                       /* the view's dim of the next item */
     py_object *indices[INDEX_MAX]; /* per dimension of the view: an index tensor or None */
     int nindices;
 } index_walk;
@@ -111,7 +111,7 @@ static bool index_tensor(index_walk *w, py_object *o) {
     return index_record(w, o);
 }
 
-/* How many of the tensor's dimensions an item stands for. */
+/* How many of the tensor's dimensions an item covers. */
 static int index_dims(const py_object *o) {
     if (py_is_none(o) || o->kind == PY_ELLIPSIS) return 0;
     if (o->kind == PY_VALUE && o->u.v.tag == V_BOOL) return 0;

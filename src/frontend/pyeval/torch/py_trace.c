@@ -84,7 +84,7 @@ py_object *py_trace_item(py *p, source_range r, py_object *t, const char *op_nam
 
 static ir_value *trace_object_value(py *p, const py_object *o, type *t, value v, int depth);
 
-/* The items of a sequence; o stands for each item where it is none (dim=1 for int[1]). */
+/* The items of a sequence; for any other o, o itself as each item (dim=1 for int[1]). */
 static ir_value *trace_items(py *p, const py_object *o, type *t, value v, int depth) {
     bool sequence = o->kind == PY_LIST || o->kind == PY_TUPLE, is_list = v.tag == V_LIST;
     size_t n = is_list ? v.u.list->len : v.u.tuple->len;

@@ -39,7 +39,7 @@ bool py_trace_arguments(py *p, source_range r, const op *o, const py_object *con
 /* After it: results are objects. */
 bool py_trace_results(py *p, source_range r, const op *o, ir_value *const *in,
                       py_object *const *results);
-/* The value of an object for an argument of type t, of which v is the value. NULL: an error. */
+/* The graph's value for object o, whose value as an argument of type t is v. NULL: an error. */
 ir_value *py_trace_value(py *p, const py_object *o, type *t, value v);
 /* A call of a function or method of the graph is there: its result is o. */
 bool py_trace_node(py *p, const char *name, const node *n, py_object *o);
