@@ -39,7 +39,7 @@ typedef struct cse {
     alias_db *alias;
     VEC(cse_entry) table; /* a stack: inner blocks on top */
     int buckets[CSE_BUCKETS];
-    bool asks_identity; /* the graph has an operator that tells equal objects apart */
+    bool asks_identity; /* the graph has an operator that distinguishes equal objects */
     bool changed, failed;
 } cse;
 
@@ -118,7 +118,7 @@ static bool cse_candidate(const cse *c, const node *n) {
     return !node_has_visible_effects(n) && !node_is_random(n) && !alias_writes(c->alias, n);
 }
 
-/* b is in a loop that a stands outside of: one a for many b's. */
+/* b is in a loop that does not contain a: one a for many b's. */
 static bool cse_more_often(const node *a, const node *b) {
     for (const block *at = b->owner; at && at != a->owner;
          at = at->parent ? at->parent->owner : NULL)

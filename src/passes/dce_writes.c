@@ -6,12 +6,12 @@
  *     %u : Tensor = aten::add_(%t, %x, %one)       ->
  *     return (%x)                                         return (%x)
  *
- * Method. Marks what is needed, sweeps the rest. Needed are: what the graph returns, nodes with
- * effects, and writes to memory known outside; then, for a needed node, the nodes that make its
- * inputs, the nodes around it, and every write to memory that one of its inputs reaches. Where in
- * the graph a write stands does not matter, so one that comes after the last read stays.
- * pass_dce, which knows no aliases, keeps every write: that is what PyTorch's graphs show before
- * they are optimised.
+ * Method. Marks what is needed, sweeps the rest. Needed are: what the graph returns,
+ * nodes with effects, and writes to memory known outside; then, for a needed node,
+ * the nodes that make its inputs, the nodes around it, and every write to memory that
+ * one of its inputs reaches. The position of a write in the graph does not matter, so
+ * one that comes after the last read stays. pass_dce, which knows no aliases, keeps
+ * every write: that is what PyTorch's graphs show before they are optimised.
  * Tests: tests/ir/dce-writes/
  */
 #include "ir/graph/alias.h"

@@ -4,7 +4,7 @@
  *
  *     %l : Tensor = aten::margin_ranking_loss(%a, %b, %t, %m, %r)     ->     %d : Tensor = aten::sub(%a, %b, %one) ...
  *
- * What the pass `quantise` looks for (quantise_fake.c) is left to `decompose-rest`, behind it.
+ * Patterns of the pass `quantise` (quantise_fake.c) are left to `decompose-rest`, after it.
  *
  * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is inlined where the node
  * stood, over and over, since bodies may use such operators too. Its nodes take the operator's
@@ -15,7 +15,7 @@
 #include "ir/unit.h"
 #include "passes/passes.h"
 
-enum { DECOMPOSE_MAX = 100000 }; /* nodes replaced: only a body that holds itself comes near */
+enum { DECOMPOSE_MAX = 100000 }; /* nodes replaced: only a body that contains itself gets there */
 
 typedef struct decomposer {
     pass_ctx *cx;
@@ -52,7 +52,7 @@ static void decompose_results(decomposer *x, node *n, ir_value *result) {
         value_replace_uses(n->outputs.data[i], node_add_output(unpack, n->outputs.data[i]->type));
 }
 
-/* The first node of what took n's place; NULL: nothing stands there, or it failed. */
+/* The first of the nodes that replaced n; NULL: there is none, or it failed. */
 static node *decompose_node(decomposer *x, node *n) {
     diag *d = x->cx->diag;
     function *f = op_host_installed->composite_body(n->op, d);

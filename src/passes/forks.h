@@ -8,8 +8,8 @@
  *
  *  1. it has no effects: it writes nothing that was there before, prints nothing, draws
  *     no random numbers;
- *  2. nothing that it can reach is written while it runs, and nothing is printed that would stand
- *     behind its failure;
+ *  2. nothing that it can reach is written while it runs, and nothing is printed that would come
+ *     after its failure;
  *  3. its future is known to the forking frame alone, so that nobody else can wait for it.
  *
  * fork_runs_apart answers the first; fork_ends_before finds the nodes at which the others would be
@@ -23,8 +23,8 @@
 
 /* n: a fork. All that the body calls is compiled for it. */
 bool fork_runs_apart(const node *n);
-/* db: of n's graph. runs_apart: of a fork. Nodes with blocks are no such places, but what stands in
- * the blocks may be. */
+/* db: of n's graph. runs_apart: of a fork. Nodes with blocks
+ * are no such places, but nodes in their blocks may be. */
 bool fork_ends_before(const alias_db *db, const node *n, bool runs_apart);
 
 #endif

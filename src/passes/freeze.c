@@ -11,7 +11,7 @@
  * slot of one object. A slot stays an attribute if the graph may change it: by prim::SetAttr, by
  * an operator that writes the tensor or list, through another slot with the same storage, or
  * because its module goes where it cannot be followed (a call that was not inlined). All of this
- * is decided before anything is changed. Submodules behind an interface are known as well: their
+ * is decided before anything is changed. Submodules with an interface type are known as well: their
  * calls are inlined first.
  *
  * Parameters lose requires_grad: a constant is not trained.

@@ -67,8 +67,8 @@ static inline_body *inline_body_of(inliner *in, function *f) {
     return ptrmap_put(&in->bodies, f, b) ? b : (diag_no_memory(in->cx->diag), NULL);
 }
 
-/* How often is each function called? Each is looked into once. Where this counts too few (what lies
- * too deep is not inlined in the end), a body is made again. */
+/* How often is each function called? Each is visited once. Where this counts too
+ * few (functions too deep are not inlined in the end), a body is made again. */
 static bool inline_count(inliner *in, const block *b) {
     for (const node *n = b->first; n; n = n->next) {
         function *f = inline_callee(n);

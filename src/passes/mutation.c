@@ -11,10 +11,10 @@
  *     %k : Tensor[] = aten::append(%l, %y)            ->     %z : Tensor = aten::cat(%m, %zero)
  *     %z : Tensor = aten::cat(%l, %zero)
  *
- * Method. The object is made by a node of the same block that makes fresh memory, and no use of it
- * in front of the write gives it another name: every use behind the write may then take the new
- * value, and those in front keep the old one. No alias analysis is needed for that, and new values
- * can be followed through chains of writes.
+ * Method. The object is made by a node of the same block that makes fresh memory,
+ * and no use of it before the write gives it another name: every use after the write
+ * may then take the new value, and those before keep the old one. No alias analysis
+ * is needed for that, and new values can be followed through chains of writes.
  *
  * Exactness. x.add_(y) keeps x's dtype and shape, add(x, y) need not. A table says what has to be
  * known of x: nothing (relu), that its dtype is floating (sigmoid, a number added), or the full
@@ -136,7 +136,7 @@ static bool mutation_private(const ir_value *v, const node *m) {
     return true;
 }
 
-/* Uses of v behind m, and of m's own result, become uses of `with`; m goes. */
+/* Uses of v after m, and of m's own result, become uses of `with`; m is removed. */
 static void mutation_replace(node *m, ir_value *v, ir_value *with) {
     for (size_t i = v->uses.len; i-- > 0;) {
         use u = v->uses.data[i];

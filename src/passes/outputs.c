@@ -29,7 +29,7 @@ static int outputs_number(block *b, int at) {
     return at;
 }
 
-/* The number of a block's end, where its returns stand. */
+/* The number of a block's end, where its returns are. */
 static int outputs_block_end(const block *b) {
     const node *n = b->last;
     if (n)

@@ -15,9 +15,9 @@ typedef struct pass { const char *name; bool (*fn)(pass_ctx *, graph *); const c
 extern const pass pass_table[]; /* terminated by name == NULL */
 const pass *pass_find(const char *name);
 
-/* Runs passes in order: "inline,[peephole,fold-constants,dce],pool-constants". What stands in
- * brackets is repeated until nothing changes any more, PASS_MAX_ROUNDS times at most. *changed (may
- * be NULL): did anything change? */
+/* Runs passes in order: "inline,[peephole,fold-constants,dce],pool-constants".
+ * A group in brackets is repeated until nothing changes any more, at most
+ * PASS_MAX_ROUNDS times. *changed (may be NULL): did anything change? */
 enum { PASS_MAX_ROUNDS = 16, PASS_MAX_NESTING = 8 };
 ctsc_status pass_run_list(pass_ctx *cx, graph *g, const char *list, bool *changed);
 /* A table of cx->times: how often each pass ran, how often it changed something,

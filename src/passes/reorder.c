@@ -29,7 +29,7 @@ typedef struct reorder {
     alias_db *alias;
     bool bytes;          /* all sizes are known */
     VEC(node *) order;   /* as it was */
-    VEC(int64_t) ending; /* per place: what is freed behind it */
+    VEC(int64_t) ending; /* per place: what is freed after it */
     bool failed;
 } reorder;
 
@@ -84,7 +84,7 @@ static int64_t reorder_weight(const reorder *r, const ir_value *v) {
     return r->bytes || bytes == 0 ? bytes : 1;
 }
 
-/* The place behind which v is not needed: in its scratch. */
+/* The place after which v is not needed: in its scratch. */
 static int reorder_end(const ir_value *v) { return (int)(intptr_t)v->scratch; }
 
 static void reorder_use(ir_value *v, const block *b, int at) {
@@ -140,7 +140,7 @@ static int64_t reorder_peak(reorder *r, block *b) {
 
 /* ---- moving ---------------------------------------------------------------------------------- */
 
-/* What n's arguments free behind it, less what it makes. */
+/* Bytes of arguments freed after n, minus its results. */
 static int64_t reorder_gain(const reorder *r, const node *n) {
     const ir_value *x = n->inputs.len ? n->inputs.data[0] : NULL;
     bool ends = x && x->def && x->owner == n->owner && reorder_end(x) == n->mark;

@@ -11,17 +11,17 @@
  *                                                        %j = ctsc::image_join(%whole, %q, %x, %i, %n)
  *                                                        -> (%true, %j)
  *
- * What lies between two convolutions of a batch is read from memory where it is larger than the
- * caches. So as many images as they hold are done from the first to the last operator of a chain,
- * and then the next ones. The chain is known when the graph is compiled, how many images there are
- * and how large only when it runs: ctsc::image_slices makes one slice of what fits as it is, and
- * then the loop is the chain as it was, without a copy.
+ * Values between two convolutions of a batch are read from memory if they are larger
+ * than the caches. So as many images as fit in them go through a whole chain of
+ * operators, and then the next ones. The chain is known at compile time; the number
+ * and size of the images only at run time: ctsc::image_slices makes one slice of a
+ * batch that fits, and then the loop is the original chain, without a copy.
  *
- * Method. A *run* is a stretch of a block that begins with a convolution of images with a batch dim
- * and goes on while each node does the same to an image whatever is beside it: its tensors come
- * from the run, or broadcast with each image alike. What does not depend on the run goes in front
- * of it. A run is cut into loops where one value alone goes on to the rest and all that comes is
- * smaller than what was there before: more images fit.
+ * Method. A *run* is a range of a block that begins with a convolution of images with a
+ * batch dim and continues while each node treats each image independently of the others:
+ * its tensors come from the run, or broadcast equally with each image. Nodes that do not
+ * depend on the run move before it. A run is cut into loops where only one value is used
+ * by the rest and all later values are smaller than the earlier ones: more images fit.
  *
  * Sizes of images are not known, but those of the run's values relative to each other are, well
  * enough to choose: numbers of channels by the weights, of pixels by strides.
@@ -34,8 +34,8 @@
 #include "passes/pass/value_analysis.h"
 
 enum {
-    /* a loop ends where what goes on is that much smaller than what its largest node reads and
-     * makes, and what all others behind do is so much smaller */
+    /* a loop ends where the carried value is that much smaller than what its largest
+     * node reads and makes, and all later nodes are smaller by that factor */
     SLICE_CROSSING = 4,
     SLICE_BEHIND = 2,
     SLICE_VALUES = 8,   /* that go into a loop, or on from it, at most */
@@ -55,8 +55,8 @@ typedef struct slice_value {
     slice_kind kind;
     int rank;                /* of SLICE_SAME without the dims of size 1 in front */
     double pixels, channels; /* of an image; the former relative to the run's first images */
-    /* places in the run: where it is made, or SLICE_OUTSIDE, or SLICE_WITHIN a group; where it is
-     * read last: the run's length if behind it */
+    /* places in the run: where it is made, or SLICE_OUTSIDE, or SLICE_WITHIN
+     * a group; where it is read last: the run's length if after it */
     int first, last;
 } slice_value;
 
@@ -66,7 +66,7 @@ typedef struct slicer {
     ptrmap known;  /* ir_value -> slice_value, of the run */
     ptrmap places; /* node of the run -> its place, from 1 on */
     VEC(node *) run;
-    VEC(ir_value *) values; /* what is known and stands in the block */
+    VEC(ir_value *) values; /* known values in the block */
     bool failed, changed;
 } slicer;
 
@@ -291,7 +291,7 @@ static bool slice_operator(const slicer *s, const node *n, slice_value *out) {
                                                 : slice_number(s, n, out);
 }
 
-/* A list of images, or of numbers of which one is the run's. */
+/* A list of images, or of numbers with one from the run. */
 static bool slice_list(const slicer *s, const node *n, slice_value *out) {
     *out = (slice_value){.kind = SLICE_NUMBER};
     if (slice_is_plain(n->outputs.data[0])) {
@@ -365,7 +365,7 @@ static int slice_place(const slicer *s, const node *n) {
     return n ? (int)(intptr_t)ptrmap_get(&s->places, n) - 1 : -1;
 }
 
-/* Does the use stand in front of the run? */
+/* Is the use before the run? */
 static bool slice_use_before(const slicer *s, const use *u) {
     const block *run = s->run.data[0]->owner;
     const node *n = u->user ? u->user : u->blk->parent;
@@ -387,7 +387,7 @@ static void slice_uses(slicer *s) {
     }
 }
 
-/* The one value that is read behind this place of the run; NULL: none, or several. */
+/* The only value that is read after this place of the run; NULL: none, or several. */
 static const slice_value *slice_crossing(const slicer *s, int place) {
     const slice_value *one = NULL;
     for (size_t i = 0; i < s->values.len; i++) {
@@ -410,8 +410,8 @@ static double slice_alive(const slicer *s, const node *n) {
     return sum;
 }
 
-/* The loop that begins at `first`. behind: of each place of the run, the most that one node from
- * there on has alive. */
+/* The loop that begins at `first`. behind: for each place of
+ * the run, the most that one node from there on has alive. */
 static slice_loop slice_next(const slicer *s, int first, const double *behind) {
     slice_loop l = {.first = first, .end = (int)s->run.len};
     for (int i = first; i + 1 < (int)s->run.len; i++) {
@@ -535,7 +535,7 @@ static void slice_make(slice_build *b) {
     s->changed = true;
 }
 
-/* Numbers and lists at the end are for those who come behind. */
+/* Numbers and lists at the end are for later users. */
 static void slice_trim(slicer *s) {
     while (s->run.len) {
         const node *n = s->run.data[s->run.len - 1];
@@ -570,7 +570,7 @@ static void slice_forget(slicer *s) {
     s->run.len = s->values.len = 0;
 }
 
-/* The run that begins with the convolution n; where to go on behind it. */
+/* Processes the run that begins with the convolution n; returns where to continue. */
 static node *slice_from(slicer *s, node *n) {
     node *next = n->next;
     tensor *w;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tuples.c - removes tuples that are made only to be taken apart.
+ * tuples.c - removes tuples that are made only to be unpacked.
  *
  *     %t = prim::TupleConstruct(%a, %b)
  *     %x, %y = prim::TupleUnpack(%t)          ->      uses of %x are uses of %a, of %y of %b

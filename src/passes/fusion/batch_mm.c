@@ -7,10 +7,10 @@
  *     %v = aten::linear(%x, %wv, %bv)             %k = aten::slice(%y, -1, 8, 16, 1)    ...
  *
  * Method. The first product of a block decides on the operator and on what is multiplied; the
- * others have to be allowed to stand in its place (alias.h). What was a tensor of its own becomes a
- * view, so a result takes part only if nobody can tell: it is read, by operators whose results do
- * not depend on how its elements lie, directly or through views. aten::view, which does depend on
- * it, becomes aten::reshape there. Nothing writes, returns, stores or asks for strides.
+ * others must be allowed to move to its place (alias.h). A separate tensor becomes a view, so a
+ * result takes part only if that is not observable: it is read, directly or through views, by
+ * operators whose results do not depend on the layout of its elements. aten::view, which does
+ * depend on it, becomes aten::reshape there. Nothing writes, returns, stores or asks for strides.
  *
  * Profit. What is saved is the cost of a call, about 0.6 us each; the arithmetic takes as long
  * either way. Four products of 32 x 32 take 4.0 us for one row and 99 us for 256 rows, one
@@ -250,7 +250,7 @@ static tensor *batch_join(diag *d, const batch *bt,
     return batch_move(d, out, tensor_device(model));
 }
 
-/* aten::view of what now lies otherwise becomes aten::reshape, which always can. */
+/* aten::view of a tensor whose layout has changed becomes aten::reshape, which always works. */
 static void batch_relax(ir_value *v, const op *reshape, int depth) {
     for (size_t i = 0; i < v->uses.len && depth > 0; i++) {
         node *n = v->uses.data[i].user;

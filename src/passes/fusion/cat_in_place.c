@@ -164,8 +164,8 @@ static void join_find(joiner *j, block *b) {
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 
-/* What is placed, and in front of which node: a convolution itself, or the first list that the part
- * is in. */
+/* The part to place, and before which node: a convolution
+ * itself, or the first list with the part. */
 typedef struct join_part {
     node *at;
     ir_value *v, *channels, *offset; /* the latter two: ints */

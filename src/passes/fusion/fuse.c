@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse.c - forms fusion groups: stretches of operators that one kernel can do.
+ * fuse.c - forms fusion groups: runs of operators that one kernel can do.
  *
  *     %y : Tensor = aten::mul(%x, %x)              %z : Tensor = prim::FusionGroup_0(%x, %b)
  *     %z : Tensor = aten::add(%y, %b, %one)   ->   with prim::FusionGroup_0 = graph(%x : Tensor, %b : Tensor):
@@ -154,7 +154,7 @@ static bool fuse_is_repeated_copy(const node *n) {
     return true;
 }
 
-/* May n be computed where the group stands, and its results go where they are read? */
+/* May n be computed at the group's place, and its results be available where they are read? */
 static bool fuse_may_join(const fuse_group *g, const node *n, fusible_kind kind) {
     if (kind == FUSIBLE_NONE || g->nodes >= FUSE_MAX_NODES || !fuse_inputs_fit(n)) return false;
     if (!fuse_rule_fits(g, n, kind)) return false;

@@ -9,7 +9,7 @@
  *     %s = aten::to(%s, 6)                       may be missing, or the softmax's dtype
  *     %w = aten::softmax(%s, -1, None)
  *     %w = aten::to(%w, %dtype)                  may be missing
- *     %y = aten::matmul(%w, %v)                  behind a dropout that does nothing, maybe
+ *     %y = aten::matmul(%w, %v)                  possibly after a dropout that does nothing
  *
  * bmm and baddbmm, with alpha as the scale, are products as well, if both are of that kind. So is
  * what torch.export's run_decompositions() makes of scaled_dot_product_attention: q and t times
@@ -220,8 +220,8 @@ static bool attention_hides_all(attention_match *m, const node *at, const ir_val
            attention_is_last_dim(any->inputs.data[1], scores);
 }
 
-/* where(all(scores == -inf), 0, softmax(scores)), as _safe_softmax is taken apart; the scores, or
- * NULL. */
+/* where(all(scores == -inf), 0, softmax(scores)), as
+ * _safe_softmax is decomposed; the scores, or NULL. */
 static const ir_value *attention_safe_softmax(attention_match *m, node *where) {
     ir_value *const *in = where->inputs.data;
     node *zero = attention_step_is(m, where, in[1], SYM_FULL_LIKE),

@@ -7,14 +7,14 @@
  *     %z = aten::add(%y, %r, %one)          ->     %a = ctsc::linear_epilogue(%x, %w, %b, %r, "relu")
  *     %a = aten::relu(%z)
  *
- * For devices: their kernels add and activate before they store (kernels/engine/epilogue.h), where
- * a kernel of its own would read and write everything once more. Activations are relu and gelu of
- * both kinds; either step may be missing. On the CPU a fusion group does as well, except for
- * convolutions whose channels come last (layout.c), which do it while their result is in registers,
- * and linear layers whose large weight is a constant, which will be packed (prepack.c):
- * fuse-epilogues-host is for them, and knows more activations. There the steps may be in-place
- * operators as well, but for sums behind linear layers. x.add_(y) refuses a y that is larger than
- * x, so the convolution is told of it (`written`).
+ * For devices: their kernels add and activate before they store (kernels/engine/epilogue.h),
+ * where a separate kernel would read and write everything once more. Activations are relu
+ * and gelu of both kinds; either step may be missing. On the CPU a fusion group does as
+ * well, except for channels-last convolutions (layout.c), which do it while their result is
+ * in registers, and linear layers whose large weight is a constant, which will be packed
+ * (prepack.c): fuse-epilogues-host is for them, and knows more activations. There the steps
+ * may be in-place operators as well, except for sums after linear layers. x.add_(y) refuses
+ * a y that is larger than x, so the convolution is told of it (`written`).
  *
  * On the host a product in front of a convolution whose channels come last becomes a part of it as
  * well, where both factors are results of convolutions: as a rule an image and what was squeezed

@@ -10,9 +10,9 @@
  *     %q = aten::mul(%r, %sin)
  *     %y = aten::add(%p, %q, 1)
  *
- * Factors and summands stand in any order; what is between is read by nobody else. Neither sizes
- * nor dims are known here: the operator does what its steps did where it is something else
- * (attention/rotary.c). On the host alone: it is for cat, which no group of operators holds.
+ * Factors and summands may be in any order; only these nodes read the intermediate values. Sizes
+ * and dims are unknown here: the operator executes the original steps where it is something else
+ * (attention/rotary.c). Only on the host: it is for cat, which no fusion group holds.
  * Tests: tests/ir/fuse-rotary
  */
 #include "passes/pass/rewrite.h"

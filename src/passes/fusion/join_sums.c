@@ -7,10 +7,10 @@
  *     %s = aten::add(%a, %b, 1)                        %y' = aten::cat([%y, %w], 0)
  *                                                      %s = aten::mm(%xt', %y')
  *
- * The gradient of a weight that is used in each step of a recurrent layer is such a sum, of one
- * product per step with few rows of x and y each; so is that of its bias, a sum over rows:
- * sum([..], dim 0) of several tensors is that of all their rows. Both are found by walking the tree
- * of aten::add from its last one; what else is added is added behind.
+ * The gradient of a weight that is used in each step of a recurrent layer is such a sum,
+ * with one product per step of few rows of x and y each; so is that of its bias, a sum
+ * over rows: sum([..], dim 0) of several tensors is that of all their rows. Both are found
+ * by walking the tree of aten::add from its last one; other summands are added afterwards.
  *
  * Only where types say that all have the same sizes, that is in graphs of calls that were captured
  * (runtime/autograd/grad_capture.h) or specialised. Joining copies the operands: that is done

@@ -16,21 +16,21 @@
  * dims are permuted is true for every rank above n. Dims that count from the front and whose place
  * depends on the rank are permuted when the program runs (ctsc::channels_last_dim).
  *
- * Method. One walk in program order. A node with a rule (layout_rules.def) of which an argument has
- * a twin, and each convolution that gains enough, gets a counterpart in front of it that works on
- * twins. Conversions are made where a convolution wants a value from outside of that world. Nodes
- * whose twins meet belong to one *region*. Only then it is decided: a region stays if what its
- * convolutions gain is worth more than its conversions, those to channels first included, which
- * each value gets once if something that has no rule reads it (a return, too). Then originals go,
- * or else what was made for them.
+ * Method. One walk in program order. A node with a rule (layout_rules.def) and a twin for an
+ * argument, and each convolution that gains enough, gets a counterpart before it that works
+ * on twins. Conversions are made where a convolution needs a value from outside this set.
+ * Nodes whose twins meet belong to one *region*. The decision comes only then: a region
+ * stays if the gain of its convolutions exceeds the cost of its conversions, including those
+ * back to channels first, which each value gets once if something without a rule reads it
+ * (including a return). Then the originals are removed, or else their counterparts.
  *
  * Writes. A value has a twin if nobody writes its memory later, or if the one who does is the last
  * that reads it: then it is as if the operator made a new value, and the counterpart writes the
  * twin. The alias database is asked about original nodes only.
  *
- * Strides. What leaves a region lies as it would have without: a convolution's result as its image
- * or its weight, others as their first operand. How an image lay that came from outside is asked
- * when the program runs (ctsc::lies_channels_last).
+ * Strides. A value that leaves a region has the layout that it would have without: a
+ * convolution's result that of its image or its weight, others that of their first operand.
+ * The layout of an image from outside is tested at run time (ctsc::lies_channels_last).
  *
  * Errors are raised by the same operators in the same order. Where one names dims or sizes of
  * operands that do not fit together, they are those of the twins.
@@ -214,7 +214,7 @@ ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-/* What stands in w's block and holds the user, or is it, comes before w. */
+/* The node in w's block that contains the user, or is it, comes before w. */
 static bool layout_before(const use *u, const node *w) {
     const node *n = u->user;
     while (n && n->owner != w->owner) n = n->owner->parent;

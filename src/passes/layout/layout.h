@@ -25,8 +25,8 @@ enum {
     LAYOUT_CHANNELS = 64 /* where the number is not known */
 };
 
-/* How x lies where all is as the program says (tensor/strides.h), which who reads it outside of a
- * region may see. */
+/* The layout of x in the original program (tensor/strides.h),
+ * which its readers outside of a region may observe. */
 typedef enum layout_order {
     ORDER_UNKNOWN, /* nobody has said yet; row-major in the end */
     ORDER_ROWS,
@@ -58,7 +58,7 @@ typedef struct layout {
     alias_db *db;
     arena scratch;
     ptrmap twins;               /* ir_value -> layout_twin */
-    VEC(layout_region) regions; /* a forest: values whose conversion stands or falls together */
+    VEC(layout_region) regions; /* a forest: values that are converted together or not at all */
     VEC(layout_made) made;      /* new nodes, in the order they were made */
     VEC(layout_change) changes; /* nodes that have a counterpart among them */
     VEC(int) used;              /* regions whose twins the rule at work has used */
@@ -91,15 +91,15 @@ layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels)
  * without memory. */
 layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_twin *like);
 
-/* t lies as `like` does, unless something else has said how. */
+/* t has `like`'s layout, unless another layout has been set. */
 static inline void layout_follow(layout_twin *t, const layout_twin *like) {
     if (t->order != ORDER_UNKNOWN) return;
     t->order = like->order;
     t->lies_last = like->lies_last;
 }
-/* An operator of the program says how v lies, whose twin has been given. */
+/* An operator of the program sets the layout of v, whose twin has been given. */
 void layout_say_order(layout *l, const ir_value *v, layout_order order);
-/* t lies as v does, a value outside of regions. */
+/* t has the layout of v, a value outside of regions. */
 void layout_ask_order(layout *l, layout_twin *t, ir_value *v);
 
 /* ---- new nodes in front of l->at ------------------------------------------------------------- */

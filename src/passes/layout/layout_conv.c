@@ -80,7 +80,7 @@ static bool layout_conv_gains(const layout_convolution *c) {
     return c->groups == 1 || per_group >= GROUP || (per_group == 1 && c->out == c->groups);
 }
 
-/* The list that a word for padding stands for; NULL: there is none. */
+/* The list for a padding given as a word; NULL: there is none. */
 static ir_value *layout_conv_padding(layout *l, const node *n, const layout_convolution *c) {
     ir_value *v = n->inputs.data[c->row->padding];
     int64_t stride[KNOWN_MAX_INTS], dilation[KNOWN_MAX_INTS], pad[LAYOUT_MAX_SPATIAL] = {0};
@@ -288,8 +288,8 @@ static bool layout_scale_shift(layout *l, const layout_vector *vectors, double e
     return true;
 }
 
-/* Those behind convolutions are in the weights by now (fold-weights); this is for those
- * in front of them. */
+/* Those after convolutions are already in the weights
+ * (fold-weights); this is for those before them. */
 bool layout_batch_norm(layout *l, node *n) {
     bool training;
     value eps;

@@ -51,8 +51,8 @@ static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
     return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(permuted)) : NULL;
 }
 
-/* What stands for v, which is broadcast with images of so many spatial dims. Adds to *all what it
- * may add to the rank of the result. */
+/* The replacement of v, which is broadcast with images of so many spatial
+ * dims. Adds to *all what it may add to the rank of the result. */
 static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin *all) {
     const layout_twin *t;
     tensor *c;
@@ -76,7 +76,7 @@ static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin
     return t->last;
 }
 
-/* An operator that says how its result lies, by an argument or its row. False: not for certain. */
+/* An operator whose result's layout follows from an argument or its row. False: not certain. */
 static bool layout_set_format(const node *n, layout_twin *t) {
     int64_t format;
     int at = schema_find_arg(n->op->schema, "memory_format");

@@ -61,7 +61,7 @@ static bool shuffle_match(const node *n, shuffle *s) {
     return s->grouped && s->joined && (first_copies || known_is_fresh(s->x));
 }
 
-/* The batch's size and those of the spatial dims stand where they belong. */
+/* The batch size and the spatial sizes are in the right places. */
 static bool shuffle_keeps_pixels(const shuffle *s, int spatial) {
     if (s->grouped->inputs.len != (size_t)spatial + 3 ||
         s->joined->inputs.len != (size_t)spatial + 2)

@@ -2,10 +2,10 @@
 /*
  * pass.h - what a pass is, for those who write one.
  *
- * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It leaves a valid
- * graph behind, whatever it was given, unless memory ran out (arena_failed) or ctx->diag says
- * otherwise. passes.def lists them. rewrite.h has what passes share that replace patterns,
- * value_analysis.h what can be known of values.
+ * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It
+ * leaves a valid graph, whatever it was given, unless memory ran out (arena_failed)
+ * or ctx->diag says otherwise. passes.def lists the passes. rewrite.h has what
+ * pattern-replacing passes share, value_analysis.h what can be known of values.
  * Tests: tests/ir/<pass>/
  */
 #ifndef CTSC_PASSES_PASS_PASS_H

@@ -8,7 +8,7 @@
 static bool rewrite_block(const alias_db *db, block *b, rewrite_rule rule) {
     bool changed = false;
     for (node *n = b->last, *prev; n && !arena_failed(&b->g->arena); n = prev) {
-        node *stop = n->next; /* what moved stands in front of it then */
+        node *stop = n->next; /* the moved nodes are before it then */
         prev = n->prev;
         for (size_t i = 0; i < n->blocks.len; i++)
             changed |= rewrite_block(db, n->blocks.data[i], rule);

@@ -14,12 +14,12 @@ typedef bool (*rewrite_rule)(const alias_db *db, node *n);
  * its end; what a rule has moved in front of n comes next, so that no operator is passed over. */
 bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule);
 
-/* The operator that made v, if it stands in n's block, has no other result, and n alone reads v. */
+/* The operator that made v, if it is in n's block, has no other result, and only n reads v. */
 node *rewrite_only_for(const node *n, const ir_value *v);
 /* The same where so many uses are all that v has. */
 node *rewrite_read_by(const node *n, const ir_value *v, size_t uses);
-/* Moves n to just before `at`, which is behind it in the block; false: something
- * between forbids it. */
+/* Moves n to just before `at`, which comes after it in
+ * the block; false: something between forbids it. */
 bool rewrite_move_down(const alias_db *db, node *n, node *at);
 
 /* Constants in front of `at`, without a place of their own. */

@@ -135,8 +135,8 @@ ir_value *rule_always_none(peephole *p, node *n) {
     return peephole_constant(n, value_none());
 }
 
-/* What a batch norm behind a convolution asks for. As in PyTorch, which takes batches
- * for granted here. */
+/* What a batch norm after a convolution requires.
+ * As in PyTorch, which assumes batches here. */
 ir_value *rule_conv_rank(peephole *p, node *n) {
     (void)p;
     static const struct { op_symbol op; int rank; } convolutions[] = {

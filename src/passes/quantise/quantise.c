@@ -2,10 +2,10 @@
 /*
  * quantise.c - the pass: where patterns end, and what takes their place (quantise.h).
  *
- * Method. One walk in execution order. At each quantisation the operators that lead to it are
- * looked at: bounds first, then what quantise_rules.def has a row for, or a function of one
- * element. What was rewritten before is the source of what comes behind. A graph in which something
- * is written stays as it is.
+ * Method. One walk in execution order. At each quantisation the operators
+ * that lead to it are examined: bounds first, then those with a row in
+ * quantise_rules.def, or functions of one element. What was rewritten is
+ * the source of what follows. A graph that contains writes is unchanged.
  */
 #include "passes/quantise/quantise.h"
 
@@ -82,7 +82,7 @@ static bool move_is(const node *n) {
     return false;
 }
 
-/* Padding with zeros alone: the zero point stands for exactly 0. */
+/* Only padding with zeros: the zero point represents exactly 0. */
 bool quantise_moves(const node *n) {
     if (!move_is(n) || n->outputs.len != 1) return false;
     for (size_t i = 1; i < n->inputs.len; i++)

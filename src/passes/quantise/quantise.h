@@ -11,11 +11,11 @@
  *         %u : Tensor = ctsc::quantised_conv(%t, %packed, %scale3, %zero3, %least, %most)
  *         %b : Tensor = ctsc::quantised_ints(%u, %scale3, %zero3, %type)
  *
- * The one form. Between operators integers are tensors of quint8, as in archives that PyTorch
- * quantised: eight unsigned bits with one scale and zero point, images with their channels last.
- * Signed integers are the same moved by 128. ctsc::quantised and ctsc::quantised_ints stand where
- * plain integers come in and go out; where one follows the other with the same scale and zero
- * point, neither is made. Weights are packed while compiling, as constants.
+ * The one form. Between operators integers are tensors of quint8, as in archives that
+ * PyTorch quantised: eight unsigned bits with one scale and zero point, channels-last
+ * images. Signed integers are shifted by 128. ctsc::quantised and ctsc::quantised_ints are
+ * placed where plain integers come in and go out; where one follows the other with the same
+ * scale and zero point, neither is made. Weights are packed while compiling, as constants.
  *
  * Who writes a model does not matter: quantise_forms.c reads the ways to write both conversions
  * (ONNX's operators, quantized_decomposed's of torch.export; quantise_fake.c makes the latter of
@@ -68,7 +68,7 @@ int64_t quantise_form_zero(const quantise_form *f, int64_t i);
 /* One scale for all, positive and finite, and integers of 8 bits. */
 bool quantise_form_is_plain(const quantise_form *f);
 
-/* What quint8's integers stand for. */
+/* Scale and zero point of quint8 integers. */
 typedef struct quantise_affine { double scale; int64_t zero; } quantise_affine;
 
 /* v is dequantised integers, plain ones: these as a tensor of quint8, which is there or is made.
@@ -100,7 +100,7 @@ bool quantise_unbounded(const quantise_target *to); /* by less than eight bits a
 /* y, which `by` reads, as quint8: by a table or a rule, its bounds and what only moves elements
  * being passed; NULL: no. */
 ir_value *quantise_value(const node *by, ir_value *y, const quantise_target *to);
-/* n's result as quint8, of which `to` is the one use; NULL: no. */
+/* n's result as quint8, whose only use is `to`; NULL: no. */
 typedef ir_value *(*quantise_rule)(node *n, const quantise_target *to);
 #define RULE(symbol, fn) ir_value *fn(node *n, const quantise_target *to);
 #define MOVE(symbol)
@@ -116,8 +116,8 @@ bool quantise_to_numbers(node *n);
 bool quantise_dynamic(node *n);
 /* quantise_fake.c: fake_quantize becomes both conversions. */
 bool quantise_fakes(graph *g);
-/* quantise_layers.c: packed parameters of a linear layer for integers w, [in, out], of which f says
- * dtype, scales and zero points (along dim 1). None: they cannot be made. */
+/* quantise_layers.c: packed parameters of a linear layer for integers w, [in, out], with
+ * dtype, scales and zero points (along dim 1) from f. None: they cannot be made. */
 value quantise_pack_matrix(const quantise_form *f, tensor *w);
 /* The same of a convolution, n being ctsc::onnx_conv_integer: integers w as its weight. */
 value quantise_pack_conv(const node *n, const quantise_form *f, tensor *w);

@@ -10,10 +10,10 @@
  *     %y : Tensor = aten::mul(%f, %by)
  *     %o : Tensor = aten::add(%y, %b)
  *
- * Likewise ctsc::onnx_conv_integer, whose scales and biases lie along the channels of images.
- * aten::_int_mm, which torchao writes, is a product without zero points.
- * Without what follows the product alone: sums of 32 bits. The weight is packed while compiling;
- * its zero points, of the whole or of columns, become a part of it.
+ * Likewise ctsc::onnx_conv_integer, whose scales and biases are along the channels
+ * of images. aten::_int_mm, which torchao writes, is a product without zero
+ * points. Without what follows, the product alone: sums of 32 bits. The weight is
+ * packed while compiling; its zero points, one or per column, become a part of it.
  */
 #include "passes/quantise/quantise.h"
 
@@ -25,7 +25,7 @@ static node *dynamic_reader(const node *n) {
                                                                                              : NULL;
 }
 
-/* What sums have: so many columns, along the last dim but `behind`. */
+/* Required sums: so many columns, along the last dim but `behind`. */
 typedef struct dynamic_sums { int64_t columns; int behind; } dynamic_sums;
 
 /* A constant vector of floats along the columns, or, one, a single float of any shape. */

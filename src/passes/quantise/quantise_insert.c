@@ -281,8 +281,8 @@ static bool insert_within(quantise_affine a, double lo, double hi) {
     return least >= lo - a.scale / 2 && most <= hi + a.scale / 2;
 }
 
-/* The operator `key` on integers (args, then scale and zero point) in the place of n and the bound
- * behind it. */
+/* The operator `key` on integers (args, then scale and
+ * zero point) replaces n and the bound after it. */
 static bool insert_replace(inserter *s, node *n, const char *key, int nargs, ir_value **args,
                            bool relu) {
     node *tail = s->chains ? quantise_tail(n) : NULL, *end = tail ? tail : n;
@@ -488,7 +488,7 @@ static void insert_node(inserter *s, node *n) {
     }
 }
 
-/* Nodes are taken before any is changed: an operator takes away those behind it. */
+/* Nodes are collected before any is changed: an operator removes those after it. */
 typedef VEC(node *) node_list;
 
 static void insert_collect(void *ctx, node *n) {

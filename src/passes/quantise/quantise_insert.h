@@ -15,17 +15,17 @@
  * DequantizeLinear around operators on floats of them (frontend/onnx/onnx_out_quant.c). So one
  * insertion serves both.
  *
- * Styles. static: activations have scales that were found beforehand; whole chains are integers.
- * dynamic: linear layers find the scale of their input at each call. weights: layers keep integers,
- * of which floats are made. bf16: layers compute in bfloat16.
+ * Styles. static: activations have scales that were found beforehand; whole chains are
+ * integers. dynamic: linear layers find the scale of their input at each call. weights:
+ * layers keep integers, from which floats are made. bf16: layers compute in bfloat16.
  *
- * Static chains. quantise_insert.def says what becomes of an operator: a layer (constant weight) is
- * quantised if the scales of its input and result are known; sums and products of two if one of
- * them is integers already; what moves elements if its argument is. A bound behind a layer or sum
- * (relu, clip) is a part of it: where the result's integers cannot lie outside of it nothing is
- * left to do. All else keeps floats, and is given them.
- * What is written to in place may be seen under other names: a graph in which something is written
- * (after remove-mutation) has its layers quantised one by one, each between conversions of its own.
+ * Static chains. quantise_insert.def lists how an operator is rewritten: a layer (constant
+ * weight) is quantised if the scales of its input and result are known; sums and products of
+ * two if one of them is integers already; operators that move elements if their argument is.
+ * A bound after a layer or sum (relu, clip) is merged into it: where the result's integers
+ * cannot exceed it nothing is left to do. The rest stays float, and is given floats. Values
+ * written in place may have other names: a graph that contains writes (after
+ * remove-mutation) has its layers quantised one by one, each between conversions of its own.
  *
  * Values are numbered in execution order (quantise_number), so that what was seen of one graph can
  * be said of a copy.
@@ -64,7 +64,7 @@ static inline size_t quantise_number_of(const ir_value *v) { return (size_t)(uin
 /* Layers of g in execution order, in all blocks. */
 typedef VEC(quantise_layer) quantise_layers;
 bool quantise_find_layers(graph *g, quantise_style style, quantise_layers *out);
-/* Calls `wanted` for each value of which a static quantisation of g may want to know the range. */
+/* Calls `wanted` for each value whose range a static quantisation of g may need. */
 void quantise_wanted(graph *g, void (*wanted)(void *ctx, const ir_value *v), void *ctx);
 
 /* How integers of a weight are found. */
@@ -97,7 +97,7 @@ tensor *quantise_weight_bytes(const quantise_layer *l, bool per_tensor);
 value quantise_layer_pack(const quantise_layer *l, bool per_tensor);
 /* What w is as integers and back again; same form as l->w. NULL: it cannot be. */
 tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights *w);
-/* A value in front of l->n that stands for the rounded weight, features first. NULL: none. */
+/* A value before l->n for the rounded weight, features first. NULL: none. */
 ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights *w,
                                 bool decomposed);
 /* Integers [n, k] (int8) and scales (float32 [n, groups]; of a weight of more dims or without

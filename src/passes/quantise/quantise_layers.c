@@ -15,8 +15,8 @@ static bool weight_is_short(const tensor *w, int axis) {
     return w->numel && w->numel / w->sizes[axis] <= INT32_MAX / (UINT8_MAX * 256);
 }
 
-/* The integers of dt, of which scales and zero points are along `axis`, as a contiguous tensor of
- * qint8 with a quantiser for each index of it. */
+/* The integers of dt, with scales and zero points along `axis`, as a
+ * contiguous tensor of qint8 with a quantiser for each index of it. */
 static value weight_signed(const quantise_form *f, const tensor *w, int axis) {
     int64_t n = w->sizes[axis], count = quantise_form_vector(f),
             moved = f->dt == DT_UINT8 ? 128 : 0;

@@ -24,8 +24,8 @@ ir_value *quantise_mul(node *n, const quantise_target *to) {
 
 /* ---- a line for each channel ----------------------------------------------------------------- */
 
-/* What the operator makes of the numbers that 0 and 255 stand for, in each channel: it is run on
- * these, and all between them lie on a line. */
+/* The operator's results for the real values of 0 and 255, in each channel: it is
+ * run on these, and the results of the integers between them are on a line. */
 ir_value *quantise_batch_norm(node *n, const quantise_target *to) {
     enum { ARGS = 9 };
     quantise_affine a;
@@ -96,7 +96,7 @@ ir_value *quantise_cat(node *n, const quantise_target *to) {
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
-/* The number of dims, and the arguments behind x as they are, up to `count` with it. */
+/* The number of dims, and the arguments after x unchanged, up to `count` with it. */
 static ir_value *pool_make(node *n, const quantise_target *to, const char *key, int dims,
                            int count) {
     enum { MOST = 9 };
@@ -124,7 +124,7 @@ ir_value *quantise_adaptive_avg_pool(node *n, const quantise_target *to) {
     return pool_make(n, to, "ctsc::quantised_adaptive_avg_pool", dims, 2);
 }
 
-/* Over all dims behind the second, which stay: a pooling to one place. */
+/* Over all dims after the second, which are kept with size 1: a global pooling. */
 ir_value *quantise_mean(node *n, const quantise_target *to) {
     int64_t dims[KNOWN_MAX_INTS];
     int count, rank = known_rank(n->inputs.data[0]);

@@ -24,7 +24,7 @@ typedef struct table_walk {
     int n;
 } table_walk;
 
-/* What t's integers stand for, for each integer of what t is a function of; that in *source. */
+/* The real value of t for each integer of the tensor *source that t is a function of. */
 static tensor *table_numbers(const ir_value *t, const quantise_affine *a, ir_value **source) {
     diag d = {0};
     int64_t size = TABLE_SIZE;

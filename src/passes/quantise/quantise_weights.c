@@ -3,11 +3,11 @@
  * quantise_weights.c - constant weights as integers: of channels, of the whole, or of groups of a
  * row (quantise_insert.h).
  *
- * Bytes are symmetric, scale = largest magnitude / 127, as PyTorch and ONNX Runtime have weights.
- * Four bits without zero points have a scale that may be negative, so that the largest magnitude
- * becomes -8, of which there is one more than of positive numbers (as MatMulNBits' own quantiser
- * has it): step = max(M / 8, m / 7), M the largest magnitude, m the largest of the other sign. With
- * zero points step = (max - min) / 15, 0 being among the numbers. A row of zeros has scale 1.
+ * Bytes are symmetric, scale = largest magnitude / 127, as in PyTorch and ONNX Runtime. Four bits
+ * without zero points have a scale that may be negative, so that the largest magnitude becomes
+ * -8, since there is one more negative than positive number (as in MatMulNBits' own quantiser):
+ * step = max(M / 8, m / 7), M the largest magnitude, m the largest of the other sign. With zero
+ * points step = (max - min) / 15, where the range includes 0. A row of zeros has scale 1.
  * Tests: tests/unit/test_ptq.c
  */
 #include "passes/quantise/quantise_insert.h"

@@ -7,12 +7,12 @@
  *     %b : Tensor = aten::index(%table, %i)
  *     %p : Tensor = aten::permute(%b, %dims)       ->    %p : Tensor = prim::Constant[value=<Tensor>]()
  *
- * Method. One walk in execution order, so that a folded value feeds its users. The result becomes
- * one object for all calls: it may neither be written nor leave the graph, and what it is made of
- * may not be written either. Only cheap operators are folded, and sums, whose results are small:
- * each stays in memory from then on. Views may be as large as what they see. Where a mask of
- * positions begins, with an arange of constants, it is a constant as well. Constants that are
- * tensors stand in graphs of frozen modules. What fails stays, to fail when it runs.
+ * Method. One walk in execution order, so that a folded value feeds its users. The result
+ * becomes one object for all calls: it must not be written or leave the graph, nor may its
+ * inputs be written. Only cheap operators are folded, and sums, whose results are small:
+ * each result stays in memory from then on. Views may be as large as what they see. A mask
+ * of positions that begins with an arange of constants is constant as well. Constant
+ * tensors occur in graphs of frozen modules. What fails stays, to fail when it runs.
  * Tests: tests/ir/fold-tensors
  */
 #include "passes/pass/rewrite.h"
@@ -25,7 +25,7 @@ typedef struct fold_tensors {
     bool changed;
 } fold_tensors;
 
-/* arange(a, b) of ints that do not lie far apart. */
+/* arange(a, b) of ints that are not far apart. */
 static bool fold_is_range(const node *n) {
     if (n->op->symbol != SYM_ARANGE && n->op->symbol != SYM_ARANGE_START) return false;
     for (int i = 0; i < (n->op->symbol == SYM_ARANGE ? 1 : 2); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold_weights.c - batch norms and constant factors behind a convolution or a linear layer go into
- * its constant weights.
+ * fold_weights.c - folds batch norms and constant factors that
+ * follow a convolution or a linear layer into its constant weights.
  *
  *     %y = aten::conv2d(%x, %w, %b, ...)
  *     %z = aten::batch_norm(%y, %gamma, %beta, %mean, %var, %false, ...)     ->     %z = aten::conv2d(%x, %w2, %b2, ...)
@@ -10,19 +10,19 @@
  *     y * c: scale c;  y / c: scale 1 / c;  y + c: shift c;  y - c: shift -c     (c: one number, or one per output channel)
  *     w2 = w * scale of w's output channel,  b2 = b * scale + shift
  *
- * Computed in float64 and rounded once. Results differ from the two steps by rounding, which is why
- * this is a pass of its own, for frozen modules. The first result may have no reader but the second
- * step, apart from questions about its shape. A linear layer's rank has to be known for a batch
- * norm. A convolution's input may lack the batch dim: then a batch norm behind it takes rows for
- * channels, and a factor of more dims adds one. Where that is not known it is asked:
+ * Computed in float64 and rounded once. Results differ from the two steps by rounding, which is
+ * why this is a separate pass, for frozen modules. The first result may have no reader but the
+ * second step, except for queries of its shape. A linear layer's rank has to be known for a
+ * batch norm. A convolution's input may lack the batch dim: then a following batch norm takes
+ * rows for channels, and a factor of more dims adds one. Where that is unknown it is tested:
  *
  *     %d = aten::dim(%x);  %u = aten::ne(%d, 4);  prim::If(%u) {prim::RaiseException(...)} {}
  *
  * once for all that has its dims from %x. torch.jit.freeze does not ask (pass_ctx.batched).
  *
  * A folded weight is as large as the original, and `layout` needs none for most of the
- * convolutions. So its products may be put off (pass_ctx.put_off): until `make-weights`, behind
- * `layout`, a convolution's folded weight has sizes and an origin, but no elements.
+ * convolutions. So its computation may be deferred (pass_ctx.put_off): until `make-weights`,
+ * after `layout`, a convolution's folded weight has sizes and an origin, but no elements.
  * Tests: tests/ir/fold-weights, tests/interop/freeze.py
  */
 #include "passes/weights/fold_weights.h"

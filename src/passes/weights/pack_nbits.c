@@ -15,13 +15,13 @@
  *     ->  %y : Tensor = ctsc::linear_nbits(%x, %w', %scale', %zero', %bias, %bits, %group, %k, %0)
  *
  * or, where %x is a dequantize_affine of rows, ctsc::linear_nbits_rows of its integers;
- * aten::matmul by float8 that is made float32, turned and scaled becomes aten::linear by the
- * floats; and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise. This is how
- * torchao's weights arrive (tests/pt2/cases_torchao.py). So do a constant of qint8 behind
- * aten::dequantize, and two integers in a byte as `ctsc quantize` writes them in PyTorch's
- * operators (passes/quantise/quantise_weights.c). Activations stay floats; results are rounded once
- * where the program rounds products and scaled products of 16 bits each. Runs before fold-tensors,
- * which would keep the floats.
+ * aten::matmul by float8 converted to float32, transposed and scaled becomes aten::linear
+ * by the floats; and aten::embedding(%f, %indices, ...) ctsc::embedding_nbits likewise.
+ * torchao's weights arrive in this form (tests/pt2/cases_torchao.py). So do a constant of
+ * qint8 followed by aten::dequantize, and two integers in a byte as `ctsc quantize`
+ * writes them in PyTorch's operators (passes/quantise/quantise_weights.c). Activations
+ * stay floats; results are rounded once where the program rounds products and scaled
+ * products to 16 bits each. Runs before fold-tensors, which would keep the floats.
  * Tests: tests/cli/exported.test, tests/pt2
  */
 #include "passes/pass/rewrite.h"

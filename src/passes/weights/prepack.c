@@ -6,12 +6,12 @@
  *     %w : Tensor = prim::Constant[value=<Tensor>]()
  *     %y : Tensor = aten::linear(%x, %w, %b)           ->     %y : Tensor = ctsc::linear_prepacked(%x, %w', %b)
  *
- * or ctsc::linear_epilogue, the same with %w'. %w' has the elements of %w by a storage of its
- * own, since what is derived from them is kept there. Parameters of recurrent layers and
- * weights within attention get storages of their own, too, and so do matrices of 16 bits of which
- * products read views (experts); the operators know by these that
- * they are constants. Small weights stay: there is little to gain. Runs behind the passes that
- * look for linear layers.
+ * or ctsc::linear_epilogue, the same with %w'. %w' has the elements of %w in a
+ * separate storage, since data derived from them is kept there. Parameters of
+ * recurrent layers and weights within attention get separate storages, too,
+ * and so do 16-bit matrices whose views are factors of products (experts);
+ * operators recognise constants by these storages. Small weights stay: there
+ * is little to gain. Runs after the passes that look for linear layers.
  * Tests: tests/cli/prepack.test
  */
 #include "passes/weights/prepack.h"
@@ -140,7 +140,7 @@ static bool prepack_recurrent_rule(node *n) {
 /* Attention has linear layers inside, whose weights are these arguments. */
 static const struct {
     op_symbol key;
-    int weights[4]; /* -1 behind the last */
+    int weights[4]; /* -1 after the last */
 } prepack_attention[] = {
     {SYM__NATIVE_MULTI_HEAD_ATTENTION, {5, 7, -1, -1}},
     {SYM__TRANSFORMER_ENCODER_LAYER_FWD, {3, 5, 14, 16}},
