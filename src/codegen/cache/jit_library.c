@@ -71,7 +71,7 @@ static void library_find_folders(void) {
 static const char *const library_places[] = {"", "../lib/", "../lib64/", "../", "../../"};
 enum { LIBRARY_PLACES = 2 * sizeof library_places / sizeof *library_places };
 
-/* The i-th file near this code that may be the library; false: there is no such file. */
+/* The i-th candidate file for the library next to this one; false: there is no such file. */
 static bool library_place(int i, char path[LIBRARY_PATH]) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct stat s;
@@ -145,7 +145,7 @@ static const jit_interface *library_try(const char *path, library_lack *lack) {
     return library_lacks(lack, why, "install ctsc and libctsc-jit.so of one version");
 }
 
-/* Not near this code: the loader's way. */
+/* Not next to this library: search as the loader does. */
 static const jit_interface *library_try_loader(library_lack *lack) {
     char advice[LIBRARY_ADVICE];
     library_lack own = {"", ""};

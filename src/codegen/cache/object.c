@@ -2,12 +2,12 @@
 /*
  * object.c - see object.h.
  *
- * Method. An ELF object of one kernel is its code, its constants, and calls of functions of libm
- * (kernel_symbols.def, and nothing else of the process). Its sections are put one behind the other
- * into one mapping; behind them stand a jump for each function that is called, since the process'
- * own code may be further away than a call reaches. Then references are resolved, and the mapping
- * is made executable and read-only. What kernels have no use for (data that is written,
- * thread-local variables, references through tables) is not known here.
+ * Method. An ELF object of one kernel is its code, its constants, and calls of functions of
+ * libm (kernel_symbols.def, and nothing else of the process). Its sections are placed one
+ * after the other in one mapping, followed by a jump for each function that is called, since
+ * the process's own code may be out of a call's range. Then references are resolved, and the
+ * mapping is made executable and read-only. Features that kernels do not use (writable data,
+ * thread-local variables, references through tables) are not supported here.
  *
  * Invariant: every offset and size that the file states is checked before it is used.
  */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where a loaded object lies. */
+/* Where an object is loaded. */
 typedef struct object_code {
     void *memory; /* NULL: nowhere */
     size_t size;

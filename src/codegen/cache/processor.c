@@ -19,7 +19,7 @@
 enum { TARGET_VERSION = 2 };
 
 #if defined(__x86_64__)
-/* Leaves that tell models and features apart; what differs from core to core is left out. */
+/* CPUID leaves that identify models and features, without what differs from core to core. */
 static void target_put_processor(strbuf *key) {
     static const unsigned leaves[][2] = {{0, 0},          {1, 0},         {7, 0},    {7, 1},
                                          {0xd, 1},        {0x14, 0},      {0x19, 0}, {0x24, 0},

@@ -3,13 +3,13 @@
  * cuda_emit.c - prints a loop nest as a CUDA kernel: its parameters, its threads and their
  * iterations, statements.
  *
- * Cooperative groups. All threads of a cooperative group make the same steps with the same values,
- * except in vector loops, whose iterations they share. So conditions outside vector loops are the
- * same for all, and barriers may stand in them. What is stored outside vector loops, one thread
- * stores. Around statements that store what the nest reads elsewhere stand barriers: before them,
- * so that nobody still reads what was there; after them, so that all see what is there now.
- * Rejected: finding out which thread reads what it wrote itself, which saves some tens of cycles a
- * row and makes the loops depend on one another.
+ * Cooperative groups. All threads of a cooperative group execute the same steps with the
+ * same values, except in vector loops, whose iterations they share. So conditions outside
+ * vector loops are the same for all, and barriers are allowed in them. Stores outside
+ * vector loops are done by one thread. Statements that store what the nest reads elsewhere
+ * have barriers around them: before, so that nobody still reads the old values; after, so
+ * that everybody sees the new ones. Rejected: finding out which thread reads what it wrote
+ * itself, which saves some tens of cycles a row and makes the loops depend on one another.
  *
  * Local buffers are shared memory, each cooperative group's its own; of nests without cooperative
  * groups they are the thread's.

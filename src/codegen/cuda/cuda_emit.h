@@ -9,10 +9,10 @@
  * shared memory, all else is computed by each thread for itself, and stores outside vector loops
  * are made by one.
  *
- * The text includes "codegen/cuda/nest_cuda.h" and through it "ir/scalar/scalar_ops.h", which
- * whoever compiles it supplies (cuda_emit_headers): the definitions of operators are the same
- * single source as on the CPU. It is C++ that the host's compiler takes as well, behind
- * tests/cuda/shim.h.
+ * The text includes "codegen/cuda/nest_cuda.h" and through it
+ * "ir/scalar/scalar_ops.h", which whoever compiles it supplies (cuda_emit_headers):
+ * the definitions of operators are the same single source as on the CPU. It is C++
+ * that the host's compiler accepts too, after tests/cuda/shim.h.
  *
  * A grid may have any number of blocks. The quickest is as many as the iterations want,
  * (iterations * cooperative group + block - 1) / block of them, without a limit: threads of short

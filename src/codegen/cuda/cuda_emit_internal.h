@@ -56,7 +56,7 @@ typedef struct gpu_state {
      * NULL: all do the same */
     const nest_stmt *inside;
     const gpu_lanes *lanes;   /* while the body of packs is printed */
-    const nest_var *replaced; /* the variable that `replacement` stands for; NULL: none */
+    const nest_var *replaced; /* the variable that `replacement` replaces; NULL: none */
     const char *replacement;
     const nest_expr *product; /* the product that is being accumulated */
     bool at_barrier;          /* nothing was printed since the last one */
@@ -85,7 +85,7 @@ bool gpu_declares(const nest_block *body, const nest_var *v);
 enum { GPU_NAMED = 0x80000000u, GPU_INDEX = 0x40000000u, GPU_USES = 0x3fffffffu };
 
 const char *gpu_type(nest_type t);     /* "float" */
-const char *gpu_memory_type(dtype dt); /* how an element lies in memory */
+const char *gpu_memory_type(dtype dt); /* the type of an element in memory */
 void gpu_buffer_name(strbuf *out, const nest_buffer *b);
 void gpu_var_name(const gpu_state *e, strbuf *out, const nest_var *v);
 void gpu_line(gpu_state *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

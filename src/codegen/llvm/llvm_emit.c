@@ -7,10 +7,10 @@
  * millisecond. Mutable variables are allocas that mem2reg turns into phis; lets are SSA names.
  * Loops come rotated: a guard, a body, a latch with the test.
  *
- * What makes vector code: the memory accesses of a loop marked vector carry an access group that
- * the loop lists as parallel, so the vectoriser asks for no run-time alias checks; `reassoc`
- * stands on accumulations and nowhere else; functions of scalar_ops.h are calls that llvm_jit.c
- * links in and inlines.
+ * Vectorisation: the memory accesses of a loop marked vector carry an access
+ * group that the loop lists as parallel, so the vectoriser emits no run-time
+ * alias checks; `reassoc` is set on accumulations and nowhere else;
+ * functions of scalar_ops.h are calls that llvm_jit.c links in and inlines.
  *
  * Metadata nodes are numbered as they are needed and printed after the function.
  * Tests: tests/unit/test_codegen.c
@@ -176,7 +176,7 @@ static llvm_value llvm_const(const nest_expr *x) {
     return v;
 }
 
-/* How an element lies in memory. */
+/* The type of an element in memory. */
 static const char *llvm_memory_type(const llvm_state *e, dtype dt) {
     switch (dt) {
     case DT_INT16: return "i16";
@@ -211,8 +211,8 @@ static llvm_value llvm_widen_f16(llvm_state *e, llvm_value half) {
     return v;
 }
 
-/* Elements of a file's storage may lie unaligned: align 1, which costs nothing on
- * today's processors. */
+/* Elements of a file's storage may be unaligned: align
+ * 1, which costs nothing on today's processors. */
 static llvm_value llvm_load(llvm_state *e, nest_expr *x) {
     const nest_buffer *b = x->u.buffer;
     llvm_value p = llvm_address(e, b, x->args[0]), raw = llvm_temp(e), v = raw;

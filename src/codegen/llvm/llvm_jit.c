@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * llvm_jit.c - LLVM behind jit.h: IR text to object code, and objects to addresses. All
- * of libctsc-jit.so.
+ * llvm_jit.c - the LLVM implementation of jit.h: IR text to
+ * object code, and objects to addresses. All of libctsc-jit.so.
  *
- * Method: compiling and loading are apart, because objects come from the disk cache as well.
+ * Method: compiling and loading are separate, because objects come from the disk cache as well.
  * Compiling: parse; link in the functions of scalar_ops that the kernel calls (the bitcode is
- * opened lazily, and the linker takes linkonce functions only where they are used); inline; a short
- * list of passes, chosen for compile time: what -O2 adds to it changes kernels little and costs as
- * much again. Loading: ORC's LLJIT, for what codegen/cache/object.c does not know. Objects see the
- * functions of libm that kernel_symbols.def names and nothing else of the process.
+ * opened lazily, and the linker takes linkonce functions only where they are used); inline; a
+ * short list of passes, chosen for compile time: the rest of -O2 changes kernels little and costs
+ * as much again. Loading: ORC's LLJIT, for objects that codegen/cache/object.c does not support.
+ * Objects see the functions of libm that kernel_symbols.def names and nothing else of the process.
  *
  * No fast-math: the only flags are those in the text (reassoc on accumulations), and `contract`
  * throughout where the kernel has the attribute "ctsc-contract".
@@ -217,10 +217,10 @@ static bool jit_optimise(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_erro
 
 /* ---- prefetch -------------------------------------------------------------------------------- */
 
-/* A processor's own prefetching ends with the page, and it has nothing to do while a row is
- * computed with. Loops with the property "ctsc.prefetch" fetch what lies this far behind what they
- * load and store: a row of 1024 floats, several shorter ones. Added once the loops are vector
- * loops, which a call would keep them from becoming. */
+/* The hardware prefetcher stops at the end of a page and is idle while a row is
+ * computed. Loops with the property "ctsc.prefetch" prefetch at this distance
+ * ahead of their loads and stores: a row of 1024 floats, several shorter ones.
+ * The calls are added after vectorisation, which they would prevent. */
 enum { JIT_AHEAD = 4096, JIT_LINE = 64 };
 
 static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *property) {
@@ -237,8 +237,8 @@ static bool jit_loop_has(LLVMValueRef branch, unsigned kind, const char *propert
     return false;
 }
 
-/* A vector that begins a cache line, if the vectors of the loop do: those behind it have its
- * address plus a constant. */
+/* A vector that begins a cache line, if the loop's vectors
+ * do: those after it have its address plus a constant. */
 static bool jit_begins_line(LLVMValueRef vector, LLVMValueRef at, LLVMTargetDataRef layout) {
     if (LLVMGetTypeKind(LLVMTypeOf(vector)) != LLVMVectorTypeKind) return false;
     if (!LLVMIsAGetElementPtrInst(at) || !LLVMIsAGetElementPtrInst(LLVMGetOperand(at, 0)))

@@ -25,7 +25,7 @@ enum { GROUP_MAX_ARGS = 24, GROUP_DIMS = LAZY_MAX_DIMS + 1 };
 
 typedef struct group_value {
     lazy_arg arg;
-    const node *list; /* chunk, split: taken apart by prim::ListUnpack */
+    const node *list; /* chunk, split: unpacked by prim::ListUnpack */
 } group_value;
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -295,8 +295,8 @@ static bool group_read_unpack(group_state *s, const node *n) {
     return true;
 }
 
-/* How the result of an operator lies: by its row's rule; of pointwise ones that have none, by their
- * operands or, of conversions and fills, by what is converted. */
+/* Layout of an operator's result: by its row's rule; for pointwise ones without a rule,
+ * by their operands or, for conversions and fills, by the tensor that is converted. */
 static bool group_set_order(group_state *s, const node *n, const lazy_arg *args, lazy_tensor *t) {
     const op *o = n->op;
     strides_rule rule = o->traits.strides;
@@ -384,7 +384,7 @@ static int group_depth(const group_state *s) {
     return depth;
 }
 
-/* Outputs are written in the order in which they lie. */
+/* Outputs are written in memory order. */
 static bool group_order_outputs(group_state *s) {
     bool turns = group_depth(s) == 0;
     for (int i = 0; i < s->noutputs; i++) {
@@ -421,7 +421,7 @@ static int group_root(int *parent, int x) {
     while (parent[x] != x) x = parent[x] = parent[parent[x]];
     return x;
 }
-/* where a slot's name stands; -1: it is arithmetic */
+/* position of a slot's name; -1: it is arithmetic */
 static int group_place(const group_plan *p, int slot) {
     const group_slot *s = &p->slots.data[slot];
     return s->kind == SLOT_SIZE  ? s->a * GROUP_DIMS + s->b
@@ -528,9 +528,9 @@ bool group_is_wide(group_state *s, const lazy_tensor *t, const group_reduction *
     return true;
 }
 
-/* Is r a sum of a few elements that is better made in place, next to its neighbours? So where
- * broadcasting made what is summed (a row of memory serves many sums), and where neighbours lie
- * side by side; rows of memory are better summed one by one. */
+/* Is r a short sum that is better computed in place, next to its neighbours? That is so
+ * where broadcasting made the summed values (a row of memory serves many sums), and where
+ * neighbours are adjacent in memory; rows of memory are better summed one by one. */
 static bool group_unrolls_one(group_state *s, const group_reduction *r) {
     int64_t count = 1, results = 1;
     int last = -1;

@@ -20,7 +20,7 @@
  * only failures a kernel reports itself are those of native loops (index out of range, division by
  * zero): plan->faults words them.
  *
- * Ownership: a plan and its nest lie in the arena given to group_lower.
+ * Ownership: a plan and its nest are in the arena given to group_lower.
  * Tests: tests/unit/test_group.c
  */
 #ifndef CTSC_CODEGEN_LOWER_GROUP_H
@@ -37,8 +37,8 @@ typedef struct group_options {
     group_target target;
 } group_options;
 
-/* args: one value per parameter of g; options: NULL stands for all 0. *out: the plan, or NULL if
- * there is none for such arguments. Fails only without memory. */
+/* args: one value per parameter of g; options: NULL means all 0. *out: the plan,
+ * or NULL if there is none for such arguments. Fails only if out of memory. */
 ctsc_status group_lower(arena *a, const graph *g, const value *args, const group_options *options,
                         group_plan **out, diag *d);
 

@@ -19,9 +19,9 @@
  * Blocks have a size that depends on the sizes of the arguments alone, so results do not depend on
  * the number of threads.
  *
- * On a GPU, a cooperative group makes each iteration: the reduced dims are one loop, of which each
- * iteration has a chunk of BLOCKS_CHUNK; the threads of the cooperative group sum little each,
- * so that no sums of blocks are made in between.
+ * On a GPU, a cooperative group executes each iteration: the reduced dims
+ * are one loop, each iteration of which has a chunk of BLOCKS_CHUNK; each
+ * thread of the group sums little, so no block sums are needed in between.
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */
 #include "codegen/lower/group_internal.h"
@@ -149,7 +149,7 @@ static void blocks_add_totals(blocks_state *c, int stage) {
     }
 }
 
-/* Floats are summed in float for a stretch, and those sums in double. */
+/* Floats are summed in float within a segment, and those sums in double. */
 static void blocks_sum_block(blocks_state *c, int stage) {
     group_stages *f = &c->f;
     nest *n = f->s->l.n;

@@ -8,9 +8,9 @@
  *                                                   for c:  vector for j:  acc[j] = acc[j] + x[c * m + first + j]
  *                                                   vector for j:  out[first + j] = acc[j] }
  *
- * Memory is read in the order it lies in. What each result of the tile needs (accumulators, and
- * dear values made of reductions, such as 1 / sqrt(var)) is kept in local arrays. Stages are as in
- * group_rows.c. Sums of many floats are cut into blocks that are added in double.
+ * Memory is read in memory order. What each result of the tile needs (accumulators, and expensive
+ * values derived from reductions, such as 1 / sqrt(var)) is kept in local arrays. Stages are as
+ * in group_rows.c. Sums of many floats are cut into blocks that are added in double.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"

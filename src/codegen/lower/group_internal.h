@@ -60,9 +60,9 @@ typedef struct group_kept {
     nest_expr *value, *at[LAZY_MAX_DIMS];
 } group_kept;
 
-/* The dims of an output as they lie in memory, the outermost first, if that is not their order.
- * Loops over elements go through memory: the lazy tensor has its dims in that order, then
- * (`turned`). Where there are reductions, their dims decide. */
+/* The dims of an output in memory order, the outermost first, if that is not their
+ * own order. Loops over elements follow memory: the lazy tensor then has its dims
+ * in that order (`turned`). Where there are reductions, their dims decide. */
 typedef struct group_order {
     bool permuted, turned;
     int dims[LAZY_MAX_DIMS];

@@ -10,9 +10,9 @@
  * The innermost loop is the vector one; the outermost is shared by threads, joined with the next
  * ones if it is short.
  *
- * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] - b[j, k] where j is
- * innermost) go through tiles: 64 columns, and 64 iterations of the loop around, are copied to a
- * local array in the order they lie in memory, and read from there:
+ * Loads that jump in the innermost loop (a transposed operand, or b in a[i, k] -
+ * b[j, k] where j is innermost) go through tiles: 64 columns, and 64 iterations of
+ * the loop around, are copied to a local array in memory order, and read from there:
  *
  *     parallel for each tile:
  *         for j:  for k:  tile[k * 64 + j] = b[(first + j) * 10 + k]

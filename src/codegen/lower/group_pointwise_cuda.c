@@ -11,9 +11,9 @@
  * where rows have no such length it makes one. Small outputs of other shapes are further
  * iterations, an element each.
  *
- * Transposed operands go through tiles in shared memory, which a block fills and empties in the
- * order of memory on either side. A tile's rows are one element longer than needed, so that a
- * column lies in different banks.
+ * Transposed operands go through tiles in shared memory, which a block fills
+ * and drains in the order of memory on either side. A tile's rows are padded
+ * by one element, so that the elements of a column are in different banks.
  * Tests: tests/unit/test_cuda_emit.c
  */
 #include "codegen/cuda/cuda_emit.h"

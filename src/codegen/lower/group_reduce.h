@@ -3,7 +3,7 @@
  * group_reduce.h - how operators are made of reductions and of arithmetic on whole tensors.
  *
  *     group_reduce.c        reductions, and sum, mean, minmaxes, softmax, ...
- *     group_reduce_index.c  where an minmax stands: argmax, max with a dim
+ *     group_reduce_index.c  position of a minimum or maximum: argmax, max with a dim
  *     group_reduce_norm.c   norms, variance with its mean, layer_norm, group_norm, similarity
  *     group_reduce_loss.c   losses
  *

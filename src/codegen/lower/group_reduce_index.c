@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_reduce_index.c - where an minmax stands: argmax, argmin, max and min with a dim.
+ * group_reduce_index.c - position of a minimum or maximum: argmax, argmin, max, min with a dim.
  *
  *     argmax(x)  =  min over i of (x[i] == high or x[i] is NaN ? i : nowhere)    with  high = max(x), NaN if any is
  *

@@ -187,8 +187,8 @@ static int stages_units(const group_walk *w, const group_loop *loop) {
     return units;
 }
 
-/* Where only results are written, the order of the loops is free: memory is read as it lies. Places
- * of minmaxes want theirs. */
+/* Where only results are written, the order of the loops is free: they
+ * follow memory. Positions of minima and maxima need their own order. */
 static void stages_order(group_stages *f, const group_walk *w) {
     if (f->nreduced < 2) return;
     group_loop *inner = &f->reduced[f->nreduced - 1], *best = inner;
@@ -403,7 +403,7 @@ static bool stages_find_place(group_stages *f, group_kept *k, bool local, group_
     return true;
 }
 
-/* The latest first: a value behind one that is materialised costs nothing any more. */
+/* The latest first: a value after a materialised one costs nothing any more. */
 void group_stages_store(group_stages *f, bool local) {
     group_state *s = f->s;
     /* a GPU's memory is far */

@@ -2,11 +2,11 @@
 /*
  * group_walk.c - which memory a value reads, and how the addresses move with the indices.
  *
- * Method: the value is asked for at indices that are variables of a nest that is thrown away, and
- * the loads in the expression are taken apart: an address is a sum of products, and what an index
- * is multiplied by is its step. Steps are compared as expressions, which is enough as equal sizes
- * are one expression (group_internal.h) and products are made once (group_mul). Asking tensors for
- * their strides instead would need each kind of view to know how to answer.
+ * Method: the value is requested at indices that are variables of a temporary nest, and the
+ * loads in the expression are analysed: an address is a sum of products, and the factor of
+ * an index is its stride. Strides are compared as expressions, which is enough because
+ * equal sizes are one expression (group_internal.h) and products are made once (group_mul).
+ * Asking tensors for their strides instead would need support in each kind of view.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/group_internal.h"

@@ -21,10 +21,10 @@
  *    constant length that lives for one call.
  *    Scalars leave through buffers of one element.
  * 2. Types. Expressions are bool, u8, i8, i16, i32, i64, f32 or f64. half and bfloat16 exist in
- *    memory only: loads widen to f32, stores round to nearest even. Nothing converts implicitly;
- *    nest_cast does, with PyTorch's meaning (floats truncate, what does not fit becomes the most
- *    negative int, of which narrower types keep the low bits).
- * 3. Expressions are pure and evaluated where the statement that holds them stands, once per
+ *    memory only: loads widen to f32, stores round to nearest even. Nothing converts
+ *    implicitly; nest_cast does, with PyTorch's meaning (floats truncate, what does
+ *    not fit becomes the most negative int, whose low bits narrower types keep).
+ * 3. Expressions are pure and evaluated at the statement that contains them, once per
  *    statement, both arms of a select included: a load in it must be valid whatever the condition
  *    is. A node may be used any number of times. Integer arithmetic wraps. nest_div_index and
  *    nest_mod_index want operands that are not negative and a divisor that is not 0. Functions are
@@ -56,9 +56,9 @@
  * 11. nest->index32: addresses, bounds of loops and the ints they are made of are less than 2^30,
  *     so that 32 bits do for them.
  *
- * Ownership: everything lies in the arena given to nest_new; look at arena_failed once
- * the nest is built.
- * A nest is built and used by one thread at a time (printers keep notes in the nodes).
+ * Ownership: everything is in the arena given to nest_new; check
+ * arena_failed once the nest is built. A nest is built and used
+ * by one thread at a time (printers keep notes in the nodes).
  * Tests: tests/unit/test_codegen.c
  */
 #ifndef CTSC_CODEGEN_NEST_NEST_H
@@ -98,7 +98,7 @@ extern const nest_type_info nest_types[NEST_TYPE_COUNT];
 static inline bool nest_is_float(nest_type t) { return t >= NEST_F32; }
 
 /* How operands and results are typed:  L leaf  N numbers, same type  I integers or bools, same type
- * C numbers or bools, result bool  B bools  F one float operand  X checked apart */
+ * C numbers or bools, result bool  B bools  F one float operand  X checked separately */
 /*    enum      args class text */
 /* clang-format off */
 #define NEST_OP_TABLE(X)                                                                           \
@@ -172,7 +172,7 @@ typedef struct nest_expr {
         int input;           /* INPUT: index among the inputs of its type (I64 or F64) */
         nest_var *var;       /* VAR */
         nest_buffer *buffer; /* LOAD; args[0] is the index */
-        const char *name;    /* CALL: "exp" stands for scalar_exp_T, T the type of the arguments */
+        const char *name;    /* CALL: "exp" means scalar_exp_T, T the type of the arguments */
     } u;
     struct nest_expr *args[NEST_MAX_ARGS];
     uint32_t mark, slot; /* notes of whoever walks the nest */

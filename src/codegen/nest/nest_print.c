@@ -2,9 +2,9 @@
 /*
  * nest_print.c - a loop nest as C-like text, for people and tests.
  *
- * A node that a statement uses more than once is printed once, as a line "tN := ..." before the
- * statement (for while, inside its condition). Variables get their index appended when their name
- * alone would not tell them apart.
+ * A node that a statement uses more than once is printed once, as a line "tN
+ * := ..." before the statement (for while, inside its condition). Variables
+ * get their index appended where their name alone would be ambiguous.
  * Tests: tests/unit/test_codegen.c
  */
 #include "codegen/nest/nest.h"

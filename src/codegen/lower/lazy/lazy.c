@@ -2,9 +2,9 @@
 /*
  * lazy.c - lazy tensors: leaves, broadcasting, conversion, and the arguments of operators.
  *
- * Method: an element is asked for by index expressions. Equal questions get equal answers (the
- * memo), so a value that a graph uses ten times stands ten times in one expression as one node,
- * which the emitter evaluates once.
+ * Method: an element is requested by index expressions. Equal requests get
+ * equal results (the memo), so a value that a graph uses ten times occurs
+ * ten times in one expression as one node, which the emitter evaluates once.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy/lazy_internal.h"

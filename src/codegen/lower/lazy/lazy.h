@@ -16,8 +16,8 @@
  * numbers (lazy_number) take part in promotion as wrapped numbers, 0-dim tensors as 0-dim tensors.
  *
  * Files: lazy.c, what all share; lazy_ops.c, pointwise operators; lazy_custom.c, those of a
- * program's own; lazy_view.c, views; lazy_order.c, the order in which elements would lie.
- * Ownership: all lies in lazy->a.
+ * program's own; lazy_view.c, views; lazy_order.c, the memory order that elements would have.
+ * Ownership: all is in lazy->a.
  * Tests: tests/unit/test_group.c
  */
 #ifndef CTSC_CODEGEN_LOWER_LAZY_LAZY_H
@@ -72,8 +72,8 @@ typedef struct lazy_tensor {
     dtype dt;
     int ndim;
     bool is_number; /* a Python number: 0-dim, promotes as a wrapped number */
-    /* how it would lie in memory, operator by operator: row-major, or by these strides, for the
-     * arguments at hand (lazy_order.c) */
+    /* the layout it would have, operator by operator: row-major, or
+     * these strides, for the arguments at hand (lazy_order.c) */
     bool contiguous;
     int64_t strides[LAZY_MAX_DIMS];
     nest_expr *sizes[LAZY_MAX_DIMS];
@@ -82,7 +82,7 @@ typedef struct lazy_tensor {
     nest_expr *(*at)(lazy *l, const struct lazy_tensor *t, nest_expr *const *index);
     /* rough quarter cycles per element, loads included, for deciding what to compute again */
     int cost;
-    /* most reductions that lie one after another on the way to it; of pointwise tensors 0 */
+    /* most reductions in sequence on the way to it; of pointwise tensors 0 */
     int depth;
     int ninputs;
     const struct lazy_tensor *inputs[LAZY_MAX_INPUTS]; /* what it is made of, for walkers */

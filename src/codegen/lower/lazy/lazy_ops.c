@@ -262,7 +262,7 @@ static lazy_tensor *ops_div_mode(lazy *l, const ops_rule *r, const op *o, const 
                                     : NULL;
 }
 
-/* The exponents PyTorch treats apart. */
+/* The exponents that PyTorch treats specially. */
 static lazy_tensor *ops_power(lazy *l, const lazy_tensor *x, double exponent, dtype dt) {
     if (exponent == 2) return ops_with(l, NULL, lazy_emit_square, NEST_MUL, dt, 1, &x);
     if (exponent == 3) return ops_with(l, NULL, lazy_emit_cube, NEST_MUL, dt, 1, &x);

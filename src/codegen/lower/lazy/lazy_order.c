@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lazy_order.c - in which order the elements of a lazy tensor would lie, if each operator wrote its
- * result to memory as PyTorch does (tensor/strides.h).
+ * lazy_order.c - the memory order that the elements of a lazy tensor would
+ * have if each operator wrote its result as PyTorch does (tensor/strides.h).
  *
  * Code does not depend on it but for two things: what the outputs of a kernel look like, and
  * whether view() would refuse. Most tensors are row-major, which `contiguous` says without numbers.
@@ -43,7 +43,7 @@ bool lazy_set_strides(lazy *l, lazy_tensor *t, const int64_t *strides) {
     return true;
 }
 
-/* Does dim a lie outside b? A dim of size 1 may have any stride, but formats are told by it. */
+/* Is dim a outside b in memory? A dim of size 1 may have any stride, but formats depend on it. */
 static bool order_outside(const lazy_shape *of, const int64_t *strides, int a, int b) {
     return strides[a] != strides[b] ? strides[a] > strides[b] : of->sizes[a] > of->sizes[b];
 }

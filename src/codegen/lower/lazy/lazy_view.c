@@ -377,7 +377,7 @@ static lazy_tensor *view_narrow(lazy *l, lowered_op rule, const lazy_tensor *t,
 
 /* ---- reshaping ------------------------------------------------------------------------------- */
 
-/* A stretch of dims of the viewed tensor that holds what a stretch of the view's dims holds. */
+/* A range of dims of the viewed tensor with the same elements as a range of the view's dims. */
 typedef struct reshape_group {
     int in, in_end, out, out_end;
 } reshape_group;
@@ -444,7 +444,7 @@ static bool view_reshape_match(lazy *l, const lazy_tensor *t, int n, nest_expr *
     return true;
 }
 
-/* Products of all sizes but those that stand on both sides. */
+/* Products of all sizes except those on both sides. */
 static nest_expr *view_rest(lazy *l, const lazy_tensor *t, int n, nest_expr *const *sizes,
                             int skip) {
     nest_expr *left = lazy_one(l), *right = lazy_one(l);

@@ -17,10 +17,10 @@
  * the arguments are at hand.
  *
  * Checks of indices. An index whose range is known in terms of the arguments (loop_bound) is
- * checked once: the condition is collected, and all of them stand at the top of the kernel, which
- * returns GROUP_UNFIT before it has done anything if one fails; the interpreter then runs the group
- * and fails at the right iteration. Conditions that do not even hold for the arguments at hand
- * (x[i - 1] behind `if i > 0`) are not demanded: such an index is checked where it is used, and a
+ * checked once: the conditions are collected and tested at the top of the kernel, which returns
+ * GROUP_UNFIT before it has done anything if one fails; the interpreter then runs the group and
+ * fails at the right iteration. Conditions that do not hold even for the arguments at hand (x[i
+ * - 1] after `if i > 0`) are not required: such an index is checked where it is used, and a
  * fault reports it. Rejected: two copies of the loop, twice the code for programs that fail.
  *
  * Order. What is computed is computed where the program does so: single elements at once, longer

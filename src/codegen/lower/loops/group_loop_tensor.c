@@ -7,10 +7,10 @@
  *     %s : Tensor = aten::sum(%q, %none)                    sum = 0; for (k = 0; k < m; k += 1) sum sum= (a[..] - b[..]) ^ 2;
  *     %t : Tensor = aten::copy_(%place, %s, %false)         out[..] = sum;
  *
- * Tensors of one element are computed where they stand. Longer ones stay lazy until they are summed
- * or written; what they read must not have been written in between. Writing a row that is made of
- * rows of the same tensor is done in place only if elements of different indices are surely apart
- * (loop_rows_apart).
+ * Tensors of one element are computed where they are used. Longer ones stay lazy until
+ * they are summed or written; what they read must not have been written in between.
+ * Writing a row that is computed from rows of the same tensor is done in place only if
+ * elements with different indices are provably distinct (loop_rows_apart).
  *
  * Rows of up to LOOP_UNROLL elements are unrolled: their length becomes part of the plan.
  * Sums take the liberty that torch.sum takes with the order.
@@ -453,8 +453,8 @@ static bool store_fits(loop_state *s, const lazy_tensor *l, int ndim, nest_expr 
     return true;
 }
 
-/* Elements that are read where others are written: each is read before it is written only if they
- * are the same or far apart. */
+/* Elements that are read where others are written: each is read
+ * before it is written only if they are the same or far apart. */
 static bool store_ordered(const loop_view *to, const loop_tensor *reads, bool *apart) {
     bool same_base = reads->reads >> to->base->number & 1;
     *apart = true;

@@ -6,7 +6,7 @@
  * Numbers: a plan has a list of int64 *slots*, computed in order at each call: sizes and strides of
  * arguments, int arguments, constants, and arithmetic on earlier slots.
  *
- * Ownership: a plan lies in the arena that its builder is given.
+ * Ownership: a plan is in the arena that its builder is given.
  * Tests: tests/unit/test_group.c
  */
 #ifndef CTSC_CODEGEN_LOWER_PLAN_GROUP_PLAN_H
@@ -69,7 +69,7 @@ typedef struct group_output {
     value_tag tag;
     dtype dt;
     int ndim;
-    /* slots; in the order in which the dims lie in memory, where that is not their own */
+    /* slots; in memory order, where that differs from the dims' own */
     int sizes[TENSOR_MAX_DIMS];
     bool permuted;
     uint8_t order[TENSOR_MAX_DIMS]; /* if permuted: the i-th of these is dim order[i] */
@@ -83,9 +83,9 @@ typedef struct group_output {
 typedef enum buffer_kind { BUFFER_ARGUMENT, BUFFER_OUTPUT, BUFFER_SCRATCH } buffer_kind;
 typedef struct group_buffer { buffer_kind kind; int index; } group_buffer;
 
-/* What a nonzero result of the kernel means: message has one %lld for the fault's value, or
- * none; %s stands for the sizes "[2, 3]" of `nsizes` slots. exception: NULL if the interpreter
- * names none either. */
+/* What a nonzero result of the kernel means: message has one %lld for the
+ * fault's value, or none; %s is replaced by the sizes "[2, 3]" of `nsizes`
+ * slots. exception: NULL if the interpreter names none either. */
 typedef struct group_fault {
     int64_t code;
     const char *exception, *message;
@@ -110,7 +110,7 @@ enum {
     X(ELEMENTS,      "elements")          /* group_pointwise.c: one loop, or nested ones, */       \
     X(NARROW,        "narrow")            /* the last of which is short and unrolled, */           \
     X(BESIDE,        "elements beside")   /* or iterations of a block each, and other outputs in the first, */               \
-    X(TILES,         "tiles")             /* or tiles, of which what jumps in memory is copied, */ \
+    X(TILES,         "tiles")             /* or tiles; operands with strided access are copied, */ \
     X(IN_PLACE,      "sums in place")     /* or any of these, with reductions of a few elements unrolled */           \
     X(ROWS,          "rows")              /* group_rows.c, */                                      \
     X(LONG_ROWS,     "long rows")         /* summed in blocks */                                   \

@@ -3,11 +3,11 @@
  * group_tuning.h - the numbers of the lowering that were chosen because kernels are
  * faster with them.
  *
- * Machines: two cores of an AMD EPYC with AVX2 (docs/bench-ops.md) for loops of the processor, an
- * H200 (docs/bench-cuda.md) for those of a GPU. In brackets the benchmark that tells whether a
- * change is a gain: [kernels] make bench-kernels, [ops] make bench-ops, [models] make bench, [cuda]
- * make bench-cuda; [exact] numbers are no matter of speed: sums are rounded by them, and tests know
- * the sums. What limits a kernel's size stands where it is checked (group_internal.h, lazy.h).
+ * Machines: two cores of an AMD EPYC with AVX2 (docs/bench-ops.md) for loops of the processor,
+ * an H200 (docs/bench-cuda.md) for those of a GPU. In brackets the benchmark that shows whether
+ * a change is a gain: [kernels] make bench-kernels, [ops] make bench-ops, [models] make bench,
+ * [cuda] make bench-cuda; [exact] numbers do not affect speed but rounding: tests know the
+ * sums. Limits of a kernel's size are where they are checked (group_internal.h, lazy.h).
  */
 #ifndef CTSC_CODEGEN_LOWER_PLAN_GROUP_TUNING_H
 #define CTSC_CODEGEN_LOWER_PLAN_GROUP_TUNING_H
@@ -19,7 +19,7 @@ enum {
     GROUP_GRAIN_COST = 64 * 1024,
     /* [kernels] elements of a reduction that may be unrolled in place, */
     GROUP_UNROLL_LIMIT = 32,
-    GROUP_UNROLL_TINY = 4, /* [kernels] and those that are wherever they lie; */
+    GROUP_UNROLL_TINY = 4, /* [kernels] and those that are in any memory order; */
     GROUP_UNROLL_WIDE = 8, /* [training] of an output beside what is summed over its last dim */
 };
 
@@ -75,7 +75,7 @@ enum {
 enum {
     COLUMNS_TILE = 128,  /* [kernels] columns whose sums are kept at a time */
     COLUMNS_BLOCK = 256, /* [exact] floats that are added in float */
-    /* [kernels] values that are dearer are kept for the stages behind */
+    /* [kernels] values that cost more are kept for the following stages */
     COLUMNS_KEEP_COST = 3,
     COLUMNS_FEW = 4, /* [ops] fewer tiles than this, */
     /* [ops] each of more elements than this, are better left to operators that share
