@@ -5,6 +5,9 @@ import importlib.abc
 import importlib.machinery
 import sys
 
+# Classes that programs print, themselves or their objects: "torch.float32", "<class 'torch.Tensor'>".
+PRINTED = ("dtype", "layout", "memory_format", "qscheme", "device", "Size", "Tensor")
+
 
 def _module(name):
     """Also of modules that others put into sys.modules when they are imported."""
@@ -64,5 +67,7 @@ def install():
         raise RuntimeError("torch has been imported already")
     if not any(isinstance(f, TorchIsCtsc) for f in sys.meta_path):
         sys.meta_path.insert(0, TorchIsCtsc())
+        for kind in PRINTED:
+            getattr(importlib.import_module(__package__), kind).__module__ = "torch"
         if "multiprocessing.spawn" in sys.modules:
             _tell_processes()

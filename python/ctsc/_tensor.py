@@ -51,7 +51,7 @@ for _dtype in _C.dtypes:
 @_method("type")
 def type_(self, dtype=None):
     if dtype is None:
-        return "ctsc.%sTensor" % KINDS[self.dtype.name]
+        return "%s.%sTensor" % (Tensor.__module__, KINDS[self.dtype.name])
     if isinstance(dtype, str):
         from ._legacy import dtype_of
         dtype = dtype_of(dtype)

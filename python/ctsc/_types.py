@@ -9,7 +9,7 @@ class Size(tuple):
     __slots__ = ()
 
     def __repr__(self):
-        return "ctsc.Size([%s])" % ", ".join(str(n) for n in self)
+        return "%s.Size([%s])" % (type(self).__module__.partition(".")[0], ", ".join(str(n) for n in self))
 
     def __getitem__(self, i):
         part = tuple.__getitem__(self, i)
@@ -100,7 +100,7 @@ class _Named:
         self._name, self._ctsc_value_ = name, value
 
     def __repr__(self):
-        return "ctsc.%s" % self._name
+        return "%s.%s" % (type(self).__module__.partition(".")[0], self._name)
 
     def __reduce__(self):
         return _named, (self._name,)

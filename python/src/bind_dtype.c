@@ -65,8 +65,12 @@ PyObject *bind_dtype_object(int number) {
 }
 
 static const dtype_row *row_of(PyObject *self) { return by_number[((Dtype *)self)->number]; }
+/* As what the package is imported (_as_torch.py): "ctsc.float32" or "torch.float32". */
 static PyObject *dtype_repr(PyObject *self) {
-    return PyUnicode_FromFormat("ctsc.%s", row_of(self)->name);
+    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__module__"),
+             *text = module ? PyUnicode_FromFormat("%U.%s", module, row_of(self)->name) : NULL;
+    Py_XDECREF(module);
+    return text;
 }
 /* Pickled by name: the singletons stay singletons. */
 static PyObject *dtype_reduce(PyObject *self, PyObject *unused) {
