@@ -20,6 +20,7 @@
 #   make test-torch     archives to and from PyTorch (TORCH_PYTHON=)
 #   make test-edges     calls of every operator at the ends of their ranges
 #   make against-torch  generated calls and programs, here and in PyTorch 2.15 (PYTHON=/path/to/python)
+#   make test-amx       kernels on tile registers, on a processor that Bochs emulates (BOCHS=/path/to/bochs, AMX_TESTS="test_amx")
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-pt2       networks exported by torch.export (PT2_PYTHON=, PT2="--group small -k Cond")
 #   make test-pt2-damage  all changes of the JSON of .pt2 files that make test samples, with sanitizers
@@ -154,6 +155,12 @@ AGAINST ?=
 against-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	python3 tests/against/against.py --python "$(or $(PYTHON),python3)" --package $(BUILD)/python $(AGAINST)
+
+# Unit tests on a processor with AMX that Bochs emulates: tests/machines/bochs.py says which Bochs.
+AMX_TESTS ?= test_isa test_amx test_quantized_bytes test_linear_half
+test-amx: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(addprefix $(BUILD)/tests/unit/,$(AMX_TESTS))
+	python3 tests/machines/bochs.py --bochs "$(or $(BOCHS),bochs)" --build $(BUILD) $(AMX_TESTS)
 
 # Networks of torchvision, timm, transformers, torchao, torchaudio and kornia, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
 PT2_PYTHON ?= python3
@@ -344,4 +351,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
