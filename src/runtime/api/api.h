@@ -18,7 +18,7 @@ struct ctsc_value {
 };
 struct ctsc_module {
     module *m;
-    /* of a submodule: the module it is a part of, of which it holds a reference; else NULL */
+    /* for a submodule: the module that contains it, with a reference held; else NULL */
     struct ctsc_module *whole;
     atomic_int more; /* references beyond the first */
 };

@@ -2,8 +2,8 @@
 /*
  * api_compile.c - the part of ctsc.h that compiles Python source into a module.
  *
- * The front end does the work (frontend/program/source.h); this file provides callbacks for what
- * lies above: files, operators with a random generator, and weights from elsewhere.
+ * The front end does the work (frontend/program/source.h); this file provides callbacks
+ * for higher layers: files, operators with a random generator, and weights from elsewhere.
  *
  * Ownership: sources belong to the unit, which belongs to the module. The runtime that module-level
  * code runs in lives for the call only.
@@ -29,7 +29,7 @@ typedef struct compile_host {
     /* of the program's file, "" or with a slash at its end; NULL: no files beside it */
     const char *folder;
     const char *path; /* further folders, separated by ':'; NULL: none */
-    /* of the package that the file lies in, with a slash at its end; NULL: it is in none */
+    /* of the package that contains the file, with a slash at its end; NULL: it is in none */
     char *root;
     char *package; /* ... and its dotted name */
     runtime *rt;
@@ -74,7 +74,7 @@ static ctsc_status compile_read_file(diag *d, const char *path, source **out) {
     return s;
 }
 
-/* What stands at folder/a/b: b.py, b/__init__.py, or a mere folder b. */
+/* What is at folder/a/b: b.py, b/__init__.py, or a mere folder b. */
 static ctsc_status compile_look_in(diag *d, const char *folder, size_t len, const char *dotted,
                                    source **out, bool *is_folder) {
     /* packages come first, as in Python */
@@ -95,7 +95,7 @@ static ctsc_status compile_look_in(diag *d, const char *folder, size_t len, cons
     return s;
 }
 
-/* Beside the program, then in the folders of the path, then in the package that it lies in. */
+/* Next to the program, then in the folders of the path, then in the package that contains it. */
 static ctsc_status compile_read_module(void *ctx, diag *d, const char *dotted, bool beside,
                                        source **out, bool *is_folder) {
     const compile_host *h = ctx;

@@ -70,7 +70,7 @@ static int dl_code(const ctsc_dtype_info *t) {
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* What is behind a managed tensor of ours; one block. */
+/* The context of a managed tensor of ours; one block. */
 typedef struct dl_export {
     union {
         struct DLManagedTensor plain;

@@ -58,7 +58,7 @@ static void layers_free(layers *ls) {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Shared submodules stand where they are first, which also ends cycles. */
+/* Shared submodules are listed at their first place, which also ends cycles. */
 static bool layers_add(layers *ls, const object *o, int depth, int parent) {
     if (depth > 200 || ptrmap_get(&ls->index, o)) return true;
     int self = (int)ls->all.len;

@@ -2,8 +2,8 @@
 /*
  * api_register.c - the part of ctsc.h about operators of a program's own.
  *
- * They stand in the same registry as the built-in ones (ir/op/op.h): what is different is only
- * op_custom, the function of all of them, which puts arguments into handles and takes results out.
+ * They are in the same registry as the built-in ones (ir/op/op.h): the only difference is
+ * op_custom, their common function, which wraps arguments in handles and unwraps results.
  * Results are checked against the schema: the interpreter relies on their types.
  * Tests: tests/unit/test_register.c, test_scalar_text.c, tests/cli/custom-op.test
  */

@@ -2,9 +2,9 @@
 /*
  * api_trace.c - the part of ctsc.h about tracing: what a scope's calls become in a module.
  *
- * Handles that a trace has recorded point to their scope: readers of values (api_value.c) come here
- * to warn, once for each handle. What the graph is made of stands in frontend/trace/trace.h;
- * ctsc_trace, which checks, in api_trace_check.c.
+ * Handles that a trace has recorded point to their scope: readers of values
+ * (api_value.c) call this file to warn, once for each handle. What the graph is made
+ * of is in frontend/trace/trace.h; ctsc_trace, which checks, is in api_trace_check.c.
  * Tests: tests/unit/test_trace.c
  */
 #include "ir/graph/unit_copy.h"

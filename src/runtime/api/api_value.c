@@ -58,7 +58,7 @@ void ctsc_string_free(char *s) { mem_free(s); }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The handle of a new tensor lies in the tensor's block. */
+/* The handle of a new tensor is stored in the tensor's block. */
 ctsc_value *api_wrap_take(value v) {
     _Static_assert(sizeof(ctsc_value) <= sizeof(((tensor_block *)0)->room),
                    "a handle fits a tensor's room");

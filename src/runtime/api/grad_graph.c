@@ -182,7 +182,7 @@ static void shown_name(graph *program, ir_value *const *in) {
         if (value_has_name(in[i])) value_set_name(program->root->params.data[i], in[i]->name);
 }
 
-/* Gives what stands for the program's parameters in *in (of s's arena); NULL without memory. */
+/* Puts the values of the program's parameters in *in (of s's arena); NULL if out of memory. */
 static ir_value **shown_inputs(shown *s, const program_view *v, const value *args) {
     size_t n = (size_t)v->ntensors + v->nexternals;
     ir_value **in = arena_alloc(&s->g->arena, (n + 1) * sizeof *in);
