@@ -71,7 +71,7 @@ typedef struct unpickle_host {
     bool opaque;
 } unpickle_host;
 
-/* Runs one pickle from data[*pos]; *pos is left behind its STOP. record: for messages. */
+/* Runs one pickle from data[*pos]; *pos is left just after its STOP. record: for messages. */
 ctsc_status unpickle(diag *d, const char *record, const void *data, size_t len, size_t *pos,
                      const unpickle_host *host, value *out);
 

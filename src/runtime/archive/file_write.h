@@ -9,9 +9,9 @@
 
 typedef struct file_writer file_writer;
 
-/* Begins a file that will replace `path` when it is committed: until then it lies beside it under
- * a name of its own. A link stays a link: what it points to is replaced. Errors of the
- * system are CTSC_ENVIRONMENT and name the file. */
+/* Begins a file that will replace `path` when it is committed: until then it
+ * is next to it under a temporary name. A link stays a link: its target is
+ * replaced. Errors of the system are CTSC_ENVIRONMENT and name the file. */
 ctsc_status file_writer_open(diag *d, const char *path, file_writer **out);
 /* Appends; data is not kept. */
 ctsc_status file_write(file_writer *w, diag *d, const void *data, size_t n);

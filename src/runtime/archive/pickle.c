@@ -389,8 +389,8 @@ static ctsc_status pickle_op_setitems(pickle_vm *vm) {
     return s == CTSC_OK ? pickle_set_from(vm, first) : s;
 }
 
-/* LIST and DICT make the container from what stands above the mark: put an empty one below and fill
- * it. */
+/* LIST and DICT make the container from the items above
+ * the mark: put an empty one below and fill it. */
 static ctsc_status pickle_from_mark(pickle_vm *vm, ctsc_status (*make)(pickle_vm *),
                                     ctsc_status (*fill)(pickle_vm *, size_t)) {
     size_t first = 0;
@@ -498,7 +498,7 @@ static ctsc_status pickle_op_newobj(pickle_vm *vm) {
     if (s != CTSC_OK) return s;
     value args = vec_last(&vm->stack).v;
     type *cls = pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, pickle_kind_class);
-    /* stands for its instances too */
+    /* represents its instances too */
     if (pickle_capsule_of(vm->stack.data[vm->stack.len - 2].v, capsule_opaque))
         return pickle_drop(vm, vm->stack.len - 1), CTSC_OK;
     if (!cls || cls->kind != T_CLASS)

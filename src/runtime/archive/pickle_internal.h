@@ -20,7 +20,7 @@ enum {
     PICKLE_MAX_WEIGHT = 1 << 26,
 };
 
-/* What lies on the stack and in the memo: a value, and what is known about its size. */
+/* An entry of the stack and the memo: a value, and what is known about its size. */
 typedef struct pickle_item {
     value v;
     uint32_t id; /* a list, dict or object under construction: containers[id - 1]; else 0 */

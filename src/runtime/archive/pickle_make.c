@@ -2,12 +2,12 @@
 /*
  * pickle_make.c - the constructors a pickle may name, and what they make.
  *
- * The table at the end is the whole list: names of PyTorch's writers, with the function that stands
- * in for each. Besides it there are two families, storage types (torch FloatStorage) and dtypes
- * (torch float32), and the classes of the program being loaded (__torch__...), which the host looks
- * up. No other name resolves to anything.
+ * The table at the end is the whole list: names of PyTorch's writers, with the function
+ * that replaces each. In addition there are two families, storage types (torch
+ * FloatStorage) and dtypes (torch float32), and the classes of the program being loaded
+ * (__torch__...), which the host looks up. No other name resolves to anything.
  *
- * Tensors are checked here: every element of a view lies inside its storage.
+ * Tensors are checked here: every element of a view is inside its storage.
  * Tests: tests/unit/test_pickle.c
  */
 #include "runtime/archive/pickle_internal.h"
@@ -353,7 +353,7 @@ static ctsc_status make_qscheme(pickle_vm *vm, const value *args, size_t n, valu
     return pickle_bad(vm, "a quantization scheme cannot be called");
 }
 
-/* Which of the schemes below the constructor stands for; -1: none. */
+/* The scheme below that the constructor denotes; -1: none. */
 static int make_scheme_of(value v) {
     const pickle_global *g = pickle_capsule_of(v, pickle_kind_global);
     for (int i = 0; g && g->make == make_qscheme && i <= QSCHEME_CHANNEL_FLOAT; i++)
@@ -556,7 +556,7 @@ ctsc_status pickle_global_find(pickle_vm *vm, const char *module, const char *na
     sb_printf(&dotted, "%s.%s", module, name);
     char *copy = dotted.failed ? NULL : mem_strdup(sb_str(&dotted));
     sb_free(&dotted);
-    *special = false; /* such objects may stand anywhere */
+    *special = false; /* such objects may be anywhere */
     return copy ? pickle_capsule(vm, capsule_opaque, copy, mem_free, out) : diag_no_memory(vm->d);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zipdir.c - our own reading of a zip's directory: where the content of each entry lies.
+ * zipdir.c - our own reading of a zip's directory: the position of each entry's content.
  *
  * libzip keeps the offsets of entries to itself, and mapping weights needs them. This reader
  * accepts a strict form of the format only, within fixed limits; zip.c then asks libzip about the
@@ -191,7 +191,7 @@ static ctsc_status zipdir_check_entry(diag *d, const zip_entry *e, uint16_t flag
     return CTSC_OK;
 }
 
-/* One record of the central directory; *p moves behind it. */
+/* One record of the central directory; *p moves past it. */
 static ctsc_status zipdir_central(diag *d, const uint8_t **p, const uint8_t *end, uint64_t limit,
                                   char **names, zip_entry *e) {
     const uint8_t *h = *p;
@@ -221,7 +221,7 @@ static ctsc_status zipdir_central(diag *d, const uint8_t **p, const uint8_t *end
     return zipdir_check_entry(d, e, flags, limit);
 }
 
-/* Finds the content behind the local header, which must tell the same story as the directory. */
+/* Finds the content after the local header, which must agree with the directory. */
 static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_t *buf,
                                 zip_entry *e) {
     TRY(r->read(r->ctx, d, e->header, buf, ZIP_LOCAL_SIZE));
@@ -244,7 +244,7 @@ static ctsc_status zipdir_local(diag *d, const reader *r, uint64_t limit, uint8_
         return zipdir_bad_record(d, e, "damaged extra field");
     if (streamed && crc == 0 && (csize == 0 || csize == UINT32_MAX) &&
         (usize == 0 || usize == UINT32_MAX))
-        return CTSC_OK; /* they stand behind the content */
+        return CTSC_OK; /* they follow the content */
     if (crc != e->crc || csize != e->csize || usize != e->usize)
         return zipdir_bad_record(d, e, "local header and directory disagree");
     return CTSC_OK;

@@ -134,8 +134,8 @@ struct grad_node {
     /* GRAD_COPY_SLICES, GRAD_VIEW: of the view within its base: ndim, offset, sizes, strides;
      * the base's strides */
     int64_t *geometry;
-    /* with them: where there are any, complex numbers count as two, in a dim of their own
-     * behind the others */
+    /* with them: where there are any, complex numbers
+     * count as two, in a separate dim after the others */
     grad_parts parts;
     bool conjugated, negated; /* with them: the view's numbers are so to those of the base */
     bool freed, has_saved;    /* what was saved is gone; there was something */

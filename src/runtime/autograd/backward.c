@@ -152,7 +152,7 @@ static bool backward_has_shape(const tensor *g, const grad_shape *s) {
     return same;
 }
 
-/* Sums over the dims that broadcasting added or stretched. */
+/* Sums over the dims that broadcasting added or expanded. */
 static ctsc_status backward_sum_to(const backward *b, const grad_node *n, int input,
                                    const grad_shape *s, tensor **g) {
     int64_t dims[TENSOR_MAX_DIMS];
@@ -413,7 +413,7 @@ static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor
     return s;
 }
 
-/* whole: a copy of g that lies as the base does; part: the view's elements of it. */
+/* whole: a copy of g with the base's layout; part: the view's elements of it. */
 static ctsc_status backward_slice(backward *b, const grad_node *n, tensor *g, value *whole,
                                   value *part) {
     value lists[2] = {value_none(), value_none()}, same = value_none(),

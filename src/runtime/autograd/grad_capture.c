@@ -43,8 +43,8 @@ static void capture_sweep(capture *c) {
     c->sweep = n + (n / 4 > CAPTURE_SWEEP ? n / 4 : CAPTURE_SWEEP);
 }
 
-/* What t is in all calls that the graph stands for. Strides are left out: those of a result follow
- * from how the program makes it. */
+/* The properties of t in all calls that the graph covers. Strides are
+ * left out: those of a result follow from how the program makes it. */
 static type *capture_type(const tensor *t) {
     tensor_info info = {.dtype = (int8_t)t->dtype,
                         .ndim = (int8_t)t->ndim,
@@ -273,7 +273,7 @@ void capture_call(capture *c, const op *o, int nargs, const value *args, int ret
     if (why) return capture_fail(c, why);
     /* sizes and other numbers, which the signature decides */
     if (!capture_has_tensor(returns, results)) return;
-    /* of containers, which are taken apart */
+    /* of containers, which are unpacked */
     if (!o->schema->nreturns || !capture_is_of_tensors(&o->schema->returns[0])) return;
     if (++c->nodes > CAPTURE_MAX_NODES) return capture_fail(c, "it is too long");
     ir_value **in = arena_alloc(&c->g->arena, (size_t)(nargs + 1) * sizeof *in);

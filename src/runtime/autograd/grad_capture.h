@@ -9,10 +9,10 @@
  *         return -torch.autograd.grad([e], [pos])[0]    ...                                   operators of the formulas
  *                                                       return (%99)
  *
- * That graph is optimised and fused like any other, and stands for all calls whose arguments have
- * the same signature: numbers, sizes and branches are constants of it. Tensors are known by their
- * handles. What the call found elsewhere (parameters, constants of the code) becomes a parameter of
- * the graph behind the arguments ("external").
+ * That graph is optimised and fused like any other, and serves all calls whose arguments
+ * have the same signature: numbers, sizes and branches are constants of it. Tensors are
+ * recognised by their handles. What the call found elsewhere (parameters, constants of
+ * the code) becomes a parameter of the graph after the arguments ("external").
  *
  * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it
  * reads an element to decide something, makes tensors whose sizes depend on elements, keeps a
@@ -32,7 +32,7 @@ typedef struct capture {
     ptrmap values;           /* tensor -> its ir_value */
     VEC(tensor *) held;      /* whatever has an entry, so that no other tensor gets its address */
     size_t sweep;            /* so many held: those that nobody else has are let go */
-    VEC(tensor *) externals; /* of parameters behind those that were declared */
+    VEC(tensor *) externals; /* of parameters after the declared ones */
     VEC(uint32_t) versions;  /* of their storages, when they were met */
     const char *why;         /* recording has failed; NULL: not yet */
     int nodes;

@@ -29,7 +29,7 @@ void grad_hooks_free(grad_hook *hooks) {
     }
 }
 
-/* Behind the others, of which those that were removed go. */
+/* Appended; entries of removed hooks are dropped. */
 static void hooks_append(grad_hook **at, grad_hook *h) {
     while (*at) {
         grad_hook *old = *at;

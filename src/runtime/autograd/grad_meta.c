@@ -99,8 +99,8 @@ static int64_t *autograd_put_strides(int64_t *out, const tensor *t, bool halved)
     return out;
 }
 
-/* Where v lies in its base: ndim, offset, sizes, strides; the base's strides.
- * False without memory. */
+/* The geometry of v in its base: ndim, offset, sizes,
+ * strides; the base's strides. False if out of memory. */
 static bool autograd_set_geometry(grad_node *n, const tensor *v, const tensor *base) {
     bool complex_view = dtype_is_complex((dtype)v->dtype),
          complex_base = dtype_is_complex((dtype)base->dtype);
@@ -255,7 +255,7 @@ static bool autograd_same_strides(const tensor *a, const tensor *b) {
     return true;
 }
 
-/* The gradient of a leaf lies as the leaf does, if that is dense; else row by row. */
+/* A leaf's gradient has the leaf's layout, if that is dense; else it is row-major. */
 static bool autograd_lies_right(const tensor *leaf, const tensor *g) {
     bool dense = !tensor_may_overlap(leaf);
     int64_t span = 1;

@@ -311,7 +311,7 @@ static ctsc_status record_fill(diag *d, grad_node *n, const grad_record *r) {
         if (!grad_shape_set(&n->outputs[i], r->outputs[i])) return diag_no_memory(d);
     for (int i = 0; i < r->nsaved; i++) TRY(record_save(d, n, r, i));
     n->has_saved = r->nsaved > 0;
-    /* behind the nodes that edges of the inputs may have made */
+    /* after the nodes that edges of the inputs may have made */
     grad_node_renew(n);
     for (int i = 0; i < r->noutputs; i++) {
         if (!record_has_history(r, i)) continue;

@@ -235,7 +235,7 @@ ctsc_status op_backward(op_ctx *cx, const value *args, value *results) {
 
 /* ---- what graphs of derivatives are made of -------------------------------------------------- */
 
-/* AutogradAdd(a, b): of which either may be missing. */
+/* AutogradAdd(a, b): either may be missing. */
 ctsc_status op_autograd_add(op_ctx *cx, const value *args, value *results) {
     bool a = args[0].tag == V_TENSOR, b = args[1].tag == V_TENSOR;
     if (!a || !b) return op_return(results, value_ref(args[a ? 0 : 1]));

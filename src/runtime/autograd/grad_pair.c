@@ -351,7 +351,7 @@ static bool pair_copy_ints(int **out, size_t n, const int *from) {
     return *out != NULL;
 }
 
-/* Parameters as the programs count them: those that stand for gradients are gone. */
+/* Parameters as the programs count them: without the placeholders for gradients. */
 static void pair_number_leaves(const pair_plan *p, grad_pair *made) {
     made->nleaves = (int)p->leaves.len;
     made->nslots = (int)p->slots.len;

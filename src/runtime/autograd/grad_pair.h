@@ -6,13 +6,13 @@
  *     forward:  (arguments, externals)                        -> (result, saved...)
  *     backward: (arguments, externals, saved, gradients)      -> (gradients of what required one...)
  *
- * Method. After the call has been captured (grad_capture.h) its own backward pass runs, with
- * gradients for all results, and is captured into the same graph. That graph is cut in two behind
- * the call: what the second part reads of the first is saved. A later call runs the first program;
- * its results are the outputs of one node (GRAD_CALL), which runs the second one when their
- * gradients come.
- * Under create_graph the node does not run the program, whose steps have no history: it repeats the
- * call as taped code, with the same random numbers and without its writes, and differentiates that.
+ * Method. After the call has been captured (grad_capture.h) its own backward pass runs,
+ * with gradients for all results, and is captured into the same graph. That graph is cut
+ * in two after the call: values of the first part that the second reads are saved. A
+ * later call runs the first program; its results are the outputs of one node (GRAD_CALL),
+ * which runs the second one when their gradients come. Under create_graph the node does
+ * not run the program, whose steps have no history: it repeats the call as taped code,
+ * with the same random numbers and without its writes, and differentiates that.
  *
  * Not so where results are views of what was there before, share memory, or keep gradients, and
  * where the call writes floating point tensors of others.
@@ -38,7 +38,7 @@ typedef struct pair_plan {
     /* of each tensor in the result: which output of the node; -1: none */
     VEC(int) slots;
     VEC(tensor *) outputs;             /* borrowed from the result */
-    VEC(tensor *) grads;               /* stand for their gradients while these are captured */
+    VEC(tensor *) grads;               /* placeholders for their gradients during capture */
     VEC(tensor *) leaves;              /* what requires gradients; borrowed */
     VEC(tensor *) found;               /* their gradients, each may be NULL */
     VEC(int) leaf_params, grad_params; /* parameters of the graph, */
@@ -48,7 +48,7 @@ typedef struct pair_plan {
 
 /* Before a call with these arguments. */
 bool pair_begin(pair_plan *p, int ninputs, tensor *const *inputs);
-/* Behind it, after capture_return: captures the backward pass too. */
+/* Afterwards, following capture_return: captures the backward pass too. */
 void pair_extend(pair_plan *p, capture *c, op_ctx *cx, value result);
 void pair_end(pair_plan *p);
 

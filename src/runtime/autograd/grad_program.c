@@ -150,8 +150,8 @@ bool program_state(int n, const value *args, uint64_t *out) {
     return n == 0 || args[0].tag != V_OBJECT || program_hash_value(out, args[0], 0);
 }
 
-/* Whether an argument requires a gradient stands in its flag, but not of a view whose base has been
- * written. */
+/* A flag says whether an argument requires a gradient,
+ * but not for a view whose base has been written. */
 static bool program_sees_history(const signature *s) {
     for (int i = 0; i < s->ntensors; i++)
         if (!s->tensors[i]->requires_grad && autograd_requires_grad(s->tensors[i])) return false;

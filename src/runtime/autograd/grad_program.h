@@ -2,13 +2,13 @@
 /*
  * grad_program.h - calls that take gradients, as optimised programs without a tape.
  *
- * Method. The calls of a function that takes gradients are told apart by the signature of their
- * arguments (runtime/context/signature.h) and the state of the module (its attributes). The second
- * call of a kind is captured while it runs (grad_capture.h: its operators, and those of its
- * backward passes, in one graph); that graph goes through the passes that any graph goes through,
- * is fused, and is what later calls of the kind run. What cannot be captured keeps running as taped
- * code. At level 3 the first call is captured, at 0 and 1 none. A function has at most PROGRAM_MAX
- * of them: who has other sizes in each call runs taped.
+ * Method. The calls of a function that takes gradients are distinguished by the signature of
+ * their arguments (runtime/context/signature.h) and the state of the module (its attributes).
+ * The second call of a kind is captured while it runs (grad_capture.h: its operators, and
+ * those of its backward passes, in one graph); that graph goes through the usual passes, is
+ * fused, and is what later calls of the kind run. Calls that cannot be captured keep running
+ * as taped code. At level 3 the first call is captured, at 0 and 1 none. A function has at
+ * most PROGRAM_MAX programs: one with other sizes in each call runs taped.
  *
  * A caller who wants to go on differentiating (runtime.grad_requested) gets results with a history:
  * such calls are a pair of programs (grad_pair.h).

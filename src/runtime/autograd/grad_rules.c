@@ -16,7 +16,7 @@ static pthread_mutex_t rules_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- formulas -------------------------------------------------------------------------------- */
 
-/* "grad", "grad1", "result", "result1": the number behind stem; -1: another name. */
+/* "grad", "grad1", "result", "result1": the number after stem; -1: another name. */
 static int rules_numbered(const char *name, const char *stem) {
     size_t n = strlen(stem);
     if (strncmp(name, stem, n) != 0) return -1;
@@ -50,7 +50,7 @@ static bool rules_param(const schema *s, const argument *a, grad_param *out) {
     return false;
 }
 
-/* The arguments behind "__d_": ARG__ARG2. */
+/* The arguments after "__d_": ARG__ARG2. */
 static bool rules_inputs(const schema *s, const char *names, grad_formula *f) {
     while (*names) {
         const char *end = strstr(names, "__");
@@ -132,8 +132,8 @@ static bool rules_writes_out(const op *o) {
     return false;
 }
 
-/* The overload that o computes the same as: relu_ -> relu. Several steps may lie between
- * (multiply_ -> mul_ -> mul). */
+/* The overload that computes the same as o: relu_ -> relu.
+ * There may be several steps (multiply_ -> mul_ -> mul). */
 static const op *rules_base(const op *o) {
     char key[OP_KEY_LENGTH];
     for (int steps = 0;

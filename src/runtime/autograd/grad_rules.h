@@ -3,8 +3,8 @@
  * grad_rules.h - the derivative of an operator: which functions of frontend/prelude/derivatives
  * compute it, and what they need.
  *
- * The functions' names say what they are for; KEY is the operator's name and, behind two
- * underscores, its overload's:
+ * The functions' names say what they are for; KEY is the
+ * operator's name followed by two underscores and its overload's:
  *
  *     def KEY__d_ARG(...) -> Tensor                     the gradient of argument ARG
  *     def KEY__d_ARG__ARG2(...) -> Tuple[...]           of several at once; `wanted: List[bool]` tells which are asked for
@@ -17,7 +17,7 @@
  *     result, result0, ...         results (saved)
  *     ARG                          an argument (saved)
  *     ARG_sizes, ARG_dtype         of a tensor argument; of a list of tensors: lists of these
- *     ARG_layout                   of a tensor argument: its strides, and behind them its offset
+ *     ARG_layout                   of a tensor argument: its strides, followed by its offset
  *     wanted                       see above; of an argument that is a list, one per tensor in it
  *
  * A result whose gradient no formula mentions, where one mentions another's, has none.

@@ -327,7 +327,7 @@ static tensor *tape_output(const tape *t, int i) {
     return x && differentiated && tape_is_output(t, x) ? x : NULL;
 }
 
-/* Behind the operator. */
+/* After the operator. */
 static ctsc_status tape_finish(const tape *t, tape_record *r) {
     grad_node *n = r->n;
     bool any = false;

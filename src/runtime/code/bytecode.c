@@ -224,7 +224,7 @@ static void tr_pass_through(translator *tr, node *n) {
 /* ---- doubtful values --------------------------------------------------------------------------
 
    Code of an archive may say uninitialized(T), and unchecked_cast(T, x) of an x that is no T. PyTorch writes both where nothing goes wrong: the first
-   is never read, the second stands behind a check. A damaged or hostile file may mean something else. So a cast gives Uninitialized for what
+   is never read, the second follows a check. A damaged or hostile file may mean something else. So a cast gives Uninitialized for what
    does not fit, and wherever a value that may be Uninitialized is read, other than passed on, a CHECK comes first. */
 
 static bool tr_doubt_value(translator *tr, const ir_value *v) {
@@ -237,7 +237,7 @@ static bool tr_doubts(const translator *tr, const ir_value *v) {
     return tr->doubtful.used && ptrmap_get(&tr->doubtful, v);
 }
 
-/* Operators that are casts may stand in an archive, too (ops.prim). */
+/* Operators that are casts may occur in an archive, too (ops.prim). */
 static bool tr_is_cast(const node *n) {
     if (n->inputs.len != 1 || n->outputs.len != 1) return false;
     return n->kind == N_UNCHECKED_CAST || node_is_op(n, SYM_PRIM_UNCHECKED_UNWRAP_OPTIONAL) ||

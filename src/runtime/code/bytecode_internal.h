@@ -18,8 +18,8 @@ typedef struct block_life {
 /* What ends at a node; its `scratch`. */
 typedef struct node_life {
     bool *last_use;     /* per input: this is the value's last use */
-    value_list drops;   /* released behind the node: used last somewhere within it */
-    value_list ends;    /* values whose register is free behind the node */
+    value_list drops;   /* released after the node: used last somewhere within it */
+    value_list ends;    /* values whose register is free after the node */
     block_life *blocks; /* per nested block */
 } node_life;
 

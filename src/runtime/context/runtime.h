@@ -46,7 +46,7 @@ typedef struct runtime {
     bool grad_requested; /* by the caller, who goes on differentiating what comes back */
     int depth;           /* nesting of calls, for the cap */
     const object *root;  /* the module that is run; NULL: not known */
-    /* what it lies in, if in one: the interpreter's stack is kept there (workspace.h) */
+    /* the workspace around it, if any: the interpreter's stack is kept there (workspace.h) */
     struct workspace *ws;
     /* sees what the program does (interp/watch.h); NULL: nobody wants to know */
     struct watch *watch;

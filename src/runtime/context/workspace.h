@@ -25,8 +25,8 @@ typedef struct stack_chunk {
     value slots[];
 } stack_chunk;
 
-void stack_free_after(stack_chunk *c);     /* those behind it */
-void stack_chunk_free(stack_chunk *first); /* and those behind it; first may be NULL */
+void stack_free_after(stack_chunk *c);     /* those after it */
+void stack_chunk_free(stack_chunk *first); /* and those after it; first may be NULL */
 
 typedef struct workspace {
     runtime rt; /* runtime_init it before use */
@@ -39,8 +39,8 @@ typedef struct workspace {
     void (*fft_free)(struct fft_cache *c);
 } workspace;
 
-/* Slots lie in cache lines of their own: threads that run one module at the same time would
- * otherwise wait for each other. */
+/* Slots have their own cache lines: threads that run one module
+ * at the same time would otherwise wait for each other. */
 typedef struct workspace_slot {
     char apart[64 - sizeof(void *)];
     workspace *_Atomic spare;

@@ -2,11 +2,11 @@
 /*
  * blas.c - products by cuBLASLt, opened at run time.
  *
- * cuBLASLt's matrices lie column by column. A row-major product c = a b is to it the product of
- * what it takes for the transposes, c' = b' a', so its first operand is our b; an operand whose
- * rows or columns have no gaps is handed over as it lies. The library is asked once per kind of
- * product (sizes, strides, types, alignment) how to do it; the answer is kept with the descriptors.
- * All products of a device share one workspace, since its stream does one after the other. Floats
+ * cuBLASLt's matrices are column-major. A row-major product c = a b is, in its terms, the
+ * product of the transposes, c' = b' a', so its first operand is our b; an operand whose rows
+ * or columns have no gaps is passed unchanged. The library is asked once per kind of product
+ * (sizes, strides, types, alignment) for an algorithm; the answer is kept with the descriptors.
+ * All products of a device share one workspace, since its stream executes them in order. Floats
  * are multiplied as floats, not as TF32; half and bfloat16 are accumulated in float.
  *
  * Our columns are cuBLASLt's rows, so its bias, one number per row, is ours. A tensor that is added
@@ -123,8 +123,8 @@ static int32_t blas_epilogue(const dense_epilogue *e) {
     }
 }
 
-/* How the transpose of a row-major rows x cols matrix lies for cuBLASLt: as it is, or transposed
- * once more. False: neither. */
+/* The layout for cuBLASLt of the transpose of a row-major rows x
+ * cols matrix: as it is, or transposed once more. False: neither. */
 static bool blas_side(int64_t rows, int64_t cols, int64_t rs, int64_t cs, int32_t *trans,
                       int64_t *ld) {
     if ((cs == 1 || cols == 1) && (rows == 1 || rs >= cols)) {
@@ -250,7 +250,7 @@ static ctsc_status blas_multiply(diag *d, void *stream, const void *params) {
                                  "cuBLASLt: a product of matrices failed (status %d)", code);
 }
 
-/* One product, or a batch whose items lie evenly spaced. */
+/* One product, or a batch with evenly spaced items. */
 static bool blas_one(diag *d, cuda *c, blas_device *dev, blas_kind *k, const dense_gemm *g,
                      const blas_places *at, ctsc_status *status) {
     const void *bias = g->epilogue.bias;

@@ -3,10 +3,10 @@
  * cuda_copy.c - copies within a device: kernels/copy.cu for elements that stay what they are, the
  * kernel of the operator that converts for those that do not.
  *
- * Method. Dimensions of size 1 go, and neighbours that both sides step through evenly become one,
- * so that most copies are a single run. The dimension whose elements lie closest in dst comes
- * last: neighbouring threads write neighbouring elements. Complex numbers are converted as
- * tensors of their parts.
+ * Method. Dimensions of size 1 are dropped, and neighbours with compatible strides
+ * on both sides are merged, so that most copies are a single run. The dimension
+ * with the smallest stride in dst comes last: neighbouring threads write
+ * neighbouring elements. Complex numbers are converted as tensors of their parts.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "runtime/cuda/cuda_copy.h"

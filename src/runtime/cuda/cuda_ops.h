@@ -9,9 +9,9 @@
  * by themselves, one_op.h), nor other names of the same overload. One of them that is ON_DEVICE is
  * so all the same, before anything else.
  *
- * An element lies at an address that the host cannot read: such a function looks at dtypes and
- * geometry only, launches kernels and waits for nothing. Allocations are reused in the order of the
- * device's work, so scratch memory may be freed as soon as the kernel that uses it is launched.
+ * Elements are at addresses that the host cannot read: such a function looks at dtypes and geometry
+ * only, launches kernels and waits for nothing. Allocations are reused in the order of the device's
+ * work, so scratch memory may be freed as soon as the kernel that uses it is launched.
  *
  * Tensors: tensor_new_on and tensor_new_like make results; tensor_contiguous, tensor_to_dtype,
  * tensor_copy and the views work on devices. Arguments are read by kernels/engine/kernel.h; op_call
@@ -44,7 +44,7 @@ ctsc_status cuda_of_device(diag *d, int device, cuda **out);
 typedef struct cuda_file {
     const char *name;
     embedded *text, *const *before; /* before: texts in front of it, NULL-ended, or NULL */
-    embedded *template_text;        /* one more, behind them; or NULL */
+    embedded *template_text;        /* one more, after them; or NULL */
 } cuda_file;
 #define CUDA_FILE(file) CUDA_FILE_MADE(file, NULL, NULL)
 #define CUDA_FILE_AFTER(before, file) CUDA_FILE_MADE(file, before, NULL)

@@ -7,13 +7,13 @@
  * its arguments, and then calls the loops for the host or the function here. Their rows say
  * ON_DEVICE (ir/op/op_traits.h): one function serves both, and shapes and errors are the same.
  *
- * Kernels lie in kernels/NAME.cu; with the definitions of an element type in front of it each file
- * is one program per type. Their parameters are the structs of engine/dense_params.h.
+ * Kernels are in kernels/NAME.cu; with the definitions of an element type before it each
+ * file is one program per type. Their parameters are the structs of engine/dense_params.h.
  *
- * Values that say where something lies (indices) cannot be looked at before the kernel runs. A
- * kernel that meets one out of bounds leaves the element alone and notes it; what copies from the
- * device to the host asks dense_check_faults, so the error shows where the host waits for the
- * device anyway, and the device goes on.
+ * Values that are positions (indices) cannot be checked before the kernel
+ * runs. A kernel that meets one out of bounds skips the element and records
+ * it; copies from the device to the host call dense_check_faults, so the error
+ * shows where the host waits for the device anyway, and the device goes on.
  *
  * Files: dense.c, programs and faults; blas.c, cuBLASLt; dnn.c, cuDNN; and one per family.
  * Tests: tests/unit/test_cuda_dense.c
@@ -144,13 +144,13 @@ ctsc_status dense_blocks_read(diag *d, const tensor *self, const struct index_pl
                               tensor *dense);
 ctsc_status dense_blocks_write(diag *d, tensor *self, const struct index_plan *p,
                                const tensor *dense, enum dense_combination how);
-/* line and other have index's shape; line does not move along dim, of which there are `size`
- * elements `step` apart. Gathers line into other, or combines other with line. */
+/* line and other have index's shape; line does not move along dim, which has `size`
+ * elements at stride step. Gathers line into other, or combines other with line. */
 ctsc_status dense_gather_run(diag *d, const tensor *line, tensor *other, const tensor *index,
                              int dim, int64_t size, int64_t step);
 ctsc_status dense_scatter_run(diag *d, tensor *line, const tensor *other, const tensor *index,
                               int dim, int64_t size, int64_t step, enum dense_combination how);
-/* out[i] = table[index[i]] for contiguous tensors, of which table has that many rows. */
+/* out[i] = table[index[i]] for contiguous tensors; table has that many rows. */
 ctsc_status dense_rows_run(diag *d, const tensor *table, int64_t rows, const tensor *index,
                            tensor *out, bool wrap, enum dense_fault_kind kind);
 ctsc_status dense_bags_run(diag *d, const tensor *table, dense_bags *b);

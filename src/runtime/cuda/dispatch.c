@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dispatch.c - operators of which an argument is on a device, or is a device.
+ * dispatch.c - operators with an argument that is on a device, or is a device.
  *
  * Method. What an overload does there, its route, is found out once. In this order:
  *     ON_DEVICE                  its function (ir/op/op_traits.h): where it computes, it asks where its arguments are
@@ -45,8 +45,8 @@ typedef struct device_route {
 
 /* A walk over the tensors among the arguments, those in lists included. */
 typedef struct dispatch_walk {
-    /* from here on, and item k if that is a list; behind dispatch_next: where the
-     * tensor was found */
+    /* from here on, and item k if that is a list; after
+     * dispatch_next: where the tensor was found */
     int nargs, argument;
     size_t k;
 } dispatch_walk;

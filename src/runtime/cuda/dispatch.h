@@ -15,7 +15,7 @@ typedef enum device_support {
     DEVICE_SUPPORT_FULL,
 } device_support;
 
-/* Runs operators of which a tensor argument is on a device: op_host.on_device. */
+/* Runs operators with a tensor argument on a device: op_host.on_device. */
 ctsc_status op_on_device(op_ctx *cx, const value *args, value *results);
 
 /* How the overload runs where its tensors are on a device. */

@@ -341,8 +341,8 @@ static int32_t dnn_alignment(const void *p) {
     return (int32_t)(bits & -bits);
 }
 
-/* What is to be added behind a dim, so that it has its outputs: as much as in
- * front, if that does. */
+/* Padding to add at the end of a dim, so that it has its
+ * outputs: as much as at the beginning, if that is enough. */
 static int64_t dnn_pad_behind(const dense_conv *p, int i) {
     dense_int extent = p->dilation[i] * (p->kernel[i] - 1) + 1;
     bool even = (p->in[i] + 2 * p->pad[i] - extent) / p->stride[i] + 1 == p->outs[i];

@@ -3,13 +3,13 @@
  * recordings.h - calls of a function on a device, recorded when they repeat and
  * replayed from then on.
  *
- * Each code (code/bytecode.h) keeps a few recordings, one per signature of arguments, the one used
- * last first. A call with a signature counts; the second is recorded (record.h; of a function it is
- * the third, since the first makes the code). From then on the function is not run: the conditions
- * are checked, memory for the results is taken, and the replay (cuda/replay.h) is played. A
- * recording whose conditions do not hold any more is dropped, and the signature counts anew. What
- * cannot be recorded is remembered as well, and so are functions of which nothing could be recorded
- * so far: those are left alone.
+ * Each code (code/bytecode.h) keeps a few recordings, one per signature of arguments,
+ * most recently used first. A call with a signature is counted; the second is recorded
+ * (record.h; for a function it is the third, since the first makes the code). From
+ * then on the function is not run: the conditions are checked, memory for the results
+ * is allocated, and the replay (cuda/replay.h) is played. A recording whose conditions
+ * no longer hold is dropped, and the signature is counted anew. Failures to record are
+ * remembered as well; functions without any successful recording are left alone.
  *
  * Not at level 0, which is the reference; not for calls with a limit of steps, which nobody would
  * count; not while a profile is taken, which wants to see what is called. The log tells what was

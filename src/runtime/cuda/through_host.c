@@ -51,8 +51,8 @@ static const alias_info *through_written(const schema *s, int i) {
     return a && a->write ? a : NULL;
 }
 
-/* What the host's function wrote to host[i] into the argument it stands for; a result that is the
- * one is the other. */
+/* Copies what the host's function wrote to host[i] into the argument
+ * that it replaces; a result that is the one is the other. */
 static ctsc_status through_write_back(op_ctx *cx, const value *args, const value *host,
                                       value *results) {
     const schema *s = cx->op->schema;

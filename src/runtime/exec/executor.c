@@ -59,7 +59,7 @@ static bool executor_changes_only_by(const object *self, function *f) {
            (executor_changes_nothing(f, self) && executor_others_change_nothing(c, f, self));
 }
 
-/* after: what the passes behind it will be given. */
+/* after: the input of the passes after it. */
 static ctsc_status executor_freeze(function *f, graph *g, int level, const object *self,
                                    const pass_ctx *after) {
     if (!self || !executor_changes_only_by(self, f)) return CTSC_OK;
@@ -77,8 +77,8 @@ static bool executor_casts(const function *f) { return pass_autocast_wanted(f->g
 
 static int executor_device(const function *f) { return f->unit ? f->unit->device : DEVICE_HOST; }
 
-/* What passes left behind, constants that were folded into others among it, stays with the graph
- * they worked on: a copy is kept. */
+/* What passes produced, including constants that were folded into
+ * others, stays with the graph that they worked on: a copy is kept. */
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
     if (!f->graph) TRY(function_ensure_compiled(f, d));
     graph *g = graph_clone(f->graph);

@@ -29,9 +29,9 @@ static bool fused_is_counted(const fused *f, const interp *in) {
     return f->has_loop && in->rt->steps_left != UINT64_MAX;
 }
 
-/* A kernel's iterations are not left once they have begun, and a view has any number of elements
- * without memory: where a program has limits, what could be an iteration of seconds is the
- * operators', who look at them. Numbers near the largest are no sizes but open ends. */
+/* A kernel cannot be stopped once it runs, and a view may have any number of elements without
+ * memory: where a program has limits, a kernel that might take seconds is left to the
+ * operators, which check the limits. Numbers close to the largest are open ends, not sizes. */
 enum { FUSED_LONG_BITS = 31 };
 static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t *slots) {
     if (!limits_current || f->has_loop) return false;

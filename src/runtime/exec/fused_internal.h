@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fused_internal.h - a fusion group at run time, for the files of which each does
- * one thing with it:
+ * fused_internal.h - a fusion group at run time,
+ * for the files that each do one thing with it:
  *
  *     fused.c            its life, and a call: which of the ways below it takes
  *     fused_keys.c       the specialisation cache: keys seen, kernels made, which of them fits

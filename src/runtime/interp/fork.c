@@ -104,7 +104,7 @@ static ctsc_status fork_reconcile(frame *f, forked *k) {
     return s;
 }
 
-/* The result of fu, if its body runs apart. */
+/* The result of fu, if its body runs separately. */
 static ctsc_status fork_fetch(frame *f, const future *fu) {
     forked **at = &f->forked;
     while (*at && (*at)->result != fu) at = &(*at)->next;

@@ -51,7 +51,7 @@ static inline value *stack_push(interp *in, size_t n) {
 static inline void stack_pop(interp *in, size_t n) {
     stack_chunk *c = in->top;
     c->used -= n;
-    /* The emptied chunk stays behind as a spare. */
+    /* The emptied chunk is kept as a spare. */
     if (c->used == 0 && c->prev) in->top = c->prev;
 }
 

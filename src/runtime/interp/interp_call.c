@@ -8,7 +8,7 @@
 #include "passes/passes.h"
 #include "runtime/interp/watch.h"
 
-/* Room behind the registers: arguments, then results. */
+/* Room after the registers: arguments, then results. */
 static value *call_window(const frame *f) { return f->regs + f->c->nregisters; }
 
 static ctsc_status call_op_many(frame *f, const site *s, const value *args, int returns,
@@ -25,8 +25,8 @@ static ctsc_status call_op_many(frame *f, const site *s, const value *args, int 
     return CTSC_OK;
 }
 
-/* Arguments are borrowed: gathered without counting, released behind the call if this was their
- * last use. watched: rt->watch is told. */
+/* Arguments are borrowed: gathered without counting, released after
+ * the call if this was their last use. watched: rt->watch is told. */
 static inline ctsc_status call_op(frame *f, const site *s, bool watched) {
     const op *o = s->op;
     const int32_t *operands = site_operands(f, s);

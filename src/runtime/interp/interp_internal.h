@@ -37,7 +37,7 @@ typedef struct frame {
     const code *c;
     value *regs; /* c->nregisters of them, then c->window more */
     op_ctx cx;
-    /* bodies that run apart and whose results nobody has fetched (fork.c); NULL: none */
+    /* bodies that run separately and whose results nobody has fetched (fork.c); NULL: none */
     struct forked *forked;
     /* the fork that a failure belongs to, if it came up elsewhere; else NULL */
     const instr *blame;

@@ -4,8 +4,8 @@
  *
  * Method. The copy is walked in step with the original, which gives every node of the copy its
  * original. A probe is a node of an operator of this file's own, ctsc::probe(...), whose first
- * argument is the number of a record: which node or block it stands for. The interpreter calls it
- * like any operator, so loops, branches and lifetimes need no thought here. (An interpreter with a
+ * argument is the number of a record: the node or block it belongs to. The interpreter calls it
+ * like any operator, so loops, branches and lifetimes need no care here. (An interpreter with a
  * hook would do without the copy, but pay for the hook at every instruction of every run.)
  *
  * Fusion groups: the body of the copy's group is put in its place, and walked in step with the

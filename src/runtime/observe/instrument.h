@@ -8,10 +8,10 @@
  *                                                               = ctsc::probe(%1, %x, %x, %y)
  *                                                              return (%y)
  *
- * A copy of the graph gets a probe behind every node and at the beginning of every block, and is
- * run by the interpreter. Fusion groups are taken apart in the copy, so that what is inside them is
- * seen as well: nothing here depends on what became of a group natively. Values are those of the
- * copy's run; nodes, blocks and graphs in callbacks are those of the original.
+ * A copy of the graph gets a probe after every node and at the beginning of every block, and
+ * is run by the interpreter. Fusion groups are dissolved in the copy, so that their nodes
+ * are observed as well: nothing here depends on the native form of a group. Values are those
+ * of the copy's run; nodes, blocks and graphs in callbacks are those of the original.
  * Tests: tests/unit/test_optimize.c, tests/cli/graph-for.test
  */
 #ifndef CTSC_RUNTIME_OBSERVE_INSTRUMENT_H
@@ -22,8 +22,8 @@
 #include "runtime/context/runtime.h"
 
 typedef struct instrument {
-    /* Behind a node, constants excepted: its inputs and outputs, borrowed. inputs: of operators
-     * (N_OP) and fusion groups only. */
+    /* After a node, except constants: its inputs and outputs,
+     * borrowed. inputs: of operators (N_OP) and fusion groups only. */
     ctsc_status (*node)(void *ctx, const node *n, const value *inputs, const value *outputs);
     /* At the beginning of a block, a group's graph included: its parameters. */
     ctsc_status (*block)(void *ctx, const block *b, const value *params);

@@ -2,10 +2,10 @@
 /*
  * node_times.c - times each node of a graph with the profiler.
  *
- * Method. The profiler knows lines, not nodes. So in a copy of the graph node k stands in line
- * k + 1 of a text of its own, and its table of lines is the table of nodes. Fusion groups stay as
- * they are: a kernel's time is the group's, and the nodes of its body get times only where they
- * are run one by one.
+ * Method. The profiler knows lines, not nodes. So in a copy of the graph node
+ * k is given line k + 1 of a synthetic text, and its table of lines is the
+ * table of nodes. Fusion groups are kept: a kernel's time is the group's, and
+ * the nodes of its body get times only where they are run one by one.
  * Tests: tests/unit/test_view.c, tests/cli/view.test
  */
 #include "runtime/observe/node_times.h"

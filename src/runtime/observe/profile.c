@@ -33,7 +33,7 @@ typedef struct profile_shadow {
 typedef struct profile_record {
     profile_shadow *op;
     int nlines, nmethods;
-    /* where it stands, then the calls around it that were inlined */
+    /* its location, then the inlined calls around it */
     profile_shadow **lines, **methods;
     bool calls; /* methods[0] is what it calls */
     int ncosts; /* of a kernel: flops for the specialisation keys seen */

@@ -7,12 +7,12 @@
  * of the rows, without a lock, and adds them to the rows when the call ends. A profile is
  * the call's watch (interp/watch.h), by which the interpreter tells it of each instruction.
  *
- * Time. Spans nest as instructions do: what an instruction took, less what others took inside it,
- * is its own (self). What the profile itself takes is kept out: its clock stands still meanwhile. A
- * row that is entered again inside itself adds to its total once. Where code was inlined, a node's
- * chain of calls tells which methods and lines it belongs to, so they add up as if the calls were
- * made. Code that comes with ctsc (operators written in TorchScript, torch.nn of compiled files)
- * counts for the line that called it.
+ * Time. Spans nest as instructions do: the time of an instruction, less that of others
+ * inside it, is its own (self). The profile's own time is excluded: its clock is stopped
+ * meanwhile. A row that is entered again inside itself adds to its total once. Where
+ * code was inlined, a node's chain of calls tells which methods and lines it belongs to,
+ * so they add up as if the calls were made. Code that comes with ctsc (operators written
+ * in TorchScript, torch.nn of compiled files) counts for the line that called it.
  *
  * Kernels. What a fusion group's operators would compute is counted by having them interpreted once
  * for each specialisation key, outside the profile's time. Groups with loops are not interpreted
@@ -43,7 +43,7 @@ typedef struct profile_sums {
     int64_t peak;                    /* most bytes that one execution held more than at its begin */
 } profile_sums;
 
-/* The table that a row stands in. */
+/* The table that contains a row. */
 typedef enum profile_table {
     PROFILE_OPS,
     PROFILE_LINES,

@@ -34,7 +34,7 @@ static int64_t work_window(const op *o, value v) {
     return size;
 }
 
-/* Products of integers that stand for real numbers count, other operations on them do not. */
+/* Products of integers that represent real numbers count, other operations on them do not. */
 static bool work_is_quantised(const op *o, value v) {
     return o->traits.work >= WORK_PRODUCT && o->traits.work != WORK_POOL && v.tag == V_TENSOR &&
            v.u.tensor->quantiser;

@@ -3,13 +3,13 @@
  * work_dense.c - the floating-point operations of products, convolutions, attention and
  * recurrent networks.
  *
- * What counts is what the operator means, from the sizes of its arguments and results,
- * however it is computed (Winograd's algorithm makes fewer): two for each multiply-add,
- * padding and masked scores included; one for each element where a bias, another tensor or an
- * activation (ctsc::conv_epilogue and its kin) comes to it. Products of quantised tensors
- * count as those of floats do. Operators of one family name their arguments alike ("bias",
- * "transposed", "attn_mask"), wherever they stand, so arguments are looked up by name where
- * families differ in their order.
+ * The count is of what the operator means, from the sizes of its arguments and
+ * results, independent of the algorithm (Winograd's makes fewer): two for each
+ * multiply-add, padding and masked scores included; one for each element for a bias,
+ * another tensor or an activation (ctsc::conv_epilogue and the like). Products of
+ * quantised tensors count as those of floats do. Operators of one family name their
+ * arguments alike ("bias", "transposed", "attn_mask") in any position, so arguments
+ * are looked up by name where families differ in their order.
  *
  *     attention   scores 2 * width each; scaling 1, softmax 5, a mask or bias 1 per score; the sum of values 2 per score and column
  *     heads       projections of query, key and value, attention, projection of the result; of a layer also its two linear layers, with
@@ -54,8 +54,8 @@ static bool work_named_true(const work_call *c, const char *name) {
 
 /* ---- linear layers and convolutions ---------------------------------------------------------- */
 
-/* How often each element of the result is changed behind the product: bias, another
- * tensor, activation. */
+/* How often each element of the result is changed after
+ * the product: bias, another tensor, activation. */
 static int64_t work_additions(const work_call *c) {
     value activation = work_named(c, "activation");
     const packed *p = c->nargs > 1 ? packed_in(&c->in[1]) : NULL;
@@ -156,9 +156,9 @@ static int64_t work_with_heads(const work_call *c) {
 
 /* ---- recurrent networks ---------------------------------------------------------------------- */
 
-/* Per hidden unit, the products apart. LSTM: four sums and activations; c = f c + i g; h = o
- * tanh(c). GRU: two sums, r * hn and its sum, three activations; h = (1 - z) n + z h. Else a sum
- * and an activation. */
+/* Per hidden unit, without the products. LSTM: four sums and activations;
+ * c = f c + i g; h = o tanh(c). GRU: two sums, r * hn and its sum, three
+ * activations; h = (1 - z) n + z h. Else a sum and an activation. */
 static int64_t work_unit(int gates) {
     return gates == 4 ? 4 + 4 + 3 + 2 : gates == 3 ? 2 + 2 + 3 + 4 : 2;
 }

@@ -3,12 +3,12 @@
  * composite.c - operators that are written in TorchScript (composite_texts.h has the files).
  *
  * Method. The files are read like code files of an archive, `__torch__.operators` and
- * `__torch__.operators.NAME`, in a unit that lives as long as the process: functions are parsed
- * when the first operator of a file is asked for, and compiled one by one, helpers inlined.
- * aten::diff is diff there, aten::trapezoid.dx is trapezoid__dx.
- * The interpreter calls the function as the operator's; the pass `decompose` puts its body in the
- * node's place, so that it is optimised and fused with what stands around it. An error inside is
- * one of the operator: its message counts, its place does not.
+ * `__torch__.operators.NAME`, in a unit that lives as long as the process: functions
+ * are parsed when the first operator of a file is asked for, and compiled one by one,
+ * helpers inlined. aten::diff is diff there, aten::trapezoid.dx is trapezoid__dx. The
+ * interpreter calls the function as the operator's; the pass `decompose` replaces the
+ * node by its body, so that it is optimised and fused with the nodes around it. An
+ * error inside is one of the operator: its message is kept, its location is not.
  * Tests: tests/unit/test_composite.c
  */
 #include "frontend/codeload/importer.h"

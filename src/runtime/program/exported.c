@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exported.c - loads an archive of torch.export: finds the program and its weights, of which
- * frontend/export/ makes a module.
+ * exported.c - loads an archive of torch.export: finds the program
+ * and its weights, from which frontend/export/ makes a module.
  *
  *     since 2.8     archive_format, models/NAME.json, data/weights/NAME_weights_config.json and weight_N, the same of constants;
  *                   2.8 itself: data/weights/NAME.pt, a file of torch.save
@@ -106,8 +106,8 @@ static ctsc_status exported_put(exported_part *x, diag *d, const char *name, val
     return diag_no_memory(d);
 }
 
-/* The tensors of an object of a subclass of Tensor, as torchao's, under the names of its attributes
- * behind its own ("fc.weight.qdata"); under its own there is None. */
+/* The tensors of an object of a subclass of Tensor, such as torchao's, under its name followed
+ * by those of its attributes ("fc.weight.qdata"); under its own name there is None. */
 static ctsc_status exported_attributes(exported_part *x, diag *d, const char *name, value v,
                                        int depth) {
     enum { DEPTH = 8 };

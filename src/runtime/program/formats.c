@@ -15,7 +15,7 @@
 
 /* ---- how files of the formats begin ---------------------------------------------------------- */
 
-/* A header of JSON behind its length. */
+/* A JSON header after its length. */
 static bool format_is_safetensors(const uint8_t *head, size_t len) {
     return len > 9 && head[8] == '{';
 }

@@ -46,7 +46,7 @@ static ctsc_status call_checked(function *f, runtime *rt, size_t nargs, const va
                      : call_plain(f, rt, nargs, args, d, result);
 }
 
-/* The arguments behind self as one tuple. */
+/* The arguments after self as one tuple. */
 static tuple *call_pack(size_t nargs, const value *args) {
     tuple *t = tuple_new(nargs - 1, NULL);
     for (size_t i = 1; t && i < nargs; i++) t->items[i - 1] = value_ref(args[i]);

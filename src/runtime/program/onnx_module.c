@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * onnx_module.c - loads a model of ONNX: its bytes, and the files with weights beside it, of which
- * frontend/onnx/ makes a module.
+ * onnx_module.c - loads an ONNX model: its bytes, and the files with
+ * weights next to it, from which frontend/onnx/ makes a module.
  *
- * The files that a model names have to lie in its own folder or below: a name that leads out of it
- * is refused, and so is a link that does.
+ * The files that a model names have to be in its own folder or below:
+ * a name that leads out of it is refused, and so is a link that does.
  * Tests: tests/onnx
  */
 #include "runtime/program/onnx_module.h"

@@ -3,9 +3,9 @@
  * ptq_measure.c - results of the float and the quantised program compared, and times of layers
  * (ptq.h).
  *
- * Times. In copies of both graphs layer i stands in line i + 1 of a text of its own, with the bound
- * behind it, and all else in the last line. Passes and the insertion hand places on, so that the
- * profiler's table of lines is the table of layers, whatever a layer has become.
+ * Times. In copies of both graphs layer i is given line i + 1 of a synthetic text, with the
+ * bound after it, and all else gets the last line. Passes and the insertion preserve locations,
+ * so that the profiler's table of lines is the table of layers, whatever a layer has become.
  */
 #include "passes/passes.h"
 #include "runtime/exec/executor.h"

@@ -33,7 +33,7 @@ unsigned safe_type_bits(const safe_type *t);    /* of an element */
 /* NULL: the format has no such type, as far as is known here. */
 const safe_type *safe_type_named(const char *name);
 const safe_type *safe_type_of(dtype dt);
-/* Where the type stands in the order that files are written in: wider ones first. */
+/* The type's rank in the order that files are written in: wider ones first. */
 int safe_type_order(const safe_type *t);
 
 /* ---- safetensors_read.c ---------------------------------------------------------------------- */
@@ -61,10 +61,10 @@ typedef struct safe_file {
     size_t nmetadata;
 } safe_file;
 
-/* Opens a file; takes r over (also on failure). Everything the header says is checked here: its
- * length, each tensor's type, shape and place, that no two tensors overlap and that nothing lies
- * between them or behind them. Errors are CTSC_BAD_FILE, and CTSC_LIMIT for headers and shapes that
- * are too large. */
+/* Opens a file; takes r over (also on failure). Everything in the header is
+ * checked here: its length, each tensor's type, shape and place, that no two
+ * tensors overlap and that there are no gaps between or after them. Errors are
+ * CTSC_BAD_FILE, and CTSC_LIMIT for headers and shapes that are too large. */
 ctsc_status safe_open(diag *d, reader r, safe_file **out);
 void safe_close(safe_file *f); /* f may be NULL */
 /* A tensor of f, which may outlive it: a view on the mapping where the file is mapped and the

@@ -6,8 +6,8 @@
  * the tree becomes entries and is dropped. Entries are sorted by their place: each has to begin
  * where the one before ends, and the last one ends with the file.
  *
- * Ownership: a tensor's storage is a slice of the file's, of which it holds a reference. The
- * first write to it copies that slice and not the file.
+ * Ownership: a tensor's storage is a slice of the file's, and holds a
+ * reference to it. The first write to it copies that slice and not the file.
  * Tests: tests/unit/test_safetensors.c
  */
 #include "runtime/safetensors/safetensors.h"

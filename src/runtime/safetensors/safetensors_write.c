@@ -70,7 +70,7 @@ static int safe_by_view(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-/* Rows on the same elements stand together, the first by name before the others. */
+/* Rows with the same elements are adjacent, the first by name before the others. */
 static void safe_note_same(safe_writer *w) {
     qsort(w->rows, w->n, sizeof *w->rows, safe_by_view);
     const safe_row *first = w->rows;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_debug.c - the debug records of an archive: which piece of a person's source each piece of
- * printed code stands for.
+ * export_debug.c - the debug records of an archive: the part
+ * of the original source for each part of the printed code.
  *
  * The inverse of debuginfo.c, which describes the format. A source is written as the numbers of its
  * lines in a table of strings, which all sources of the record share.

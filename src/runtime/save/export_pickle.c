@@ -155,8 +155,8 @@ static int64_t pickler_find_storage(const pickler *w, const storage *st, dtype d
     return (int64_t)i - 1;
 }
 
-/* Python's torch has no classes of storages for newer dtypes: untyped bytes, and
- * the dtype behind. */
+/* Python's torch has no classes of storages for newer
+ * dtypes: untyped bytes, followed by the dtype. */
 static bool pickler_untyped(const pickler *w, const tensor *t) {
     return w->plain && dtype_is_stored((dtype)t->dtype);
 }
@@ -230,7 +230,7 @@ static void pickler_lazy(pickler *w, const tensor *t) {
 }
 
 /* torch._utils._rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, OrderedDict());
- * _rebuild_qtensor, with the quantiser behind the strides; _v3, with the dtype behind all */
+ * _rebuild_qtensor, with the quantiser after the strides; _v3, with the dtype at the end */
 static void pickler_tensor(pickler *w, const tensor *t) {
     bool untyped = pickler_untyped(w, t);
     pickler_global(w, "torch._utils",
@@ -268,7 +268,7 @@ static ctsc_status pickler_items(pickler *w, const list *l, type *elem) {
     return s;
 }
 
-/* restore_type_tag(container, "Dict[str, int]"), of which the container has been written. */
+/* restore_type_tag(container, "Dict[str, int]"), whose container has been written. */
 static void pickler_tag(pickler *w, type *t) {
     strbuf text = STRBUF_INIT;
     code_print_type(t, &text);

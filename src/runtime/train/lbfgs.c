@@ -244,8 +244,8 @@ static ctsc_status wolfe_evaluate(const lbfgs_run *r, double t, tensor *g, wolfe
 #define WOLFE_C1 1e-4
 #define WOLFE_C2 0.9
 
-/* Searches t; *best: what it found. room: four vectors that points lie in. most: evaluations behind
- * the first, those that max_eval leaves, as in today's PyTorch (25 in older ones). */
+/* Searches t; *best: the result. room: four vectors for points. most: evaluations
+ * after the first, those that max_eval leaves, as in PyTorch 2 (25 in older ones). */
 static ctsc_status wolfe_search(const lbfgs_run *r, double f, double gtd, tensor *const *room,
                                 double most, wolfe_point *best, int64_t *evals) {
     double sum, d_norm = vector_max(r->l, r->l->d, &sum);

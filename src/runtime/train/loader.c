@@ -3,12 +3,12 @@
  * loader.c - batches of rows in the order of torch.utils.data.DataLoader, the next one made while
  * the last is used.
  *
- * Order. DataLoader(dataset, shuffle=True, generator=g), g seeded once: each epoch draws 64 bits
- * from g, which are for PyTorch's workers, then randperm(n), and at its end another permutation of
- * which nothing is used. An epoch's order so follows from the seed and its number: earlier ones are
- * skipped by drawing what they would have.
- * Threads: one worker, which makes one batch at a time when it is asked to. `wanted`, `ready` and
- * what is made are under the lock; rows of the data are read only.
+ * Order. DataLoader(dataset, shuffle=True, generator=g), g seeded once: each epoch
+ * draws 64 bits from g, which are for PyTorch's workers, then randperm(n), and at its
+ * end another permutation, which is unused. An epoch's order thus follows from the
+ * seed and its number: earlier ones are skipped by drawing what they would have.
+ * Threads: one worker, which makes one batch at a time when it is asked to. `wanted`,
+ * `ready` and what is made are under the lock; rows of the data are read only.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "runtime/train/train.h"

@@ -2,10 +2,10 @@
 /*
  * optimizer.c - parameters in groups, and a step that changes all that have gradients.
  *
- * A step first makes what can fail: state of parameters that have none, memory of their own for
- * those in a mapped file. Then it writes a table of jobs, and runs them. float32, float64 and
- * complex parameters (pairs of these) are changed where they lie; those of other dtypes, or whose
- * elements or gradients do not lie as the state does, in copies, as float32.
+ * A step first makes what can fail: missing state of parameters, private memory for those
+ * in a mapped file. Then it writes a table of jobs, and runs them. float32, float64 and
+ * complex parameters (pairs of these) are updated in place; those of other dtypes, or
+ * whose elements or gradients differ from the state in layout, in float32 copies.
  * Tests: tests/unit/test_optimizer.c
  */
 #include "runtime/autograd/autograd.h"
@@ -237,7 +237,7 @@ static ctsc_status param_complete(diag *d, const optimizer *o, optimizer_param *
     return CTSC_OK;
 }
 
-/* Copies of a parameter that cannot be changed where it lies. */
+/* Copies of a parameter that cannot be updated in place. */
 typedef struct detour {
     optimizer_param *p;
     tensor *t, *g, *state[OPTIMIZER_STATES];

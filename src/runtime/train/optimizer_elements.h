@@ -3,9 +3,9 @@
  * optimizer_elements.h - what each optimiser does to n elements; included once per element type
  * (T, SQRT, ABS, MAX, LOOP(name)).
  *
- * p: parameters, g: gradients, a, b, c: the state's tensors in the order of optimizers.def; k:
- * numbers that optimizer_rules.c has computed in double and named. Operations stand in PyTorch's
- * order, so that results are rounded as there.
+ * p: parameters, g: gradients, a, b, c: the state's tensors in the order of
+ * optimizers.def; k: numbers that optimizer_rules.c has computed in double and named.
+ * Operations are in PyTorch's order, so that results are rounded in the same way.
  */
 #define ARGS                                                                                       \
     const double *k, T *restrict p, const T *restrict g, T *restrict a, T *restrict b,             \

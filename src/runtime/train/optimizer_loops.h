@@ -29,7 +29,7 @@ typedef enum optimizer_loop {
 #undef LOOP_ENUM
 } optimizer_loop;
 
-/* One parameter's part of a step. Elements of all arrays lie in the same order; dt is
+/* One parameter's part of a step. Elements of all arrays are in the same order; dt is
  * DT_FLOAT32 or DT_FLOAT64. */
 typedef struct optimizer_job {
     optimizer_loop loop;

@@ -5,9 +5,9 @@
  *     {"state": {0: {"step": tensor(2.), "exp_avg": ..., "exp_avg_sq": ...}, 1: ...},
  *      "param_groups": [{"lr": 0.001, "betas": (0.9, 0.999), ..., "params": [0, 1]}]}
  *
- * Parameters are numbered through, group after group. Both 1.13's and later versions' optimisers
- * load it; what either of them wrote is loaded here: steps may be ints, lists may stand for tuples,
- * keys that are not known are skipped.
+ * Parameters are numbered consecutively, group after group. Optimisers of 1.13
+ * and of later versions load it; what either of them wrote is loaded here:
+ * steps may be ints, lists may replace tuples, unknown keys are skipped.
  * Tests: tests/unit/test_optimizer.c, tests/interop/optimizers.py
  */
 #include "ir/type.h"

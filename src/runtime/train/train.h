@@ -25,8 +25,8 @@ struct function;
 
 /* ---- optimisers ------------------------------------------------------------------------------ */
 
-/* Numbers of all optimisers' hyperparameters in one row; each begins anew behind
- * OPTIMIZER's first. */
+/* Numbers of all optimisers' hyperparameters in one
+ * row; each restarts after OPTIMIZER's first. */
 enum {
 #define NAMES(...) 0
 #define OPTIMIZER(id, name, scalars, tensors) FIRST_##id, BEFORE_##id = FIRST_##id - 1,
@@ -62,7 +62,7 @@ typedef enum optimizer_id {
 typedef struct hyper_row { const char *name, *key; hyper_kind kind; double standard; } hyper_row;
 typedef struct optimizer_row {
     const char *name;
-    const char *scalars[2], *tensors[OPTIMIZER_STATES]; /* NULL behind the last */
+    const char *scalars[2], *tensors[OPTIMIZER_STATES]; /* NULL after the last */
     const hyper_row *hypers;
     int nhypers;
 } optimizer_row;
@@ -140,7 +140,7 @@ ctsc_status train_scalar(diag *d, double v, value *out); /* a 0-dim float32 tens
 
 tensor *train_grad(const tensor *t); /* borrowed; NULL: none */
 void train_drop_grad(tensor *t);
-/* t's elements lie without gaps, each at a place of its own. */
+/* t's elements are dense and distinct in memory. */
 bool train_is_dense(const tensor *t);
 bool train_same_layout(const tensor *a, const tensor *b); /* the same shape and strides */
 /* New, uninitialised, dense, with t's strides if it is dense. */
@@ -181,6 +181,6 @@ ctsc_status loader_new(diag *d, value data, const loader_options *o, loader **ou
 void loader_free(loader *l);
 int64_t loader_batches(const loader *l);
 ctsc_status loader_begin(diag *d, loader *l, int64_t epoch, int64_t batch);
-ctsc_status loader_next(diag *d, loader *l, value *out); /* None behind the last */
+ctsc_status loader_next(diag *d, loader *l, value *out); /* None after the last */
 
 #endif
