@@ -62,8 +62,8 @@ typedef struct bench {
 } bench;
 
 ctsc_status bench_call(const bench *b, bench_level *l, ctsc_value **out, ctsc_error *e);
-/* Sets same and what stands around it; says on stderr what differs. After the work of a
- * call was counted. */
+/* Sets same and the fields around it; reports on stderr
+ * what differs. After the work of a call was counted. */
 void bench_compare(bench_model *b, ctsc_error *e);
 int bench_show(const bench *b);
 double bench_quantile(const bench_level *l, double q);

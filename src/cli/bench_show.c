@@ -81,7 +81,7 @@ static void show_amount(double x, const char *unit) {
     printf("%.*f %s%s", x >= 99.95 || !i ? 0 : x >= 9.995 ? 1 : 2, x, prefixes[i], unit);
 }
 
-/* Microseconds: three digits behind the point where they are few. */
+/* Microseconds: three digits after the point where they are few. */
 static void show_us(double us) { printf(" %10.*f", us < 10 ? 3 : us < 1000 ? 2 : 1, us); }
 
 static void show_level(const bench_model *b, const bench_level *l) {

@@ -13,7 +13,7 @@ enum { TRAIN_MAX_FILES = 16, TRAIN_MAX_SETTINGS = 16 };
 typedef struct train_settings {
     ctsc_setting list[TRAIN_MAX_SETTINGS];
     size_t n;
-    char text[512]; /* the names lie in it */
+    char text[512]; /* the names are in it */
 } train_settings;
 
 typedef struct train_options {

@@ -495,7 +495,7 @@ int cli_print_json(json_t *j) {
     return 0;
 }
 
-/* JSON has no NaN or infinity: strings stand for them. */
+/* JSON has no NaN or infinity: strings represent them. */
 static json_t *common_real(double x) {
     if (x != x) return json_string("nan");
     if (x > 1.7976931348623157e308) return json_string("inf");

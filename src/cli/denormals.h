@@ -33,7 +33,7 @@ void denormals_free(denormals *d);
 /* {"us", "flushed_us", "rows": [{"name", "file", "line", "self_us", "flushed_self_us"}, ...]}, file
  * null and line 0 where they are not known; NULL without memory. */
 json_t *denormals_json(const denormals *d);
-/* "net.py:12" behind a name, in text, which is returned: where the row is. */
+/* Appends "net.py:12", the row's location, to a name, in text, which is returned. */
 const char *denormals_name(const denormals_row *r, char *text, size_t size);
 
 #endif

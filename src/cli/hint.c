@@ -18,7 +18,7 @@
     "example).save(\"model.pt\") writes an archive"
 #define HINT_WEIGHTS "weights belong to code: ctsc compile MODEL.py --weights FILE"
 
-/*    bytes (NULL: ending), their length, where they stand, what it is, what to do */
+/*    bytes (NULL: ending), their length, their offset, what it is, what to do */
 static const struct hint_format {
     const char *bytes;
     size_t len, at;
@@ -51,7 +51,7 @@ static bool hint_ends(const char *path, const char *ending) {
 }
 
 static void hint_say(const char *path, const char *what, const char *todo) {
-    const char *file = strstr(todo, "FILE"); /* stands for path */
+    const char *file = strstr(todo, "FILE"); /* replaced by path */
     fprintf(stderr, "note: %s is %s\nnote: %.*s%s%s\n", path, what,
             file ? (int)(file - todo) : (int)strlen(todo), todo, file ? path : "",
             file ? file + 4 : "");

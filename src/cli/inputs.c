@@ -140,7 +140,7 @@ static size_t inputs_name(const char *spec) {
     return n && !isdigit((unsigned char)*spec) && spec[n] == '=' ? n : 0;
 }
 
-/* Where the argument called `name` stands; -1: nowhere. */
+/* The position of the argument called `name`; -1: nowhere. */
 static int inputs_position(const ctsc_signature *sig, const char *name, size_t len) {
     for (size_t i = 0; i < ctsc_signature_argument_count(sig); i++) {
         const char *have = ctsc_signature_argument(sig, i)->name;

@@ -8,7 +8,7 @@
 
 /* "float32[2,3]:rand"; *is_tensor tells whether the text is meant as one (inputs_tensor.c). */
 ctsc_status inputs_tensor(const char *spec, bool *is_tensor, ctsc_value **out);
-/* What stands behind '@': "in.npy", "cat.png:imagenet" (inputs_file.c). */
+/* The text after '@': "in.npy", "cat.png:imagenet" (inputs_file.c). */
 ctsc_status inputs_file(const char *spec, ctsc_value **out);
 /* The image at path as a tensor; options: "resize=256:crop=224", or "". */
 bool inputs_is_image(const char *path);

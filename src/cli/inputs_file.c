@@ -334,8 +334,8 @@ ctsc_status inputs_image(const char *path, const char *options, ctsc_value **out
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* What stands before the options: all of the text if there is such a file, else what is one before
- * a ':'. NULL: there is none, or no memory. */
+/* The part before the options: the whole text if there is such a file,
+ * else what precedes a ':'. NULL: there is none, or out of memory. */
 static char *file_path(const char *spec, const char **options) {
     char *path = strdup(spec);
     for (char *colon = path; path && access(path, F_OK) != 0; *colon = '\0')

@@ -195,7 +195,7 @@ static ctsc_status tensor_convert(ctsc_value **t, ctsc_dtype dt, ctsc_error *e) 
     return s;
 }
 
-/* "2,3]" at *p, which ends behind it. */
+/* "2,3]" at *p, which moves past it. */
 static ctsc_status tensor_parse_sizes(const char *spec, const char **p, int64_t *sizes, int *n) {
     const char *at = *p;
     for (*n = 0; *at && *at != ']';) {
@@ -215,7 +215,7 @@ static ctsc_status tensor_parse_sizes(const char *spec, const char **p, int64_t 
     return CTSC_OK;
 }
 
-/* What stands behind the ']'; *grad: the tensor requires a gradient. */
+/* The text after the ']'; *grad: the tensor requires a gradient. */
 static ctsc_status tensor_parse_rest(const char *spec, const char *p, ctsc_dtype dt,
                                      tensor_fill *fill, bool *grad) {
     static const char suffix[] = ":grad";

@@ -46,8 +46,8 @@ int machine_cores(void) {
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-/* Each returns the operations it did, and leaves something in *sink that depends on all of
- * them. x stays near 1. */
+/* Each returns the operations it did, and stores in *sink a
+ * value that depends on all of them. x stays close to 1. */
 
 #if defined(__x86_64__)
 #define FMA_LOOP(vector, width, set1, fmadd, add, store)                                           \
@@ -163,7 +163,7 @@ static void machine_stay(int n) {
 static void *machine_work(void *ctx) {
     machine_part *p = ctx;
     machine_stay(p->number);
-    if (p->from) { /* touched by the thread that uses it, so that it lies near */
+    if (p->from) { /* touched by the thread that uses it, for locality */
         memset(p->from, 1, p->bytes);
         memset(p->to, 2, p->bytes);
     }

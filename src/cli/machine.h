@@ -22,7 +22,7 @@ double machine_peak_percent(double flops, double us, double peak);
 double machine_denormal_factor(void);
 /* Microseconds on a clock that only goes forward. */
 double machine_now(void);
-/* Threads that 0 stands for: the cores this process may use. */
+/* The number of threads that 0 means: the cores this process may use. */
 int machine_cores(void);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * ops_markdown.c - ctsc ops --markdown: docs/operators.md, a table of operators per family.
  *
- * A row is an overload; overloads that are derived from it stand in it by name. The dtypes are
- * found by running the operator.
+ * A row is an overload; it names the overloads derived
+ * from it. The dtypes are found by running the operator.
  * Tests: tests/run.py (group docs)
  */
 #include "cli/ops.h"

@@ -6,9 +6,9 @@
  *
  *     uint64 length, uint32 checksum of these 8 bytes, the record, uint32 checksum of it
  *
- * little endian; a checksum is the CRC-32C, rotated right by 15 and added to 0xa282ead8. A record
- * is an Event in protobuf's wire format, of which five fields are enough to write them here: Event
- * { double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; } with
+ * little endian; a checksum is the CRC-32C, rotated right by 15 and added to 0xa282ead8. A
+ * record is an Event in protobuf's wire format; five fields are enough to write here: Event {
+ * double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5; } with
  * Summary { repeated Value value = 1; } and Value { string tag = 1; float simple_value = 2; }.
  * Tests: tests/cli/train.test
  */

@@ -142,7 +142,7 @@ static int loop_step(trainer *t) {
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* Rows of which the class with the largest number is the target. */
+/* Rows in which the class with the largest number is the target. */
 static double loop_correct(trainer *t, ctsc_value *out, ctsc_value *batch) {
     ctsc_value *target = ctsc_item(t->s, batch, ctsc_value_len(batch) - 1);
     if (!out || !target || ctsc_tensor_ndim(out) < 2 ||

@@ -2,8 +2,8 @@
 /*
  * convert_formats.c - the formats of `ctsc convert`: one row each, with how it is read and written.
  *
- * What a file is called decides what is written. For reading, files of PyTorch's are told apart by
- * their content (ctsc_file_format), since .pt may be any of them.
+ * The extension of the output decides what is written. For reading, PyTorch files are
+ * distinguished by their content (ctsc_file_format), since .pt may be any of them.
  * Tests: tests/cli/convert.test
  */
 #include "cli/convert/convert.h"

@@ -2,10 +2,10 @@
 /*
  * result_text.c - results on a terminal: whole where they are small, summarised where not.
  *
- * Method. What PyTorch's torch/_tensor_str.py does with its default options: more than 1000
- * elements make a summary of the first and last three along each dim, in columns of one width, four
- * digits after the point, exponents where numbers are far apart. The last line says dtype and
- * sizes, as it does below a tensor that is printed whole.
+ * Method. As PyTorch's torch/_tensor_str.py with its default options: more than 1000
+ * elements are summarised by the first and last three along each dim, in columns of one
+ * width, four digits after the point, with exponents where magnitudes differ widely.
+ * The last line says dtype and sizes, as it does below a tensor that is printed whole.
  * Tests: tests/cli/result.test
  */
 #include "cli/run/run.h"

@@ -83,8 +83,8 @@ static error_t view_parse(int key, char *arg, struct argp_state *state) {
 
 /* ---- arguments of archives ------------------------------------------------------------------- */
 
-/* sample: ((args...), {name: arg}). In the order of the method's arguments; what stands between
- * them and has a default cannot be left out, so then there are none. */
+/* sample: ((args...), {name: arg}). In the order of the method's arguments; an
+ * argument with a default between them cannot be omitted, so then there are none. */
 static bool view_spread(const ctsc_value *sample, const ctsc_signature *sig, cli_inputs *in) {
     ctsc_value *args = ctsc_value_item(sample, 0), *named = ctsc_value_item(sample, 1);
     size_t nargs = ctsc_value_len(args), n = nargs + ctsc_value_len(named);

@@ -118,7 +118,7 @@ static size_t layers_print_shape(const json_t *shape, char *text, size_t size) {
     return used < size ? used + (size_t)snprintf(text + used, size - used, "]") : used;
 }
 
-/* Behind the last '.': "Conv2d". */
+/* After the last '.': "Conv2d". */
 static const char *layers_class(const json_t *l) {
     const char *name = json_string_value(json_object_get(l, "class")), *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;
