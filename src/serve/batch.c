@@ -2,11 +2,11 @@
 /*
  * batch.c - one call of a model for one request or for several.
  *
- * Method. The tensors of several requests are laid one behind the other along dimension 0, and
- * every output is cut the same way again (it is not copied: each request reads its rows). If the
- * call fails, or an output has another number of rows, every request is run by itself, so that the
- * one that is at fault has its error and the others their results. A model whose outputs do not
- * follow dimension 0 gets no batches any more.
+ * Method. The tensors of several requests are concatenated along dimension 0, and
+ * every output is split in the same way (without copies: each request reads its
+ * rows). If the call fails, or an output has another number of rows, every request is
+ * run by itself, so that only the faulty one gets an error and the others get their
+ * results. A model whose outputs do not follow dimension 0 gets no more batches.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
 #include "serve/scheduler.h"

@@ -41,8 +41,8 @@ typedef struct number {
     int64_t i; /* if is_int */
     double d;  /* always */
 } number;
-/* Reads one at p; the text ends at end, where a NUL byte stands. What follows it, or NULL
- * if there is none. */
+/* Reads one at p; the text ends at end, which must hold a NUL byte.
+ * Returns the position after it, or NULL if there is none. */
 const char *number_read(const char *p, const char *end, number *out);
 
 uint64_t clock_ns(void);      /* monotonic */

@@ -57,7 +57,7 @@ static bool decode_shape(infer *q, const json_t *v, decode_tensor *t) {
     return true;
 }
 
-/* Where the elements are: behind the JSON, in a span, or in the JSON itself. */
+/* Where the elements are: after the JSON, in a span, or in the JSON itself. */
 static bool decode_data(infer *q, const json_t *v, decode_tensor *t) {
     const json_t *params = json_object_get(v, "parameters"),
                  *size = json_object_get(params, "binary_data_size");

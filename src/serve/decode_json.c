@@ -3,11 +3,11 @@
  * decode_json.c - the lists of numbers in a request, read without making a JSON
  * object of each number.
  *
- * Method. One walk over the text finds the arrays at inputs[i].data. Those that hold no strings are
- * noted as spans; the JSON parser gets a copy of the text with the number of the span in their
- * place. Later, when datatype and shape are known, a span is read straight into the tensor. What
- * stands in a span is checked by the reader as strictly as a JSON parser would; what stands around
- * it is the JSON parser's business, so the walk may be naive about text that is not JSON.
+ * Method. One walk over the text finds the arrays at inputs[i].data. Those that hold no strings
+ * are noted as spans; the JSON parser gets a copy of the text with the number of the span in
+ * their place. Later, when datatype and shape are known, a span is read straight into the tensor.
+ * The contents of a span are checked by the reader as strictly as a JSON parser would; the text
+ * around it is checked by the JSON parser, so the walk may be naive about text that is not JSON.
  * Tests: tests/unit/test_serve.c, tests/fuzz/fuzz_request.c
  */
 #include "serve/infer.h"
@@ -31,8 +31,8 @@ static const char *data_string_end(const char *p, const char *end) {
     return p < end ? p : end;
 }
 
-/* Behind the ']' that closes the '[' at p; NULL if there is none, or something other
- * than numbers inside. */
+/* Returns the position after the ']' that closes the '[' at p; NULL
+ * if there is none, or something other than numbers inside. */
 static const char *data_close(const char *p, const char *end) {
     int depth = 0;
     for (; p < end; p++) {
@@ -45,7 +45,7 @@ static const char *data_close(const char *p, const char *end) {
 
 static bool data_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Notes the string at p if it is a key. Behind it. */
+/* Notes the string at p if it is a key. Returns the position after it. */
 static const char *data_string(data_walk *w, int depth, const char *p, const char *end) {
     const char *close = data_string_end(p + 1, end), *after = close < end ? close + 1 : end;
     const char *next = after;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * encode.c - what a model gave to the response of the protocol: JSON, and behind it the outputs
- * that are wanted as binary data.
+ * encode.c - from a model's results to the response of the protocol:
+ * JSON, followed by the outputs that are requested as binary data.
  *
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
@@ -63,7 +63,7 @@ static bool encode_is_nothing(const infer *q, const ctsc_value *v, size_t i) {
     return !ctsc_value_len(v) && model_list_item(a ? a->type : "") == CTSC_KIND_OTHER;
 }
 
-/* Strings; or a list without items, of which only the signature says what they would be. */
+/* Strings; or a list without items, whose type only the signature tells. */
 static bool encode_list(infer *q, const ctsc_value *v, size_t i, encode_row *r) {
     const ctsc_argument *a = ctsc_signature_result(q->job.model->signature, i);
     ctsc_kind k = ctsc_value_len(v) ? CTSC_KIND_STRING : model_list_item(a ? a->type : "");

@@ -232,7 +232,7 @@ static void http_done(exchange *x) {
     http *h = r->h;
     atomic_fetch_add(&h->resuming, 1);
     atomic_store_explicit(&r->answered, true, memory_order_release);
-    MHD_resume_connection(r->c); /* r may be gone behind this */
+    MHD_resume_connection(r->c); /* r may be gone after this */
     atomic_fetch_sub(&h->resuming, 1);
 }
 

@@ -17,11 +17,11 @@ void http_tend(http *h);
 void http_cancel(http *h);
 /* Takes no new connections; answers on the others say that it was the last one. */
 void http_quiesce(http *h);
-/* Requests without an answer, those of which only a part has arrived, and connections. */
+/* Requests without an answer, partially received requests, and connections. */
 long http_in_flight(const http *h);
 long http_receiving(const http *h);
 long http_connections(const http *h);
-/* Closes all connections; behind http_quiesce, and no request may be in flight. */
+/* Closes all connections; after http_quiesce, when no request is in flight. */
 void http_stop(http *h);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { INFER_SPANS = 64, INFER_FEW = 6 };
 
-/* Where a list of numbers stands in the body: from its '[' to behind its ']'. */
+/* The place of a list of numbers in the body: from its '[' to after its ']'. */
 typedef struct infer_span { const char *begin, *end; } infer_span;
 
 typedef struct infer {
@@ -42,8 +42,8 @@ bool infer_decode(infer *q);
 /* Outputs to the exchange's response. False: q->why, for a 500 (or a 400: *status). */
 bool infer_encode(infer *q, const outputs *o, int64_t first, int64_t total, int *status);
 
-/* decode_json.c: the text without the lists of numbers that are "data" of an input: each is noted
- * as a span, whose number stands in its place. */
+/* decode_json.c: the text without the lists of numbers that are "data" of
+ * an input: each is noted as a span, and replaced by the span's number. */
 void infer_find_data(infer *q, const char *text, size_t len, buffer *rest);
 /* Numbers of a span to n elements of a type. False: q->why. */
 bool infer_read_numbers(infer *q, const infer_span *s, const datatype *t, void *to, size_t n);

@@ -2,8 +2,8 @@
 /*
  * metrics.c - the text of /metrics, in the format that Prometheus reads (0.0.4).
  *
- * Method. A family's rows must stand together, so the models are walked once for each row of
- * the table below.
+ * Method. A family's rows must be adjacent, so the models
+ * are walked once for each row of the table below.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
 #include "serve/metrics.h"

@@ -2,8 +2,8 @@
 /*
  * metrics.h - what the server counts.
  *
- * Threads: everything is an atomic of its own; a reader sees each number right, and numbers that
- * belong together at most a request apart.
+ * Threads: every number is a separate atomic; a reader sees each
+ * number right, and related numbers at most one request apart.
  */
 #ifndef CTSC_SERVE_METRICS_H
 #define CTSC_SERVE_METRICS_H
@@ -26,8 +26,8 @@ static inline void timing_add(timing *t, uint64_t ns) {
     counter_add(&t->ns, ns);
 }
 
-/* Upper bounds, in seconds: 50 us to 10 s, three to a power of ten. The last bucket is
- * what lies above. */
+/* Upper bounds, in seconds: 50 us to 10 s, three to a power
+ * of ten. The last bucket is for everything above. */
 enum { HISTOGRAM_BUCKETS = 18 };
 typedef struct histogram { counter bucket[HISTOGRAM_BUCKETS]; counter ns; } histogram;
 void histogram_add(histogram *h, uint64_t ns);
@@ -37,7 +37,7 @@ enum { METRICS_CODES = 13 };
 extern const int metrics_codes[METRICS_CODES];
 int metrics_code_slot(int status);
 
-enum { STATS_BATCHES = 129 }; /* batch sizes told apart; the last one is for larger ones */
+enum { STATS_BATCHES = 129 }; /* distinct batch sizes; the last one is for larger ones */
 enum { STATS_WINDOW = 256 };  /* latest latencies, for the status page */
 
 /* Of one version of one model, over all its reloads. */

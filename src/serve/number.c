@@ -2,14 +2,14 @@
 /*
  * number.c - numbers to JSON text and back, fast: bodies of requests are little else.
  *
- * Method. A float32 has at most nine significant digits that matter. It is scaled to a number of
- * nine digits in double arithmetic, whose error (some 1e-16, relative) is far below what the ninth
- * digit says; then the fewest leading digits are taken that still lie well inside the half-way
- * points to the neighbouring floats. A double is printed by the C library with 15, 16 or 17 digits,
- * the first that reads back.
- * Reading: digits and exponent as integers; if the digits fit 53 bits and the power of ten
- * is exact, one multiplication or division gives the correctly rounded result (Clinger
- * 1990); else strtod.
+ * Method. A float32 has at most nine significant digits that matter. It is
+ * scaled to a number of nine digits in double arithmetic, whose error (some
+ * 1e-16, relative) is far below what the ninth digit says; then the fewest
+ * leading digits are taken that are still well inside the half-way points to the
+ * neighbouring floats. A double is printed by the C library with 15, 16 or 17
+ * digits, the first that reads back. Reading: digits and exponent as integers;
+ * if the digits fit 53 bits and the power of ten is exact, one multiplication or
+ * division gives the correctly rounded result (Clinger 1990); else strtod.
  * Tests: tests/unit/test_serve.c
  */
 #include "serve/buffer.h"
@@ -42,9 +42,9 @@ static double number_scale(double x, int e) {
 
 enum { NUMBER_DIGITS = 12 }; /* are copied at a time, whether all are wanted or not */
 
-/* Digits d (n of them, no trailing zeros) with the decimal point behind the first, times 10^e. */
+/* Digits d (n of them, no trailing zeros) with the decimal point after the first, times 10^e. */
 static void number_put(buffer *b, bool negative, uint32_t d, int n, int e) {
-    char digits[2 * NUMBER_DIGITS], text[48], *p = text; /* digits: zeros behind the n */
+    char digits[2 * NUMBER_DIGITS], text[48], *p = text; /* digits: zeros after the n */
     memset(digits, '0', sizeof digits);
     for (int i = n; i-- > 0; d /= 10) digits[i] = (char)('0' + d % 10);
     if (negative) *p++ = '-';

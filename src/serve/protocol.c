@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * protocol.c - the table of paths, and what stands behind all of them but inference.
+ * protocol.c - the table of paths, and the handlers of all of them except inference.
  *
  * Tests: tests/unit/test_serve.c, tests/fuzz/fuzz_request.c, tests/serve/client.py
  */

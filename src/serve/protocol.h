@@ -34,7 +34,7 @@ typedef struct exchange {
     buffer reply;      /* the content */
     size_t json_len;   /* if not 0: the bytes of the content that are JSON; tensors follow */
     int retry_after;   /* seconds; 0: none */
-    const char *allow; /* the methods that are, behind a 405; else NULL */
+    const char *allow; /* the allowed methods, for a 405; else NULL */
 
     /* Called on the calling thread before the request is left to another one; may be NULL. Then
      * `done`, from that other thread. */

@@ -27,7 +27,7 @@ typedef struct entry {
     file_stamp config_seen, config_loaded;
     bool here;  /* the file was there at the last look that saw the whole folder */
     bool noted; /* by the look under way */
-    /* no model, but a file of torch.save's that lies beside the models: nobody waits for it */
+    /* no model, but a torch.save file next to the models: nobody waits for it */
     bool is_data;
     bool wanted; /* is to be loaded whenever it is not, or has changed */
     entry_state state;

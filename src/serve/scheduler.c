@@ -2,11 +2,11 @@
 /*
  * scheduler.c - the queue of a model and the threads that empty it.
  *
- * Method. A request of a model that answers quickly, is alone and meets an empty queue is run by
- * the thread that brought it: handing it over would cost as much as running it. All others wait in
- * the model's queue. A thread takes the oldest; if the model takes batches, it takes those behind
- * it that fit as well, and waits for more as long as the oldest one's delay allows and no other
- * thread is free to take them.
+ * Method. A request that finds an empty queue, alone, for a model that answers
+ * quickly, is run by the thread that brought it: handing it over would cost as much
+ * as running it. All others wait in the model's queue. A thread takes the oldest; if
+ * the model takes batches, it also takes the later ones that fit, and waits for more
+ * as long as the oldest one's delay allows and no other thread is free to take them.
  * Invariants. busy <= instances, counting calls on the threads of others. A job is in the queue, or
  * in one thread's hands, never both.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
@@ -29,7 +29,7 @@ static void scheduler_push(model *m, job *j) {
     counter_add(&m->stats->pending, 1);
 }
 
-/* Takes *at out of the queue; prev is what stands before it, or NULL. */
+/* Takes *at out of the queue; prev is the entry before it, or NULL. */
 static job *scheduler_unlink(model *m, job **at, job *prev) {
     job *j = *at;
     *at = j->next;

@@ -36,9 +36,9 @@ typedef struct job {
     /* Called once before the job goes into the queue, on the submitting thread: from then on
      * another thread may finish it. */
     void (*defer)(struct job *j);
-    /* Called when the outcome stands. o: what the call gave, NULL unless status is 200. first,
-     * total: the job's rows begin at `first` of `total` in every output; total 0: the outputs are
-     * the job's alone. */
+    /* Called when the outcome is known. o: the result of the call, NULL
+     * unless status is 200. first, total: the job's rows begin at `first` of
+     * `total` in every output; total 0: the outputs are the job's alone. */
     void (*finish)(struct job *j, const outputs *o, int64_t first, int64_t total);
     void *ctx;
 

@@ -7,9 +7,9 @@
  * libmicrohttpd has its own, every model its own. OpenBLAS's were there before and do not block
  * signals: what comes while the main thread does not wait for it is theirs, so it has a handler.
  * Draining. After SIGTERM the server is not ready any more, takes no new connections, and closes
- * each connection behind its next answer. It ends when no request is left and idle connections have
- * stayed idle for a moment; a request that is only half there has three seconds to become whole. A
- * second signal, or the end of the time for draining, stops the models that still run.
+ * each connection after its next answer. It ends when no request is left and idle connections
+ * have stayed idle for a moment; a request that is only half there has three seconds to become
+ * whole. A second signal, or the end of the time for draining, stops the models that still run.
  * Tests: tests/serve/client.py
  */
 #include "serve/http.h"
