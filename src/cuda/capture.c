@@ -2,10 +2,10 @@
 /*
  * capture.c - captures a call's commands (capture.h).
  *
- * Made-up memory lies at addresses whose upper bits are neither all 0 nor all 1, where no memory
- * can be. Slots follow one another and no address is used twice, so a pointer's slot is found by
- * bisection. The two times differ in where slots begin and in the gaps between them: no number and
- * no distance between two addresses is the same in both.
+ * Made-up memory is at addresses whose upper bits are neither all 0 nor all 1, where no
+ * real memory can be. Slots follow one another and no address is used twice, so a pointer's
+ * slot is found by bisection. The two runs differ in where slots begin and in the gaps
+ * between them: no number and no distance between two addresses is the same in both.
  * Tests: tests/unit/test_cuda_replay.c
  */
 #include "cuda/capture_internal.h"
@@ -78,7 +78,7 @@ ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_
     return st;
 }
 
-/* The last slot that begins at or before p, if p is in it, at its end, or not far behind. */
+/* The last slot that begins at or before p, if p is in it, at its end, or shortly after it. */
 static capture_slot *capture_find(const cuda_capture *n, uintptr_t p) {
     size_t low = 0, high = n->slots.len;
     while (low < high) {

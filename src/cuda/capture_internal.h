@@ -17,9 +17,9 @@ typedef enum command_kind {
     COMMAND_CALL
 } command_kind;
 
-/* One thing the device is asked for. Its parameters are bytes in which addresses lie at multiples
- * of 8: a kernel's parameters, a call's, {to, from} of a copy, {to} of a filling, {to, NULL} of
- * what comes from the host. */
+/* One command for the device. Its parameters are bytes with addresses
+ * at multiples of 8: a kernel's parameters, a call's, {to, from} of a
+ * copy, {to} of a fill, {to, NULL} of a copy from the host. */
 typedef struct command {
     command_kind kind;
     const cuda_kernel *kernel; /* COMMAND_LAUNCH */

@@ -78,8 +78,8 @@ ctsc_status cuda_lock(cuda *c, diag *d) {
 
 void cuda_unlock(cuda *c) { pthread_mutex_unlock(&c->lock); }
 
-/* An event behind all that was asked for so far: unlike the stream, it is reached whatever other
- * threads ask for meanwhile. */
+/* An event after all work queued so far: unlike the stream, it is
+ * reached regardless of what other threads queue meanwhile. */
 static ctsc_status context_mark(cuda *c, diag *d, CUevent *out) {
     CUevent event = NULL;
     ctsc_status st = cuda_capture_refuse(d, "waiting for the device");

@@ -114,8 +114,8 @@ typedef struct cuda_shape {
     unsigned grid[3], block[3];
     size_t shared; /* bytes of dynamic shared memory of a block */
 } cuda_shape;
-/* params: the kernel's parameters as one struct lies in memory (its kernel takes that struct by
- * value), nbytes the struct's size, at most 4000. A grid of no blocks is no work. */
+/* params: the kernel's parameters as one struct in memory (its kernel takes that struct
+ * by value), nbytes the struct's size, at most 4000. A grid of no blocks is no work. */
 ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *shape,
                         const void *params, size_t nbytes);
 /* Blocks of so many threads that the device runs at once, for grid-stride kernels. */

@@ -3,9 +3,9 @@
  * cuda_internal.h - what the files of this folder share: the parts of a `cuda`, and
  * the way into it.
  *
- * One lock per device stands for the order of its stream: whoever asks the device for something
- * holds it, so that what one function asks for stays together. Nobody waits for the device with the
- * lock held, but where memory has run out or the ring of pinned memory is full.
+ * One lock per device orders its stream: whoever queues work on the device holds it,
+ * so that the work of one function stays together. Nobody waits for the device with
+ * the lock held, except where memory has run out or the ring of pinned memory is full.
  */
 #ifndef CTSC_CUDA_CUDA_INTERNAL_H
 #define CTSC_CUDA_CUDA_INTERNAL_H

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* %NAME at the start of a folder stands for a variable of the environment. */
+/* %NAME at the start of a folder is replaced by an environment variable. */
 static const char *const library_toolkits[] = {"%CUDA_HOME", "%CUDA_PATH", "/usr/local/cuda"};
 
 /* ---- looking --------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * taken in segments and kept:
  *
  *   a block of             comes from a segment of
- *   up to 1 MiB            2 MiB, the rest of which serves other small blocks
+ *   up to 1 MiB            2 MiB; the rest serves other small blocks
  *   up to 10 MiB           20 MiB
  *   more                   its own size, rounded up to 2 MiB
  *
@@ -38,7 +38,7 @@
 
 enum { MEMORY_UNIT_BITS = 9, MEMORY_UNIT = 1 << MEMORY_UNIT_BITS, MEMORY_LOOK_AT = 64 };
 
-/* largest small block, and smallest rest of a large one to be kept apart */
+/* largest small block, and smallest remainder of a large one to keep separately */
 static const size_t memory_small = (size_t)1 << 20;
 static const size_t memory_small_segment = (size_t)2 << 20;
 /* largest block that shares a segment with others from the start */

@@ -107,8 +107,8 @@ static ctsc_status program_unknown_arch(const program_compiler *p, diag *d, cons
                      p->name, arch, p->archs[0], p->archs[p->narchs - 1]);
 }
 
-/* "sm_90", "compute_90", with an a or f behind it for code that later
- * architectures need not run. */
+/* "sm_90", "compute_90", with suffix a or f for
+ * code that later architectures need not run. */
 static ctsc_status program_check_arch(const program_compiler *p, diag *d, const char *arch) {
     int number = 0, end = 0;
     if (sscanf(arch, "sm_%d%n", &number, &end) != 1 &&
@@ -164,8 +164,8 @@ static ctsc_status program_no_compile(const cuda_nvrtc *nvrtc, diag *d, nvrtcPro
     return st;
 }
 
-/* The headers as NVRTC takes them: names and texts apart. Both in one block; NULL
- * without memory. */
+/* The headers as NVRTC takes them: separate names and
+ * texts. Both in one block; NULL if out of memory. */
 static const char **program_headers(const cuda_source *source, int *n) {
     int count = 0;
     for (const char *const *h = source->headers; h && *h; h += 2) count++;

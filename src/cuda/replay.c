@@ -7,13 +7,13 @@
  * so much more. The slots that the call has for itself get places in one block: two share bytes
  * if no command uses both.
  *
- * Playing. Patches of slots that lie elsewhere than at the last play are applied, then the commands
- * are done in order. Runs of REPLAY_RUN commands and more are CUDA graphs, captured from the stream
- * at the first play. Launches in a graph whose addresses moved are given new parameters before
- * (cuGraphExecKernelNodeSetParams); nothing else in a graph could be, so copies and calls of other
- * libraries that touch inputs or results stay outside, between graphs. In the steady state, when
- * memory that was freed comes back for the next result, nothing is updated. A shorter run is
- * launched kernel by kernel: a graph is no cheaper for so few.
+ * Playing. Patches of slots whose address differs from the last play are applied, then the
+ * commands are executed in order. Runs of at least REPLAY_RUN commands are CUDA graphs,
+ * captured from the stream at the first play. Launches in a graph whose addresses moved are
+ * given new parameters before (cuGraphExecKernelNodeSetParams); nothing else in a graph can be
+ * updated, so copies and calls of other libraries that touch inputs or results stay outside,
+ * between graphs. In the steady state, when freed memory is reused for the next result, nothing
+ * is updated. A shorter run is launched kernel by kernel: a graph is no cheaper for so few.
  *
  * Why not capture the call itself, as PyTorch does? Because then other threads have to keep off the
  * stream while the whole call runs, what fails in it spoils the stream's state, inputs have to be
@@ -35,7 +35,7 @@
 
 enum { REPLAY_RUN = 4, REPLAY_ALIGN = 512 };
 
-/* At byte `at` of the parameters lies slot's address + delta. Sorted by slot. */
+/* Byte `at` of the parameters holds slot's address + delta. Sorted by slot. */
 typedef struct replay_patch {
     uint32_t slot, step;
     size_t at;

@@ -12,11 +12,11 @@
  *     cuda_replay_make(d, n[0], n[1], 1, &result, &r);
  *     cuda_replay_play(r, d, (void *[]){x}, (void *[]){y});
  *
- * Inputs and results are used where they lie at each play: nothing is copied, and results are the
- * caller's own memory. What the call allocates for itself alone is one block of the replay's, which
- * counts as live, is taken at the first play, and is given up when memory runs out; the next play
- * takes another. All other memory that the call reads (weights) has to stay where it is; whoever
- * keeps the replay sees to that.
+ * Inputs and results are used in place at each play: nothing is copied, and results are
+ * the caller's own memory. Memory that the call allocates only for itself is one block
+ * of the replay, which counts as live, is allocated at the first play, and is released
+ * when memory runs out; the next play allocates another. All other memory that the call
+ * reads (weights) has to stay in place; the owner of the replay ensures that.
  *
  * Thread-safe but for cuda_replay_free.
  * Tests: tests/unit/test_cuda_replay.c

@@ -2,11 +2,11 @@
 /*
  * staging.c - copies between the host and the device, through pinned memory, and within the device.
  *
- * The device reads and writes pinned host memory by itself; from any other memory the driver copies
- * while the caller waits. So what is written goes into a ring of pinned chunks first. A chunk is
- * filled by one write after the other; when it is full, an event is recorded behind its copies, and
- * the chunk is filled again only after that. What is read comes through two blocks in turn: one is
- * copied out of while the device fills the other.
+ * The device reads and writes pinned host memory by itself; from any other memory the driver
+ * copies while the caller waits. So data to be written goes into a ring of pinned chunks
+ * first. A chunk is filled by one write after the other; when it is full, an event is
+ * recorded after its copies, and the chunk is filled again only after that. Data to be read
+ * comes through two alternating blocks: one is copied out while the device fills the other.
  *
  * Ownership: pinned memory is kept for the life of the process.
  * Tests: tests/unit/test_cuda_device.c
@@ -140,8 +140,8 @@ ctsc_status cuda_read(cuda *c, diag *d, void *host, const void *device, size_t n
         asked += n;
         pending = n;
     }
-    /* After a failure a copy may still be under way into a block: whoever gets it next is behind
-     * it in the stream. */
+    /* After a failure a copy into a block may still be in progress:
+     * the next user of the block comes after it in the stream. */
     staging_give_back(c, slots[0]);
     staging_give_back(c, slots[1]);
     return st;
