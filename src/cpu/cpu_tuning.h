@@ -11,8 +11,8 @@
 /* Packing (gemm_pack.c). */
 enum {
     PACK_PANELS = 4, /* [gemm] copied side by side */
-    /* [gemm] rows that are asked for before they are copied: too far apart for the
-     * processor to guess */
+    /* [gemm] rows that are prefetched before they are copied:
+     * their stride is too large for the hardware prefetcher */
     PACK_PREFETCH = 12,
 };
 

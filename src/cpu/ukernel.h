@@ -61,7 +61,7 @@ extern const char *const ukernel_type_names[UKERNEL_TYPES];
 const ukernel *ukernel_first(ukernel_family family, ukernel_type type);
 /* The next one of u's family and type; NULL: none. */
 const ukernel *ukernel_next(const ukernel *u);
-/* The i-th row of all; NULL behind the last. */
+/* The i-th row of all; NULL after the last. */
 const ukernel *ukernel_at(int i);
 /* The record of the fastest that may run and is worth it; NULL: none. Thread-safe. */
 const void *ukernel_best(ukernel_family family, ukernel_type type);

@@ -10,9 +10,9 @@
  *     KERNELS, KERNELS_HEAD    the record to define; its first member
  */
 
-/* Every n-th column of a span: output i (of one vector of channels) lies at out + i * out_step, and
- * has input columns i * stride + tap, which are in + column * in_step behind a line; those of [low,
- * high) are inside the image. */
+/* Every n-th column of a span: output i (of one vector of channels) is at out + i
+ * * out_step, and uses input columns i * stride + tap, which are at in + column *
+ * in_step from a line's start; those in [low, high) are inside the image. */
 typedef struct NAME(strip) {
     const depthwise_span *p;
     int64_t in, in_step, low, high;

@@ -19,10 +19,10 @@ typedef struct winograd_result {
     float low, high;
 } winograd_result;
 
-/* pixel: all input pixels of a tile, n channels of each. Product p's elements go to to + p * apart,
- * n of them rounded up to whole vectors (zeros). */
+/* pixel: all input pixels of a tile, n channels of each. Product p's elements
+ * go to to + p * apart, n of them, padded with zeros to whole vectors. */
 typedef void winograd_input_fn(const float *const *pixel, int64_t n, float *to, int64_t apart);
-/* The way back: products at from + p * apart, n channels. */
+/* The inverse transform: products at from + p * apart, n channels. */
 typedef bool winograd_output_fn(const float *from, int64_t apart, int64_t n,
                                 const winograd_result *r);
 typedef struct winograd_transforms {

@@ -6,7 +6,7 @@
  * Included with these defined, and undefined afterwards:
  *     V, LANES                          vector, its elements
  *     NAME(x), TARGET                   names of what is defined here; function attribute that permits the instructions
- *     VLOAD(p) VSTORE(p, v) VLOAD_PART(p, n) VSTORE_PART(p, v, n)     zeros behind the first n
+ *     VLOAD(p) VSTORE(p, v) VLOAD_PART(p, n) VSTORE_PART(p, v, n)     zeros after the first n
  *     SET1(x) ADD(a, b) SUB(a, b) FMA(a, b, c) FNMA(a, b, c) MUL(a, b) MAX(a, b) MIN(a, b) ZERO()     FNMA: c - a * b; b where either is nan
  *     KERNELS, KERNELS_HEAD             the record that is defined, its first members
  */

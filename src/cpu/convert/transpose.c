@@ -69,8 +69,8 @@ static void transpose_single(float *dst, int64_t ld, const float *src, int64_t s
         for (int64_t j = from_col; j < cols; j++) dst[i * ld + j] = src[j * step + i];
 }
 
-/* Fewer than 8 rows: what is loaded behind a line's end is of lines to come, which the last
- * columns have none of. */
+/* Fewer than 8 rows: loads past a line's end read the
+ * following lines, which the last columns do not have. */
 static TRANSPOSE_TARGET void transpose_flat(float *dst, int64_t ld, const float *src, int64_t step,
                                             int64_t rows, int64_t cols) {
     __m256 out[8];

@@ -8,21 +8,21 @@
  *     TARGET                            function attribute that permits the instructions
  *     MR, DOT_ROWS                      rows of a tile and of a dot kernel
  *     ZERO() VLOAD(p) VSTORE(p, v) SET1(x) FMA(a, b, c) MUL(a, b)
- *     LOAD_PART(p, n)                   the first n elements, zeros behind them; reads no others
+ *     LOAD_PART(p, n)                   the first n elements, zeros after them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
  *     STORE_PART(p, v, n)               the first n elements; writes no others
  *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
  *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered;
  *     SPREAD                            or instead the gemm_spread_fn, where permutations are as slow as multiplications
  *     MICRO                             declaration of the gemm_micro that is defined
- *     MICRO_HEAD, MICRO_TAIL            its members before the tables and behind them
+ *     MICRO_HEAD, MICRO_TAIL            its members before the tables and after them
  * All of these are undefined afterwards.
  *
- * Method: each accumulator is a variable of its own, so that it is a register with any compiler and
- * at any level of optimisation. A tile is two vectors wide: per step of k two loads and a broadcast
- * per row feed 2 * MR multiply-adds. Rows of A that are read as they lie take one pointer for three
- * of them: an address reaches the other two with the distance of the rows as its index. A dot
- * kernel holds a vector of each row while the columns pass.
+ * Method: each accumulator is a separate variable, so that it is a register with
+ * any compiler at any optimisation level. A tile is two vectors wide: per step of k
+ * two loads and a broadcast per row feed 2 * MR multiply-adds. Unpacked rows of A
+ * share a pointer in threes: an address reaches the other two with the row stride
+ * as its index. A dot kernel holds a vector of each row while the columns pass.
  */
 
 #define TILE_ROWS_1(X) X(0)
@@ -46,8 +46,8 @@
 #define TILE_STEP(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
 #define TILE_TOUCH(i)                                                                              \
     __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
-/* Addresses are made again behind the loop: kept for it, they would take registers away from it,
- * vectors included. */
+/* Addresses are recomputed after the loop: kept across it, they
+ * would take registers from it, including vector registers. */
 #define TILE_FORGET(c, ldc) __asm__("" : "+r"(c), "+r"(ldc))
 #define TILE_SET(i)                                                                                \
     VSTORE(c + (i) * ldc, MUL(alpha, x##i)), VSTORE(c + (i) * ldc + LANES, MUL(alpha, y##i));
@@ -66,12 +66,12 @@
 
 #define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
-/* Many sizes of tiles have no half of their own but the largest: what is left at both sides of C is
- * little, and each half is a function. */
+/* Only the largest tile and small tiles have a half-width variant: the
+ * remainders at the edges of C are small, and each half is a function. */
 #define TILE_HAS_HALF(rows) (MR <= 6 || (rows) == MR)
 
-/* narrow: all columns that are wanted are in the first vector. The lines that are asked for are
- * spread over the steps, so that no load has to wait behind them. */
+/* narrow: all columns in use are in the first vector. Prefetches are
+ * spread over the steps, so that no load has to wait for them. */
 #define TILE(rows)                                                                                 \
     static inline __attribute__((always_inline)) TARGET void NAME(body_##rows)(                    \
         int64_t k, const T *a, const T *b, int64_t ldb, T *c, int64_t ldc, int cols, bool narrow,  \
@@ -162,8 +162,8 @@ TILE(14)
 #define LYING_HALF(i) f = SET1(LYING_A(i)), x##i = FMA(f, b0, x##i);
 #define LYING_NEXT a++, a3++, a6++, a9++, a12++, b += ldc
 
-/* narrow: of one vector. The lines that are asked for are spread over the steps, so that no load
- * has to wait behind them. */
+/* narrow: of one vector. Prefetches are spread over
+ * the steps, so that no load has to wait for them. */
 static inline __attribute__((always_inline)) TARGET void NAME(lying_body)(int64_t k, const T *a,
                                                                           int64_t lda, const T *b,
                                                                           T *c, bool narrow, T al,
@@ -347,7 +347,7 @@ ROWS(14)
 
 /* Of KIND
  *     GROUPS    some groups of channels side by side: at each step a lane multiplies the next one of its own group's
- *     VECTORS   the same of pixels that lie spread: a vector for each step
+ *     VECTORS   the same for spread pixels: a vector for each step
  *     NARROW    as ROWS, for panels of one vector: the more rows the fewer loads of b, and the more chains */
 #define ONE(KIND, name, rows)                                                                      \
     static inline __attribute__((always_inline)) TARGET void NAME(name##_tile_##rows)(             \

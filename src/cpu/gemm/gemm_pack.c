@@ -16,13 +16,13 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* Aligned, since where short loops lie decides their speed: by two thirds for the one over
- * single elements. */
+/* Aligned, since the position of short loops decides their
+ * speed: by two thirds for the one over single elements. */
 #define PACK_TARGET TARGET_AVX2 __attribute__((aligned(64)))
 
-/* Eight rows, the first at r0 and the others `stride` apart; `last` at most are there, those behind
- * are the last again. depth is a multiple of 4. to[d * width + 0..7] for all d. What lies
- * `prefetch` elements further on is asked for. */
+/* Eight rows, the first at r0 and the others at `stride`; at most `last` more
+ * exist, and the last one is used for those after it. depth is a multiple of 4.
+ * to[d * width + 0..7] for all d. Data `prefetch` elements ahead is prefetched. */
 static PACK_TARGET void pack_rows_float(const float *r0, int64_t depth, int64_t stride, int last,
                                         int64_t prefetch, int64_t width, float *to) {
     const float *r1 = r0 + (last > 1 ? 1 : last) * stride,

@@ -74,17 +74,17 @@ static inline int64_t nbits_panel_bytes(const nbits_form *f) {
 typedef struct nbits_tile {
     const nbits_form *form;
     const void *panel;
-    /* whole numbers: `bytes` bytes each (1, or 2: all low ones of a row, then all high ones, k
-     * apart), rows ldx bytes apart; per segment the scale and the sum of the numbers, rows
-     * lds apart */
+    /* integers: `bytes` bytes each (1, or 2: all low ones of a row, then
+     * all high ones, k bytes later), rows at stride ldx bytes; per segment
+     * the scale and the sum of the integers, rows at stride lds */
     const int8_t *x;
     int bytes;
-    /* floats: rows ldx elements apart; sums of segments, read where there are zero points */
+    /* floats: rows at stride ldx in elements; sums of segments, read where there are zero points */
     const float *floats, *float_sum;
     int64_t ldx, lds;
     const float *scale;
     const int32_t *sum;
-    float *out; /* all columns of the panel, rows ldc apart */
+    float *out; /* all columns of the panel, rows at stride ldc */
     int64_t ldc;
 } nbits_tile;
 

@@ -32,7 +32,7 @@ static inline void amx_configure(const amx_config *c) {
 }
 static inline void amx_release(void) { __asm__ volatile("tilerelease" ::: "memory"); }
 
-/* Rows `stride` bytes apart (0: all the same one), to and from register n. */
+/* Loads and stores register n; rows at `stride` bytes (0: all rows are the same). */
 #define AMX_LOAD(n, p, stride)                                                                     \
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #n ::"r"(p), "r"((int64_t)(stride)) : "memory")
 #define AMX_STORE(n, p, stride)                                                                    \

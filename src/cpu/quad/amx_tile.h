@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(step)(
     }
 }
 
-/* The last n bytes of `rows` rows' segments, in whole lines *stride bytes apart. */
+/* The last n bytes of `rows` rows' segments, in whole lines at stride *stride bytes. */
 static TARGET const uint8_t *NAME(rest)(const quad_tile *t, const uint8_t *a, int rows, int64_t n,
                                         uint8_t *room, int64_t *stride) {
     *stride = t->lda;

@@ -14,10 +14,10 @@
  * Bytes: activations are unsigned, weights signed, sums int32 that wrap. Processors without
  * vpdpbusd multiply in 16 bits and get the same sums: no kernel saturates on the way.
  *
- * A convolution of bytes with one channel per group has its rows of the kernel, four at a time, as
- * quads: `spread` puts the bytes of four input rows side by side, once for all taps along a row.
- * Its channels come in blocks of 4 * lanes, in the order that interleaving leaves behind: channel
- * quant_place_channel(lanes, p) at place p.
+ * In a depthwise convolution of bytes, four rows of the kernel at a time are a
+ * k-group: `spread` interleaves the bytes of four input rows, once for all taps
+ * along a row. Its channels come in blocks of 4 * lanes, in the order that
+ * interleaving produces: channel quant_place_channel(lanes, p) at place p.
  *
  * bfloat16: sums are float32, rounded as the instruction rounds them.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c, tests/unit/test_amx.c
@@ -31,8 +31,8 @@
 enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 32, QUAD_MAX_PANELS = 2 };
 enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
 
-/* Rows of activations lda bytes apart, each read in segments of quads; what a segment reads
- * after its last element meets weights of zero. */
+/* Rows of activations at stride lda in bytes, each read in segments of quads
+ * (k-groups); bytes that a segment reads after its last element meet zero weights. */
 typedef struct quad_tile {
     const uint8_t *a;
     int64_t lda;
@@ -55,11 +55,11 @@ typedef struct quad_tile {
     int64_t lines;
 } quad_tile;
 
-/* What a segment has of quad_tile.narrow: one for each two quads, and a 0 behind them. */
+/* Entries of quad_tile.narrow for a segment: one for each two quads, followed by a 0. */
 static inline int64_t quad_pairs(int64_t quads) { return quads / 2 + 1; }
 
-/* What becomes of sums: round((sum + steps) * scale), at least lo and at most hi, plus zero. lo and
- * hi are whole, so that clamping before rounding is the same as after it. */
+/* Requantisation of sums: round((sum + steps) * scale), clamped to lo .. hi, plus zero.
+ * lo and hi are integers, so that clamping before rounding is the same as after it. */
 typedef struct quant_bytes {
     const float *scale, *steps; /* per column */
     float lo, hi;
@@ -108,11 +108,11 @@ struct quad_kernels {
     int least_rows, least_quads;
 
     /* ---- of bytes ---------------------------------------------------------------------------- */
-    /* rows x cols sums become bytes, rows of them ldc apart */
+    /* rows x cols sums become bytes, rows at stride ldc */
     void (*store)(const int32_t *sums, int rows, int cols, const quant_bytes *to, uint8_t *out,
                   int64_t ldc);
-    /* `channels` bytes of each of four rows, for `count` places step[i] bytes apart in row i,
-     * side by side: `next` bytes from one place's block to the next's */
+    /* `channels` bytes of each of four rows, for `count` places at stride step[i]
+     * in row i, interleaved: `next` bytes from one place's block to the next's */
     void (*spread)(const uint8_t *const row[4], const int64_t step[4], int64_t count,
                    int64_t channels, uint8_t *to, int64_t next);
     void (*depthwise)(const quant_depthwise *d);
@@ -120,7 +120,7 @@ struct quad_kernels {
     bool (*small)(const uint8_t *p, int64_t n);
 };
 
-/* The record that has what is not a product. */
+/* The record for everything but products. */
 static inline const quad_kernels *quad_vectors(const quad_kernels *u) {
     return u->vectors ? u->vectors : u;
 }

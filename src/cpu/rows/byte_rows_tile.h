@@ -15,7 +15,7 @@
  *     ADD16 MIN8 MAX8         of two bytes, saturating; of bytes
  */
 
-/* Bytes as floats, in the order that interleaving with zeros leaves behind. */
+/* Bytes as floats, in the order that interleaving with zeros produces. */
 static inline __attribute__((always_inline)) TARGET void NAME(floats)(V bytes, F *f) {
     V none = SET8(0), low = LO8(bytes, none), high = HI8(bytes, none);
     f[0] = FLOAT(LO16(low, none));
