@@ -122,7 +122,7 @@ out_value *out_container(onnx_out *o, bool tuple, type *t, size_t n, out_value *
 
 /* ---- onnx_out_body.c ------------------------------------------------------------------------- */
 
-/* The TorchScript that stands for the operator in a model; NULL: none. paired: of complex numbers;
+/* The TorchScript that replaces the operator in a model; NULL: none. paired: of complex numbers;
  * row: it has one */
 struct function *body_find(onnx_out *o, const op *base, bool paired, bool row);
 /* Walks it: the results are those of the call. called: base, or its form that writes in place */
