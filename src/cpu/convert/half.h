@@ -47,7 +47,7 @@ void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld
                     int64_t rows, int64_t n);
 void bfloat16_settle(float *x, int64_t ld, const bfloat16 *other, int64_t other_ld, bool twice,
                      int64_t rows, int64_t n);
-/* float16_to_floats for `rows` rows of n elements, n a multiple of 8, that many elements apart. */
+/* float16_to_floats for `rows` rows of n elements, n a multiple of 8, at stride n. */
 void float16_rows_to_floats(const float16 *src, int64_t src_step, float *dst, int64_t dst_step,
                             int64_t rows, int64_t n);
 void bfloat16_rows_to_floats(const bfloat16 *src, int64_t src_step, float *dst, int64_t dst_step,

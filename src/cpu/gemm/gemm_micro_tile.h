@@ -155,7 +155,7 @@ TILE(14)
 #define TILE_ROWS_ALL(X) TILE_ROWS_6(X)
 #endif
 
-/* ---- a tile of rows as they lie -------------------------------------------------------------- */
+/* ---- a tile of unpacked rows ----------------------------------------------------------------- */
 
 #define LYING_A(i) ((i) < 3 ? a : (i) < 6 ? a3 : (i) < 9 ? a6 : (i) < 12 ? a9 : a12)[(i) % 3 * lda]
 #define LYING_STEP(i) f = SET1(LYING_A(i)), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
