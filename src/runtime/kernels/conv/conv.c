@@ -228,7 +228,7 @@ static ctsc_status conv_forward_sizes(diag *d, const conv_call *c, const conv_li
     return CTSC_OK;
 }
 
-/* PyTorch handles one dim as two of which the first has size 1, and words its messages so. */
+/* PyTorch treats one dim as two, the first of size 1, and words its messages accordingly. */
 static int conv_widen(int n, const int64_t *v, int64_t filler, int64_t *out) {
     int lead = n == 1 ? 1 : 0;
     out[0] = filler;
@@ -632,12 +632,12 @@ static ctsc_status conv_read_factors(diag *d, tensor *factors, conv_call *c) {
     return CTSC_OK;
 }
 
-/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation, transposed,
- * output_padding, groups, batched, other, activation, written, factors); the channels of input,
- * other and result come last. batched: refuses input without a batch dim, as _convolution does.
- * written: other was added in place. factors: float64, what rows of the weight are multiplied by
- * (passes/weights/fold_weights.h). input and factors stand for those among args; bf16: the
- * convolution's factors may be rounded. */
+/* ctsc::conv_channels_last: (input, weight, bias, stride, padding, dilation,
+ * transposed, output_padding, groups, batched, other, activation, written, factors);
+ * the channels of input, other and result come last. batched: refuses input without a
+ * batch dim, as _convolution does. written: other was added in place. factors: float64,
+ * multipliers of the weight's rows (passes/weights/fold_weights.h). input and factors
+ * replace those among args; bf16: the convolution's operands may be rounded. */
 static ctsc_status conv_channels_last_at(op_ctx *cx, tensor *input, const float *scale,
                                          const value *factors, bool bf16,
                                          const channels_place *place, const value *args,
@@ -696,8 +696,8 @@ ctsc_status op_conv_channels_last(op_ctx *cx, const value *args, value *results)
                               &args[CONV_LAST_FACTORS], false, args, results);
 }
 
-/* ctsc::conv_channels_last.placed: the same and (beside, width, at), where in a block of channels
- * the result lies (channels_place.h). */
+/* ctsc::conv_channels_last.placed: the same and (beside, width, at),
+ * the place of the result in a block of channels (channels_place.h). */
 ctsc_status op_conv_channels_last_placed(op_ctx *cx, const value *args, value *results) {
     channels_place p = channels_place_read(&args[CONV_LAST_ARGS]);
     return conv_channels_last_at(cx, arg_tensor(&args[CONV_LAST_INPUT]), NULL,

@@ -13,8 +13,8 @@
 #include "cpu/vector.h"
 #include "runtime/kernels/matmul/gemm.h"
 
-/* Compiled for several instruction sets, of which the loader picks: for loops that BLAS does not
- * cover. */
+/* Compiled for several instruction sets, among which the
+ * loader selects: for loops that BLAS does not cover. */
 /* unroll-and-jam would swap the loops over taps and lanes and leave scalar code */
 #define CONV_HOT                                                                                   \
     VECTOR_OPTIMISED("O3", "no-loop-unroll-and-jam") VECTOR_CLONED("avx512f", "avx2", "default")
@@ -43,8 +43,8 @@ void conv_unfold(const conv_shape *s, size_t size, const void *image, int64_t ch
 ctsc_status conv_depthwise(diag *d, const conv_shape *s, dtype dt, const void *input,
                            const void *weight, const void *bias, void *out, bool *done);
 
-/* Output positions whose input coordinate (o * stride - pad + tap * dilation) lies in [0, in):
- * [*lo, *hi). */
+/* Output positions whose input coordinate (o * stride -
+ * pad + tap * dilation) is in [0, in): [*lo, *hi). */
 void conv_valid_range(const conv_shape *s, int dim, int64_t tap, int64_t *lo, int64_t *hi);
 
 #endif

@@ -2,12 +2,12 @@
 /*
  * conv_bf16.c - see conv_bf16.h.
  *
- * Method. A chunk of work is a band of rows of the output. The rows of the input that it sees are
- * rounded into a buffer, zeros beside them, an odd number of channels filled up with one more; what
- * a row of the kernel reads of one place is then one segment of the buffer, and neighbouring places
- * are a fixed distance apart. Kernels of size 1 take rows of pixels of any length. Where tiles of
- * registers would be short of rows, the rows of a band are one: what is between their results is
- * computed too, and dropped.
+ * Method. Implicit GEMM: a chunk of work is a band of rows of the output. The rows of the
+ * input that it reads are rounded into a buffer with its zero padding; an odd number of
+ * channels is padded by one. What a kernel row reads for one output position is then one
+ * segment of the buffer, at a fixed stride between neighbouring positions. Kernels of size
+ * 1 take rows of pixels of any length. Where register tiles would lack rows, the rows of a
+ * band form a single one: the results between them are computed too, and dropped.
  */
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "base/minmax.h"
@@ -54,13 +54,13 @@ typedef struct bf16_chunk { int64_t plane, row, rows, first, last; } bf16_chunk;
 
 static int64_t bf16_even(int64_t n) { return n + (n & 1); }
 
-/* Segments are rows of the kernel where its taps, and the groups' channels, lie side by side. */
+/* Segments are rows of the kernel where its taps, and the groups' channels, are contiguous. */
 static bool bf16_whole_rows(const conv_shape *s) { return s->groups == 1 && s->dilation[2] == 1; }
 
 static bool bf16_is_flat(const conv_shape *s) {
     for (int i = 0; i < CONV_DIMS; i++)
         if (s->kernel[i] != 1 || s->stride[i] != 1 || s->pad[i]) return false;
-    return s->out_size == s->in_size; /* nothing behind either */
+    return s->out_size == s->in_size; /* nothing after either */
 }
 
 /* Rows of the input that n rows of the output see. */
@@ -138,7 +138,7 @@ static void bf16_round(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
     else bfloat16_from_floats((const float *)(const void *)from, to, (size_t)elements);
 }
 
-/* The same, as far apart as they are in the buffer. */
+/* The same, at their stride in the buffer. */
 static void bf16_pixels(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
     int64_t channels = j->s.in_channels;
     if (j->pixel == channels) {
@@ -237,7 +237,7 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
         strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
         int64_t at = (bf16_at(j, t, y) * j->pitch + column) * j->size;
         strip.out = j->out + at;
-        /* pixels that lie apart have none */
+        /* pixels that are not contiguous have none */
         strip.other = j->after->other ? (const char *)j->after->other + at : NULL;
         quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,
                        hold);

@@ -69,7 +69,7 @@ static conv_shape half_simplified(const conv_shape *s) {
     return r;
 }
 
-/* May rows of the result be computed apart? Each has to see some of the image. */
+/* May rows of the result be computed separately? Each has to read some of the image. */
 static bool half_has_rows(const conv_shape *s) {
     int64_t extent = s->dilation[1] * (s->kernel[1] - 1) + 1;
     return s->in[0] == 1 && s->out[0] == 1 && s->pad[1] < extent &&
@@ -125,8 +125,8 @@ VECTOR_CLONES static void half_multiply(float *x, const float *by, int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i] *= by[i];
 }
 
-/* n pixels of `in` times the scale of their images, of which the first is number `first`; products
- * are not rounded. */
+/* n pixels of `in` times the scale of their images, starting
+ * at pixel number `first`; products are not rounded. */
 static void half_scaled(dtype dt, const half_scale *by, const char *in, int64_t first, int64_t n,
                         float *to) {
     halves_to_floats(dt, in, to, n * by->channels);

@@ -23,8 +23,8 @@ typedef struct half_scale {
     int64_t channels, image;
 } half_scale;
 
-/* in, out: n pixels of dt, float16 or bfloat16, of which the first is number `first` of the images;
- * out = in * scale. */
+/* in, out: n pixels of dt, float16 or bfloat16, starting at
+ * pixel number `first` of the images; out = in * scale. */
 void conv_half_scale(dtype dt, const half_scale *by, const void *in, int64_t first, int64_t n,
                      void *out);
 

@@ -91,7 +91,7 @@ VECTOR_CLONES static void conv_copy_masked(const uint32_t *from, const uint32_t 
     for (int64_t i = 0; i < n; i++) to[i] = from[i] & mask[i];
 }
 
-/* All bits of the positions [begin, end) whose pixel, this far away, lies in the same plane. */
+/* All bits of the positions [begin, end) whose pixel, at this distance, is in the same plane. */
 static void conv_same_plane(const conv_shape *s, int64_t down, int64_t right, int64_t begin,
                             int64_t end, uint32_t *mask) {
     int64_t h = s->in[1], w = s->in[2], x = begin % w, y = begin / w % h;
@@ -164,7 +164,7 @@ typedef struct conv_job {
         }                                                                                          \
     } while (0)
 
-/* Adds bias to n positions of `channels` planes, of which the first is out and has that number. */
+/* Adds bias to n positions of `channels` planes, the first of which is out and has that number. */
 static void conv_add_bias(const conv_job *job, char *out, int64_t channel, int64_t channels,
                           int64_t n) {
     const conv_shape *s = job->s;

@@ -2,15 +2,15 @@
 /*
  * conv_rows.c - direct convolution of images whose channels come last.
  *
- * Method. A tile of results is some neighbouring positions of an output row times a panel of output
- * channels. For each tap the tile's input pixels lie a fixed distance apart, and their channels one
- * behind the other: segments of rows that a micro-kernel multiplies by packed weights as they lie
- * (gemm_rows). Taps that are neighbours in a row of pixels are one segment. Taps of which a tile
- * sees nothing but padding are left out. Nothing is unfolded. Where there is padding, the rows of
- * pixels that a strip of output rows needs are copied with the zeros around them first, once for
- * all taps and outputs. Where taps are far apart, nothing is copied: rows of results are cut
- * into pieces where taps begin or cease to see the image, so that a tile sees all of a tap or
- * nothing.
+ * Method. Implicit GEMM, without im2col: a tile of results is some neighbouring positions
+ * of an output row times a panel of output channels. For each tap the tile's input pixels
+ * are at a fixed stride, with contiguous channels: segments of unpacked rows that a
+ * micro-kernel multiplies by packed weights (gemm_rows). Taps that are neighbours in a
+ * row of pixels are one segment. Taps that read only padding for a tile are skipped.
+ * Nothing is unfolded. Where there is padding, the rows of pixels that a strip of output
+ * rows needs are first copied with zeros around them, once for all taps and outputs.
+ * Where taps are far apart, nothing is copied: rows of results are split at the positions
+ * where a tap enters or leaves the image, so that a tile sees all of a tap or nothing.
  *
  *     strips of the output (threads share them)        whose input stays in a core's second cache
  *       blocks of segments                            as many weights of a panel as stay there beside it
@@ -18,9 +18,9 @@
  *           tiles
  *
  * Groups of few channels share vectors of results (gemm_micro.h, "groups kernel"): the pixels of a
- * set of them are copied, so that each is a vector, or as many vectors as a group has channels.
- * Rows of three taps, over pixels that fill a vector, have kernels that load a pixel once for all
- * of its taps ("taps kernel"): those pixels are copied a vector apart.
+ * set of groups are copied, so that each is a vector, or as many vectors as a group has channels.
+ * Rows of three taps, over pixels that fill a vector, have three-tap kernels that load a pixel
+ * once for all of its taps ("taps kernel"): those pixels are copied at a stride of one vector.
  *
  * Sums of more than a block are added up in the result. Kernels of size 1 see all images
  * as one long row.
@@ -55,7 +55,7 @@ typedef struct rows_job {
     bool apart;  /* only those rows that its one row of results needs, */
     bool spread; /* a vector for each step of a groups kernel */
     bool joined; /* taps that are neighbours in a row are one segment, */
-    bool taps;   /* which taps kernels read, pixels a vector apart */
+    bool taps;   /* as taps kernels read them, pixels at a stride of one vector */
     bool pieces; /* rows of results are cut where taps begin or cease to see the image */
     gemm_rows_fn *const *tiles;
     /* of the input that a strip needs; columns of all its rows */
@@ -70,7 +70,7 @@ typedef struct rows_job {
     gemm_segment *segment;
     rows_tap *tap; /* of each segment */
     int64_t segments;
-    slots slots; /* a strip's pixels, and behind them the segments of a tile */
+    slots slots; /* a strip's pixels, followed by the segments of a tile */
 } rows_job;
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -175,8 +175,8 @@ static int64_t rows_part(int64_t n, int64_t i, int64_t parts) {
     return n / parts * i + n % parts * i / parts;
 }
 
-/* Panels that a thread has to do, of the thread with most of them: of `units` strips times so many
- * shares the threads get equal numbers, one share behind the other. */
+/* Panels of the thread with most of them: of `units` strips times so
+ * many shares the threads get equal numbers, in consecutive order. */
 static int64_t rows_panels(const rows_job *j, int64_t units, int64_t shares) {
     int64_t threads = pool_threads(), items = units * shares, most = 0, before = 0;
     int64_t homes = threads < ROWS_HOMES ? threads : ROWS_HOMES;
@@ -255,8 +255,8 @@ static bool rows_copied(const rows_job *j) {
     return copied;
 }
 
-/* Are taps so far apart, and few, that rows are better cut into pieces? Where taps lie is a number
- * of elements, even of those in the padding. */
+/* Are taps so far apart, and few, that rows are better split? Tap
+ * positions are in elements, including those in the padding. */
 static bool rows_cut_into_pieces(const rows_job *j) {
     const conv_shape *s = &j->s;
     bool near = true;
@@ -414,7 +414,7 @@ VECTOR_CLONES static void rows_scale_pixels(const float *restrict from, int64_t 
         for (int64_t c = 0; c < n; c++) to[i * pixel + c] = from[i * apart + c] * scale[c];
 }
 
-/* Some instructions for each pixel, too far apart for the processor to guess the next ones. */
+/* Some instructions for each pixel, at a stride too large for the hardware prefetcher. */
 static inline __attribute__((always_inline)) void rows_copy_few(const float *from, int64_t apart,
                                                                 int64_t pixels, const int n,
                                                                 int64_t pixel, float *to) {
@@ -447,7 +447,7 @@ static void rows_copy_pixels(const rows_job *j, const float *from, int64_t n,
             memcpy(to + i * j->pixel, from + i * apart, (size_t)in * sizeof *to);
 }
 
-/* Row y of plane z (nothing, if these lie in the padding), `span` pixels from column x on. */
+/* Row y of plane z (nothing, if these are in the padding), `span` pixels from column x on. */
 static void rows_copy_row(const rows_job *j, const float *image, int64_t z, int64_t y, int64_t x,
                           int64_t span, const rows_channels *in, float *to) {
     const conv_shape *s = &j->s;

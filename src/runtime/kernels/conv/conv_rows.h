@@ -9,7 +9,7 @@
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/engine/epilogue.h"
 
-/* Is it worth doing this way? Where taps are very far apart, unfolding is less work. */
+/* Is this method worth it? Where taps are very far apart, unfolding is less work. */
 bool conv_rows_fits(const conv_shape *s);
 /* scale: [batch, in_channels], what the input is multiplied by first, or NULL; bias: out_channels
  * elements, or NULL. Fails without memory, and where a limit came between. */

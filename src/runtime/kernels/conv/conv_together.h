@@ -4,9 +4,9 @@
  *
  *     [image][channel][place]  ->  [channel][image][place]
  *
- * A product per image of a few columns spends its time on what stands around it. Side by side, the
- * planes of a channel are one volume that no kernel of the other two dims leaves in the first:
- * whatever computes convolutions of volumes does all images at once.
+ * A product per image with few columns is dominated by overhead. Concatenated, the
+ * planes of a channel are one volume whose kernel does not extend in the first dim:
+ * any code that computes convolutions of volumes then does all images at once.
  * Tests: tests/unit/test_conv.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_TOGETHER_H

@@ -66,7 +66,7 @@ static convt_ops convt_ops_of(dtype dt) {
     }
 }
 
-/* Adds the columns of `channels` output planes, the first of which is out. */
+/* Adds the columns of `channels` output planes, starting at out. */
 static void convt_add_columns(const convt_job *job, convt_ops ops, int64_t channels, int64_t begin,
                               int64_t end, const char *cols, char *out) {
     const conv_shape *s = job->s;

@@ -69,7 +69,7 @@ typedef struct tune_work {
     char *others; /* what the rest of a network would have put into the caches */
 } tune_work;
 
-/* Numbers of a middling size, none of which is slower to compute with than others. */
+/* Numbers of medium size: no denormals, which would slow the measurement down. */
 static tensor *tune_tensor(int ndim, const int64_t *sizes) {
     tensor *t;
     if (tensor_new(NULL, DT_FLOAT32, ndim, sizes, &t) != CTSC_OK) return NULL;

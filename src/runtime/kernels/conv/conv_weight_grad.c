@@ -2,12 +2,12 @@
 /*
  * conv_weight_grad.c - the gradients of convolutions' weights.
  *
- * Method. A weight meets, for each output position, the input that lies under its tap: what the
- * unfolded matrix (conv_kernels.c) has in the row of its tap. So the gradient of a group's weights
- * is one product, of the gradient of the outputs and the transposed unfolded matrix, summed over
- * all images. Threads share groups and rows of that matrix: each makes the columns of the result
- * that belong to some input channels, image after image, block after block of output positions.
- * Small images are done together (conv_together.h).
+ * Method. For each output position, a weight is multiplied by the input under its tap:
+ * the entry of the unfolded matrix (conv_kernels.c) in the row of its tap. So the
+ * gradient of a group's weights is one product, of the gradient of the outputs and the
+ * transposed unfolded matrix, summed over all images. Threads share groups and rows of
+ * that matrix: each makes the columns of the result for some input channels, image by
+ * image, in blocks of output positions. Small images are done together (conv_together.h).
  * Tests: tests/unit/test_conv.c, tests/autograd
  */
 #include "base/memory/recycle.h"
@@ -31,7 +31,7 @@ typedef struct wgrad_job {
     atomic_int failed;     /* a ctsc_status */
 } wgrad_job;
 
-/* Which input channels, of which group, and where they go. */
+/* Some input channels of a group, and where they go. */
 typedef struct wgrad_scratch {
     int64_t group, first, channels;
     char *scratch;

@@ -3,28 +3,28 @@
  * conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(4x4, 3x3) and
  * F(2x2, 3x3); of volumes as well, whose slices are transformed each for itself and added up.
  *
- * Method. A tile of 4 x 4 results is made of 6 x 6 pixels: both are taken to the values of
- * polynomials at six points in each direction, where convolution is multiplication; 36
- * multiplications per channel and output instead of 144. A tile of 2 x 2 has 16 instead of 36, and
- * less than half the weights: better where images are small. For each of these products the tiles
- * of a batch are the rows of a matrix product, done by the kernels of conv_rows.c. The points are
- * 0, +-1/sqrt 2, +-sqrt 2 and infinity (A. Lavin, S. Gray: Fast algorithms for convolutional neural
- * networks, 2015, with the points 0, +-1, +-2, which lose three times as much), and 0, +-1 and
- * infinity: against float64 the largest error is four to five times that of a direct sum with tiles
- * of 4 x 4, and the same with tiles of 2 x 2. Weights are transformed in double and rounded once.
- * As sums go through all of a tile, a pixel that is not finite spoils the tile's results; that is
- * noticed, and the convolution is done the direct way. Where a kernel is dilated, the pixels of a
- * tile are as far apart as its taps:
- * every residue of places has tiles of its own. A tile of a volume is that of all its slices: the
- * transformed pixels of a slice serve each slice of results that sees it.
+ * Method. A tile of 4 x 4 results is made from 6 x 6 pixels: both are transformed to the
+ * values of polynomials at six points in each direction, where convolution is multiplication:
+ * 36 multiplications per channel and output instead of 144. A tile of 2 x 2 needs 16 instead
+ * of 36, and less than half the weights: better for small images. For each of these products
+ * the tiles of a batch are the rows of a matrix product, done by the kernels of conv_rows.c.
+ * The points are 0, +-1/sqrt 2, +-sqrt 2 and infinity (A. Lavin, S. Gray: Fast algorithms for
+ * convolutional neural networks, 2015, with the points 0, +-1, +-2, which lose three times as
+ * much), and 0, +-1 and infinity: against float64 the largest error is four to five times
+ * that of a direct sum with tiles of 4 x 4, and the same with tiles of 2 x 2. Weights are
+ * transformed in double and rounded once. Since sums combine all pixels of a tile, a pixel
+ * that is not finite spoils all its results; this is detected, and the convolution is
+ * computed directly. Where a kernel is dilated, the pixels of a tile have the spacing of its
+ * taps: each residue of positions has its own tiles. A tile of a volume combines those of all
+ * its slices: the transformed pixels of a slice serve every slice of results that reads it.
  *
  *     batches of tiles, shares of panels       (threads share them) whose transformed input stays
  *                                              in the second cache, or is larger, where weights
  *                                              cost more than that
  *       some panels of output channels         whose products stay there beside it
  *
- * Where there are groups, each has panels of its own, one group's behind the other's: a share is
- * some groups, and transforms their channels alone.
+ * With groups, each has its own panels, one group's after the other's:
+ * a share is some groups, and transforms only their channels.
  *
  * Tests: tests/unit/test_conv_last.c
  */
@@ -111,8 +111,8 @@ bool conv_winograd_fits(const conv_shape *volume) {
     return fits && ukernel_winograd();
 }
 
-/* Results times taps of the direct form, which leaves out those that see nothing but padding where
- * taps are far apart, and slices that lie there. */
+/* Results times taps of the direct form, which skips taps that read
+ * only padding where taps are far apart, and slices in the padding. */
 static double winograd_direct(const conv_shape *s) {
     double seen = (double)s->batch * winograd_seen(s, DIM_D);
     for (int dim = DIM_H; dim <= DIM_W; dim++)
@@ -169,8 +169,8 @@ static inline __attribute__((always_inline)) void winograd_weight_line(const win
     }
 }
 
-/* The weights of n outputs for one input channel, those of an output `from` apart: to `to`, a
- * product's `apart` from the last one's. */
+/* The weights of n outputs for one input channel, at stride
+ * `from` per output: to `to`, at stride `apart` per product. */
 static inline __attribute__((always_inline)) void winograd_weights(const float *w, int64_t from,
                                                                    int64_t n, int in, float *to,
                                                                    int64_t apart) {
@@ -430,7 +430,7 @@ static int64_t winograd_channel(const winograd_job *j, int64_t panel) {
     return panel / j->w->panels * j->w->out + panel % j->w->panels * j->w->nr;
 }
 
-/* Columns that a panel writes: whole vectors, of which the next panel's first may be a part. */
+/* Columns that a panel writes: whole vectors, the last of which may reach into the next panel. */
 static int64_t winograd_columns(const winograd_job *j, int64_t panel) {
     int64_t left = j->w->out - panel % j->w->panels * j->w->nr;
     return int64_min(conv_parts(left, j->lanes) * j->lanes, j->w->nr);
