@@ -24,8 +24,8 @@ typedef struct einsum_term {
 typedef struct einsum_plan {
     int operands;
     einsum_term *terms;           /* one per operand */
-    int ellipsis_dims;            /* most dims that an ellipsis stands for */
-    int count[EINSUM_LABELS];     /* in how many places of operands the label stands */
+    int ellipsis_dims;            /* most dims that an ellipsis covers */
+    int count[EINSUM_LABELS];     /* number of occurrences of the label in operands */
     int place[EINSUM_LABELS + 1]; /* its dim in the views, -1: none; of the ellipsis: the first */
     int out_dims, dims;           /* of the result, and of the views */
 } einsum_plan;
@@ -128,7 +128,7 @@ static ctsc_status einsum_parse_output(diag *d, einsum_plan *p, const char *eq, 
     return CTSC_OK;
 }
 
-/* How many dims ellipses stand for; every operand must have its subscripts' dims. */
+/* The number of dims that ellipses cover; every operand must have its subscripts' dims. */
 static ctsc_status einsum_check_ranks(diag *d, einsum_plan *p, const list *ops) {
     for (int i = 0; i < p->operands; i++) {
         const einsum_term *t = &p->terms[i];

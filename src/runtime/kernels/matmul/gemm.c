@@ -2,13 +2,13 @@
 /*
  * gemm.c - matrix products on raw strided memory.
  *
- * Method: complex products are BLAS's; products of floats and doubles are gemm_block.c's where it
- * knows the processor (but for vectors with gaps), else BLAS's: an OpenBLAS that does not know the
- * processor takes kernels three times as slow. A large product is cut into chunks that the pool
- * spreads over threads: gemm_block.c's along both sides, which leaves each element as it is; BLAS's
- * along the longer side at borders that depend on the shape alone. An operand whose rows or columns
- * are without gaps is handed to BLAS as it lies (transposed or not), any other is packed first;
- * within a chunk BLAS runs serially. Products too small to repay any of this are three plain loops.
+ * Method: complex products go to BLAS; products of floats and doubles go to gemm_block.c where it
+ * knows the processor (except vectors with gaps), else to BLAS: an OpenBLAS that does not know the
+ * processor uses kernels three times as slow. A large product is cut into chunks that the pool
+ * spreads over threads: gemm_block.c's along both sides, which does not change any element; BLAS's
+ * along the longer side at borders that depend only on the shape. An operand with contiguous rows
+ * or columns is handed to BLAS in place (transposed or not), any other is packed first; within a
+ * chunk BLAS runs serially. Products too small to repay any of this are three plain loops.
  * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
  */
 /* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
@@ -319,7 +319,7 @@ static ctsc_status gemm_own(diag *d, gemm_own_job *job) {
 
 /* ---- packed weights -------------------------------------------------------------------------- */
 
-/* Rows of A that all tiles would meet in one place of the first cache, moved apart. */
+/* Rows of A that would map to the same set of the first-level cache for all tiles, moved apart. */
 typedef struct gemm_apart {
     gemm_matrix from, to;
     int64_t bytes; /* of a row */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm.h - matrix products on raw strided memory: what every operator that multiplies matrices
- * stands on.
+ * gemm.h - matrix products on raw strided memory: the
+ * basis of every operator that multiplies matrices.
  *
  * Float and double go to gemm_block.c, or to BLAS where that does not know the processor; complex
  * products to BLAS; half and bfloat16 are computed in float and rounded once; integers have loops
@@ -20,9 +20,9 @@ bool gemm_supports(dtype dt); /* all numbers but bool and complex32 */
 /* Makes BLAS and LAPACK run on the calling thread. Call before the first use of either. */
 void gemm_setup(void);
 
-/* c = alpha * a b + beta * c with a: m x k, b: k x n, c: m x n, rows of c ldc apart and each
- * without gaps. beta == 0 ignores what c holds, NaN too. Fails only without memory or beyond BLAS's
- * 31-bit sizes. */
+/* c = alpha * a b + beta * c with a: m x k, b: k x n, c: m x n, contiguous
+ * rows of c at stride ldc. beta == 0 ignores the contents of c, NaN too.
+ * Fails only if out of memory or beyond BLAS's 31-bit sizes. */
 ctsc_status gemm_run(diag *d, dtype dt, int64_t m, int64_t n, int64_t k, gemm_scale alpha,
                      gemm_matrix a, gemm_matrix b, gemm_scale beta, void *c, int64_t ldc);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_bf16.c - products of bfloat16 matrices of which neither is a constant (gemm_bf16.h).
+ * gemm_bf16.c - products of bfloat16 matrices neither of which is a constant (gemm_bf16.h).
  *
- * Method. The second operand becomes panels of quads (cpu/quad/quad.h) in every call, so packing
- * has to be cheap: where rows have no gaps two of them are interleaved, where columns have none
- * words of two are transposed in registers. Rows of the first operand are read where they are if
- * they have no gaps and are whole steps of the kernels; else they are copied, with zeros behind
- * them, and transposed like the panels. The rest is that of constant weights (linear_half.c):
- * blocks of rows pass pairs of panels.
+ * Method. The second operand is packed into panels of quads (k-groups, cpu/quad/quad.h)
+ * in every call, so packing has to be cheap: two contiguous rows are interleaved; of
+ * contiguous columns, words of two elements are transposed in registers. Rows of the
+ * first operand are read in place if they are contiguous and whole steps of the kernels;
+ * else they are copied, with zeros after them, and transposed like the panels. The rest
+ * is that of constant weights (linear_half.c): blocks of rows pass pairs of panels.
  *
- * A few rows with a weight whose columns have no gaps, as in a step of a recurrent layer: packing
- * it would cost more than the product. Then the transpose is computed, of which the weight is the
- * first factor and is read where it is.
+ * A few rows with a weight with contiguous columns, as in a step of a
+ * recurrent layer: packing it would cost more than the product. Then the
+ * transpose is computed, whose first factor is the weight, read in place.
  *
  * Tests: tests/unit/test_gemm_bf16.c
  */
@@ -35,7 +35,7 @@ enum {
 typedef struct bf16_job {
     const gemm_bf16_product *p;
     quad_matrix b;
-    const uint16_t *a; /* rows lda elements apart */
+    const uint16_t *a; /* rows at stride lda, in elements */
     uint16_t *copy;
     int64_t lda, block, shares;
     uint32_t *pairs; /* two rows of the transpose of A interleaved; `pitch` words */
@@ -162,7 +162,7 @@ static void bf16_copy_rows(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* Columns without gaps, of which enough are side by side for registers. */
+/* Contiguous columns, enough of them adjacent to fill registers. */
 static bool bf16_is_turned(const gemm_bf16_product *p) {
     return p->a.rs == 1 && p->a.cs != 1 && p->k >= BF16_QUADS && p->m >= BF16_QUADS &&
            transpose_usable();

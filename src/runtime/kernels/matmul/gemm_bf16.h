@@ -13,7 +13,7 @@ typedef struct gemm_bf16_product {
     int64_t m, n, k; /* none is 0 */
     gemm_matrix a, b;
     const float *start; /* n numbers that the sums begin with, up to whole panels; NULL: zeros */
-    void *c;            /* rows ldc elements apart */
+    void *c;            /* rows at stride ldc, in elements */
     int64_t ldc;
     bool floats; /* c is of float32, else sums are rounded to bfloat16 */
 } gemm_bf16_product;

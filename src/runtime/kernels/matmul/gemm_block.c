@@ -9,18 +9,18 @@
  * these instructions); a block of B, kc x nc (6 MiB), in the third. Constants, not the machine's
  * own sizes: the sums, and so the results, depend on kc.
  *
- * A product whose rows fit one block of A needs a packed panel of B only once, so it never has more
- * than one. One of few rows does not repay packing B at all: if B has no gaps along its rows tiles
- * read it as it lies; if neither operand has gaps along k (a linear layer), dot kernels do.
+ * A product whose rows fit one block of A needs a packed panel of B only once, so it never has
+ * more than one. Few rows do not repay packing B at all: if B is contiguous along its rows, tiles
+ * read it unpacked; if both operands are contiguous along k (a linear layer), dot kernels do.
  *
- * With more rows, but still few, a linear layer's weights are read as they lie, too, in the part of
- * A: a tile wants a broadcast element of mr rows in each step of k, and columns of B are such rows
- * of the transposed product. Panels of the other operand, A, stay in the first cache while columns
- * of B pass, as many as the second cache keeps for the next panel. Tiles write a strip of C's
- * transpose, which never leaves the second cache and is transposed when it has all of k: rows of
- * C itself are far apart, and a tile that wrote mr elements of each would find none of them in the
- * first cache. A thin B, of fewer columns than a tile has rows, is transposed as well: its columns
- * would not fill a vector.
+ * With more rows, but still few, a linear layer's weights are also read unpacked, in the role
+ * of A: a tile needs a broadcast element of mr rows in each step of k, and columns of B are
+ * such rows of the transposed product. Panels of the other operand, A, stay in the first-level
+ * cache while columns of B pass, as many as the second-level cache keeps for the next panel.
+ * Tiles write a strip of C's transpose, which never leaves the second-level cache and is
+ * transposed when it has all of k: rows of C itself are far apart, and a tile that wrote mr
+ * elements of each would find none of them in the first-level cache. A thin B, with fewer
+ * columns than a tile has rows, is transposed as well: its columns would not fill a vector.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "runtime/kernels/matmul/gemm_block.h"
@@ -92,14 +92,14 @@ gemm_plan gemm_block_plan(const gemm_micro *u, const gemm_problem *p) {
 
 /* ---- packed ---------------------------------------------------------------------------------- */
 
-/* Sizes of blocks, and where the packed block of B lies behind that of A. */
+/* Sizes of blocks, and the offset of the packed block of B after that of A. */
 typedef struct block_sizes {
     int64_t mc, nc, kc;
     int64_t ka; /* k of a packed block of A: some times kc */
     size_t b_at;
 } block_sizes;
 
-/* Where a packed block of B is, behind one of A of so many elements. */
+/* Where a packed block of B is, after one of A of so many elements. */
 static size_t block_b_at(int64_t a, size_t size) {
     return (size_t)block_round(a * (int64_t)size + 64, GEMM_ALIGN);
 }
@@ -130,8 +130,8 @@ static void block_tiles(const gemm_micro *u, int64_t m, int64_t n, int64_t k, co
                                              (int)int64_min(n - j, u->nr), alpha, beta);
 }
 
-/* Where the panel of B that is wanted next lies: runs of `run` lines of cache, `stride` bytes from
- * one to the next. */
+/* The location of the panel of B that is needed next: runs
+ * of `run` cache lines, at stride `stride` in bytes. */
 typedef struct block_prefetch {
     const char *from;
     int64_t runs, run, stride;
@@ -182,8 +182,8 @@ static void block_panels(gemm_plan plan, const gemm_problem *p, const block_size
     }
 }
 
-/* One block of rows of A, packed for as much of k as there is room for: some panels of B are
- * packed, used and forgotten. While tiles use them the next ones come nearer. */
+/* One block of rows of A, packed for as much of k as fits: some panels of B are
+ * packed, used and discarded. While tiles use them, the next ones are prefetched. */
 static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
                            char *pb) {
     const gemm_micro *u = plan.micro;
@@ -197,8 +197,8 @@ static void block_few_rows(gemm_plan plan, const gemm_problem *p, const block_si
     }
 }
 
-/* B as it lies. Few steps of k at a time, so that a few rows of B are read from end
- * to end together. */
+/* Unpacked B. Few steps of k at a time, so that a few
+ * rows of B are read from end to end together. */
 static void block_direct(gemm_plan plan, const gemm_problem *p, const block_sizes *s, char *pa,
                          char *pb) {
     const gemm_micro *u = plan.micro;
@@ -265,8 +265,8 @@ static block_sizes transposed_sizes_of(const gemm_micro *u, int64_t m, int64_t k
     return s;
 }
 
-/* The columns of B, of up to mr from y on, that the tiles of all panels of A bring near between
- * them: those of the panel in question. */
+/* The columns of B, of up to mr from y on, that the tiles of all
+ * panels of A prefetch together: those of the panel in question. */
 typedef struct transposed_prefetch {
     const char *from;
     int rows;
@@ -332,7 +332,7 @@ static void transposed_rows(const gemm_micro *u, const gemm_problem *p, const bl
     }
 }
 
-/* Bytes of packed columns that fill no tile, and of a strip behind them. */
+/* Bytes of packed columns that fill no tile, followed by a strip. */
 static size_t transposed_rest_size(const gemm_micro *u, const block_sizes *s) {
     return block_b_at(u->mr * s->kc, (size_t)u->size);
 }
@@ -388,7 +388,7 @@ static size_t thin_scratch(const gemm_micro *u, int64_t k) {
 
 /* ---- packed before --------------------------------------------------------------------------- */
 
-/* Room for the slack that packing wants is behind the last panel. */
+/* Room for the slack that packing needs is after the last panel. */
 int64_t gemm_block_prepacked_size(const gemm_micro *u, int64_t n, int64_t k) {
     return block_round(n, u->nr) * k + GEMM_ALIGN;
 }
@@ -397,9 +397,9 @@ void gemm_block_prepack(const gemm_micro *u, int64_t n, int64_t k, gemm_matrix b
     u->pack(b.p, n, k, b.cs, b.rs, u->nr, panels);
 }
 
-/* Steps of k: long, so that C is seldom read again. Tiles take A and B from the second cache then,
- * with few loads for their arithmetic. Rows of A are read as they lie, unless all rows of a tile
- * would meet in one place of the first cache. */
+/* Steps of k: many, so that C is seldom read again. Tiles then read A and B from the
+ * second-level cache, with few loads for their arithmetic. Rows of A are read unpacked,
+ * unless all rows of a tile would map to the same set of the first-level cache. */
 gemm_plan gemm_block_plan_prepacked(const gemm_micro *u, int64_t m, int64_t k,
                                     const gemm_matrix *a) {
     int64_t size = u->size;
@@ -430,15 +430,15 @@ static void prepacked_finish(const gemm_problem *p, int64_t i, int64_t m, int64_
         epilogue_rows(&p->after, (float *)p->c + at, at, n);
 }
 
-/* A block of A, packed: m rows from i on, k steps from x on, a tile's `stride` bytes
- * behind the one before. */
+/* A packed block of A: m rows from i on, k steps
+ * from x on, tiles at stride `stride` in bytes. */
 typedef struct prepacked_block {
     int64_t i, m, x, k, stride;
     const char *tiles;
 } prepacked_block;
 
-/* The block with the panel of B from column j on. While tiles use the panel,
- * `next` comes nearer. */
+/* The block with the panel of B from column j on.
+ * While tiles use the panel, `next` is prefetched. */
 static void prepacked_panel(const gemm_micro *u, const gemm_problem *p, const prepacked_block *a,
                             int64_t j, const char *next) {
     int64_t i = a->i, m = a->m, x = a->x, k = a->k;
@@ -474,7 +474,7 @@ static int64_t prepacked_rows(gemm_plan plan, int64_t m) {
 /* Tiles of all m rows. Blocks but the last are made of whole tiles. */
 static int64_t prepacked_tiles(const gemm_micro *u, int64_t m) { return (m + u->mr - 1) / u->mr; }
 
-/* Bytes from one part to the next, with what packing writes behind it. */
+/* Bytes from one part to the next, with the slack that packing writes after it. */
 static int64_t prepacked_part(gemm_plan plan) {
     return block_round(plan.micro->mr * plan.kc * plan.micro->size + 64, GEMM_ALIGN);
 }
@@ -524,7 +524,7 @@ static void block_prepacked(gemm_plan plan, const gemm_problem *p, char *scratch
 /* Panels of C whose rows get their activation together: enough of a row to have vectors at work. */
 enum { LYING_TAIL = 4 };
 
-/* Rows [begin, begin + m) of A as they lie, steps [x, x + k), with all panels of B. */
+/* Unpacked rows [begin, begin + m) of A, steps [x, x + k), with all panels of B. */
 static void lying_block(const gemm_micro *u, const gemm_problem *p, int64_t begin, int64_t m,
                         int64_t x, int64_t k) {
     const float *a = (const float *)p->a.p + begin * p->a.rs + x, *b = p->b.p,

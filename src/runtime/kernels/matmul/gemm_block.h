@@ -19,19 +19,19 @@
 typedef enum gemm_method {
     GEMM_BLAS,   /* not here */
     GEMM_PACKED, /* both operands are packed */
-    /* the transpose of C is made: columns of B, which have no gaps, are read as they lie, and
-     * only A is packed */
+    /* the transpose of C is made: columns of B, which are
+     * contiguous, are read unpacked, and only A is packed */
     GEMM_TRANSPOSED,
     /* the transpose of C is made, of few rows: B fits one tile, and panels of A pass it */
     GEMM_THIN,
     /* B was packed before, all of it: panels of nr columns, one after the other
      * (gemm_block_prepack) */
     GEMM_PREPACKED,
-    GEMM_LYING,  /* the same, and rows of A, which have no gaps, are read as they lie */
+    GEMM_LYING,  /* the same, and rows of A, which are contiguous, are read unpacked */
     GEMM_STREAM, /* the same, and A has one row */
     GEMM_DIRECT, /* B has no gaps along its rows, and too few rows of A use it to repay packing */
     GEMM_ROW,    /* A has one row, and B no gaps along its rows */
-    GEMM_DOT,    /* neither operand has gaps along k: read as they lie */
+    GEMM_DOT,    /* both operands are contiguous along k: read unpacked */
 } gemm_method;
 
 typedef struct gemm_plan {

@@ -246,7 +246,7 @@ static void row_ints_release(row_ints *r) {
     tensor_unref(r->zero);
 }
 
-/* What they stand for. */
+/* Their real values. */
 static ctsc_status row_ints_numbers(op_ctx *cx, const row_ints *r, tensor **out) {
     TRY(tensor_new(cx->diag, DT_FLOAT32, r->q->ndim, r->q->sizes, out));
     int64_t k = r->q->sizes[r->q->ndim - 1];

@@ -3,9 +3,9 @@
  * matmul.c - products of tensors: mm, bmm, mv, dot, matmul, linear and the forms that add to a
  * tensor.
  *
- * Method: everything ends in gemm_run or gemm_batch on the operands as they lie in memory. A batch
- * that broadcasts, or is permuted, becomes a list of offsets instead of a copy; a batch of matrices
- * that meets a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
+ * Method: everything ends in gemm_run or gemm_batch on the operands in place.
+ * A batch that broadcasts, or is permuted, becomes a list of offsets instead
+ * of a copy; a batch of matrices times a single one becomes one tall matrix.
  */
 #include "base/memory/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"
@@ -56,7 +56,7 @@ void gemm_offsets(const tensor *t, int nb, const int64_t *batch, int64_t count, 
     }
 }
 
-/* Do the rows of all matrices of t lie evenly spaced, so that they are one tall matrix? */
+/* Are the rows of all matrices of t evenly spaced, so that they are one tall matrix? */
 static bool matmul_is_tall(const tensor *t) {
     int64_t rows = t->sizes[t->ndim - 2], stride = t->strides[t->ndim - 2];
     bool started = rows != 1;

@@ -33,7 +33,7 @@ typedef struct nbits_job {
     int64_t rows;
     const float *bias;
     void *out;
-    /* rows as floats, form.k apart, with zeros behind */
+    /* rows as floats, at stride form.k, followed by zeros */
     const float *floats;
     float *wide; /* those, where they are not x itself */
     float *float_sum;
@@ -88,7 +88,7 @@ static VECTOR_CLONES int32_t nbits_to_wide(const float *x, int64_t k, float step
     return sum;
 }
 
-/* Numbers of which the largest is this small are zeros: their scale would be no normal float. */
+/* If the largest magnitude is this small, all are zeros: their scale would be denormal. */
 #define NBITS_LEAST 0x1p-100f
 
 static void nbits_number_rows(void *ctx, int64_t begin, int64_t end) {

@@ -33,7 +33,7 @@ static void nbits_kept_free(void *made) {
     mem_free(kept);
 }
 
-/* n elements of a float dtype from `first` on, `apart` from one to the next. */
+/* n elements of a float dtype from `first` on, at stride `apart`. */
 static void nbits_take(const tensor *t, int64_t first, int64_t apart, int64_t n, float *to) {
     const char *from = tensor_data(t);
     if (t->dtype == DT_FLOAT32)

@@ -61,7 +61,7 @@ void prepack_drop(const tensor *w) {
 
 /* ---- as floats ------------------------------------------------------------------------------- */
 
-/* Of which view of a storage the floats are. */
+/* The view of a storage that the floats come from. */
 typedef struct prepack_floats {
     tensor *floats;
     int64_t offset, strides[2], sizes[2];

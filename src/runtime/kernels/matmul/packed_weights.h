@@ -24,8 +24,8 @@ void *prepack_derived(storage *s, void *(*make)(const void *from), const void *f
  * while it is made waits. Packing that is turned off (ctsc_set_packing) changes nothing. */
 void *prepack_derived_now(storage *s, void *(*make)(const void *from), const void *from,
                           void (*release)(void *made));
-/* The pages of w, of which a packed copy has been made, are given back if they are
- * those of a file. */
+/* Releases the pages of w, which has a packed
+ * copy, if they are those of a file. */
 void prepack_drop(const tensor *w);
 
 /* w, float16 or bfloat16, as floats. Those of a constant are made once, are a constant themselves,
@@ -47,9 +47,9 @@ typedef struct gemm_prepacked {
 /* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be
  * done; products then take w as it is. Thread-safe; the result lives as long as w's storage. */
 const gemm_prepacked *prepack_linear(const tensor *w);
-/* c = a b + bias, rows of c ldc apart and each without gaps; then, of floats, the rest of `after`,
- * whose `other` has the layout of c. Its bias has n elements; after NULL: nothing. Fails only
- * without memory. */
+/* c = a b + bias, contiguous rows of c at stride ldc; then, for floats,
+ * the rest of `after`, whose `other` has the layout of c. Its bias has
+ * n elements; after NULL: nothing. Fails only if out of memory. */
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
                                const dense_epilogue *after, void *c, int64_t ldc);
 

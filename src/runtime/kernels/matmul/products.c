@@ -17,8 +17,8 @@ static ctsc_status products_call2(op_ctx *cx, const char *key, tensor *a, tensor
 
 enum { CHAIN_MAX = 128 };
 
-/* The cheapest order: best[i][j] of the product of matrices i to j splits it behind matrix
- * split[i][j]. */
+/* The cheapest order: best[i][j] of the product of
+ * matrices i to j splits it after matrix split[i][j]. */
 typedef struct chain_plan {
     double best[CHAIN_MAX][CHAIN_MAX];
     uint8_t split[CHAIN_MAX][CHAIN_MAX];

@@ -117,8 +117,8 @@ static bool quad_is_narrow(const int8_t *quads) {
     return true;
 }
 
-/* Of a panel of which many pairs are not narrow none is: a branch that is hard to predict costs
- * more than it saves. */
+/* A panel with many pairs that are not 16-bit safe gets none: a
+ * branch that is hard to predict costs more than it saves. */
 static void quad_panel_narrow(const quad_matrix *m, const int8_t *data, int64_t segments,
                               uint8_t *to) {
     int64_t quads = m->quads, pairs = quad_pairs(quads), wide = 0;
@@ -274,7 +274,7 @@ static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int
         memcpy(out, sums, (size_t)cols * sizeof *out);
 }
 
-/* Sums of a tile, ld from row to row, of which cols are there. */
+/* Sums of a tile at row stride ld; cols of each row exist. */
 static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t ld,
                              int64_t row, int rows, int64_t column, int cols) {
     int64_t at = row * s->ldc + column;
@@ -396,7 +396,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
         if (m->narrow)
             t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
         t.start = quad_strip_start(s, column, panels, cols, start);
-        /* a tile's sums lie side by side, where nothing wants them elsewhere */
+        /* a tile's sums are contiguous, unless they are needed elsewhere */
         t.ld = direct ? s->ldc : s->bytes ? QUAD_TILE_COLUMNS : panels * QUAD_COLUMNS;
         for (int64_t row = 0, rows; row < s->rows; row += rows) {
             rows = quad_tile_rows(u, s->rows - row);

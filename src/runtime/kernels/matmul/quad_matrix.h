@@ -86,7 +86,7 @@ typedef struct quant_floats {
 void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
                         float *out);
 
-/* Rows that should pass the panels together: whole tiles, of which each row has so many bytes. */
+/* Rows that should pass the panels together: whole tiles, with so many bytes per row. */
 int64_t quad_block_rows(const quad_matrix *m, int64_t bytes);
 
 /* What a thread holds while it computes strips: the configuration of its tile registers. Begins as
