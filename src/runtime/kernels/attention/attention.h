@@ -28,8 +28,8 @@ typedef struct attention_call {
 
 ctsc_status attention_compute(diag *d, const attention_call *call);
 
-/* What the leading dims of q, k and v broadcast to, with L and S behind them; fails if they do not,
- * or if mask (NULL: none) does not broadcast to that. */
+/* The broadcast shape of the leading dims of q, k and v, followed by L and S; fails
+ * if they do not broadcast, or if mask (NULL: none) does not broadcast to that. */
 ctsc_status attention_sizes(diag *d, const tensor *q, const tensor *k, const tensor *v,
                             const tensor *mask, int *nb, int64_t *sizes);
 

@@ -99,7 +99,7 @@ void attention_cut(attention_job *job, int64_t multiple) {
 }
 
 bool attention_memory(const attention_part *parts, size_t n, char **memory, size_t *total) {
-    enum { ALIGN = 64, SLACK = 16 }; /* elements that packing may write behind the last panel */
+    enum { ALIGN = 64, SLACK = 16 }; /* elements that packing may write after the last panel */
     size_t bytes, all = ALIGN;
     for (size_t i = 0; i < n; i++) {
         if (!size_mul((size_t)parts[i].rows, (size_t)parts[i].length, &bytes) ||

@@ -13,7 +13,7 @@
 
 enum { FEW_QUERIES = 8, FEW_KEYS = 64 }; /* of a block */
 
-/* Memory of one thread. Rows are `depth` or `width` elements apart, whole vectors with zeros. */
+/* Memory of one thread. Rows are `depth` or `width` elements long: whole vectors, zero-padded. */
 typedef struct few {
     const attention_job *job;
     int64_t depth, width;

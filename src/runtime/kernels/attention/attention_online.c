@@ -2,9 +2,9 @@
 /*
  * attention_online.c - softmax over the keys of a query some at a time (attention_online.h).
  *
- * Scores, weights and sums are floats. A block in which a query sees nothing adds nothing, so that
- * blocks may be left out whose keys are hidden: by a flag, by -inf, or by what is added and is so
- * low that no score that comes near a float's range makes up for it.
+ * Scores, weights and sums are floats. A block in which a query sees nothing adds
+ * nothing, so blocks with only hidden keys are skipped: hidden by a flag, by -inf,
+ * or by an added mask so low that no score within a float's range makes up for it.
  * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention_online.h"

@@ -3,8 +3,8 @@
  * attention_tiles.c - rows of one head of attention on the micro-kernels of matrix
  * products (gemm_micro.h).
  *
- * Method: everything is transposed, so that queries lie across the vectors, as many as a tile
- * has columns (nr):
+ * Method: everything is transposed, so that queries run
+ * across the vectors, as many as a tile has columns (nr):
  *
  *     S' [keys][nr]  = scale K Q' + mask'    tiles of mr keys
  *     P' [keys][nr]  = e^(S' - its columns' maxima)

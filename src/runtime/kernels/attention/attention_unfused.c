@@ -61,7 +61,7 @@ static bool written_scale(const written_attention *w, double *scale) {
 
 /* ---- in steps -------------------------------------------------------------------------------- */
 
-/* *x = key(*x, ...) for args behind *x. */
+/* *x = key(*x, ...) with args after *x. */
 static ctsc_status written_step(op_ctx *cx, const char *key, int nargs, value *args, value *x) {
     value result = value_none();
     args[0] = *x;
@@ -218,7 +218,7 @@ static ctsc_status written_compute(op_ctx *cx, const written_attention *w, value
 
 /* ---- repeated heads -------------------------------------------------------------------------- */
 
-/* A mask's dims of heads and rows behind the groups' one. *fits: false if it has other heads. */
+/* A mask's dims of heads and rows after the groups' one. *fits: false if it has other heads. */
 static ctsc_status written_split_mask(diag *d, tensor *mask, int64_t heads, int64_t group,
                                       tensor **out, bool *fits) {
     int64_t of = mask && mask->ndim > 2 ? mask->sizes[mask->ndim - 3] : 1;

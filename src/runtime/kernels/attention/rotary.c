@@ -81,7 +81,7 @@ static VECTOR_CLONES void rotary_bfloat16(const uint16_t *x, const uint16_t *c, 
     rotary_part(x + rest, x, c + rest, s + rest, split, false, y + rest);
 }
 
-/* Rows of an operand as floats, *step apart: where they are, or at `room`. */
+/* Rows of an operand as floats, at stride *step: in place, or at `room`. */
 static const float *rotary_floats(const rotary_job *j, const char *from, int64_t stride,
                                   int64_t rows, float *room, int64_t *step) {
     int64_t n = j->width;

@@ -291,7 +291,7 @@ static void range_triangle_row(int64_t row, int64_t cols, int64_t offset, bool l
 /* How many places a triangle's first `rows` rows have. Below the first of them edges grow by one a
  * row, up to cols. */
 static int64_t range_triangle_count(int64_t rows, int64_t cols, int64_t offset, bool lower) {
-    /* rows whose edge is 0, and cols, lie before and behind these */
+    /* rows whose edge is 0, and cols, are before and after these */
     int64_t first = -offset - lower, full = cols - offset - lower;
     int64_t from = first < 0      ? 0
                    : first > rows ? rows

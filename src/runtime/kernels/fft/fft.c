@@ -100,7 +100,7 @@ static ctsc_status fft_inverse_real(op_ctx *cx, const tensor *in, int n, const f
     return st;
 }
 
-/* ---- how results lie ------------------------------------------------------------------------- */
+/* ---- layout of results ---------------------------------------------------------------------- */
 
 /* By insertion, the largest strides first. */
 static void fft_sort_dims(int n, int *dims, const int64_t *strides) {
@@ -111,9 +111,9 @@ static void fft_sort_dims(int n, int *dims, const int64_t *strides) {
         }
 }
 
-/* One of PyTorch's transforms: dims that stay lie as they did, outermost; then those that are
- * transformed, all but `kept` at their end in the order of their strides. strides: the operand's,
- * then the result's, of these sizes. */
+/* One of PyTorch's transforms: unchanged dims keep their order, outermost;
+ * then the transformed ones, all but `kept` at their end in the order of their
+ * strides. strides: the operand's, then the result's, of these sizes. */
 static void fft_lay_out(int ndim, const int64_t *sizes, int n, const fft_axis *axes, int kept,
                         int64_t *strides) {
     int order[TENSOR_MAX_DIMS], batch = 0, end = ndim;

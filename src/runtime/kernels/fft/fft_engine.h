@@ -205,7 +205,7 @@ typedef struct FFT_FN(place) {
     const int64_t *offsets;
     int64_t count, step;
     int64_t imaginary; /* from a real part to its imaginary part */
-    bool side_by_side; /* line b is `unit` behind line b - 1 */
+    bool side_by_side; /* line b is `unit` after line b - 1 */
 } FFT_FN(place);
 
 enum { FFT_FN(tile) = FFT_LANES_BYTES / (int)sizeof(FFT_T) };

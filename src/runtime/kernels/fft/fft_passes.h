@@ -8,9 +8,9 @@
  * passes have done). After all passes the numbers are in order (T. G. Stockham, 1966).
  */
 
-/* Runs the statements once per vector, for the groups without a turn (p == 0) and for the others:
- * TURN(j, re, im) stores result j. xr, xi: the group's first vectors, distance `far` apart; yr, yi:
- * the results', distance s. */
+/* Runs the statements once per vector, for the groups without a twiddle factor
+ * (p == 0) and for the others: TURN(j, re, im) stores result j. xr, xi: the
+ * group's first vectors, at stride `far`; yr, yi: the results', at stride s. */
 #define FFT_PASS(r, ...)                                                                           \
     const FFT_V *xr = x.re, *xi = x.im;                                                            \
     FFT_V *yr = y.re, *yi = y.im;                                                                  \

@@ -158,7 +158,7 @@ static ctsc_status stft_frames(const spectrum *sp, const tensor *x, dtype dt, te
     tensor *same = NULL, *view = NULL;
     ctsc_status st = w ? spectrum_window(sp, w) : diag_no_memory(d);
     if (st == CTSC_OK) st = tensor_view_raw(d, x, 3, sizes, strides, x->offset, &view);
-    if (st == CTSC_OK) { /* the frames lie as the product of a view of them does */
+    if (st == CTSC_OK) { /* the frames have the layout of a product of a view of them */
         broadcast_strides(3, sizes, 1, &view, strides);
         st = tensor_new_strided(d, DEVICE_HOST, dt, 3, sizes, strides, &j.out);
     }
@@ -262,8 +262,8 @@ static ctsc_status stft_pad(const spectrum *sp, const tensor *x, const value *mo
     return st;
 }
 
-/* Zeros before and behind, so that the first frame's window begins with the first sample, and the
- * last one's ends by the last. */
+/* Zeros before and after, so that the first frame's window begins
+ * with the first sample, and the last one's ends by the last. */
 static ctsc_status stft_align(const spectrum *sp, const tensor *x, tensor **out) {
     int64_t half = (sp->n - sp->win_length) / 2, len = x->ndim ? x->sizes[x->ndim - 1] : 0;
     if (half <= 0 || sp->hop <= 0) return tensor_alias(sp->cx->diag, x, out);

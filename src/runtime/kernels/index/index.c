@@ -3,11 +3,11 @@
  * index.c - indexing with tensors: x[i, :, mask] and x[i, :, mask] = y; plans for it and their
  * execution.
  *
- * Method: index_plan turns the indices into three parts of the result's shape: the dimensions in
- * front that are kept, the broadcast shape of the indices, and the kept dimensions behind. Masks
- * become index tensors by nonzero. For every position of the index shape one byte offset into self
- * is worked out, with bounds checked, so that reading and writing only add offsets and move
- * blocks. If kept dimensions stand between indexed ones, the index shape comes first, as in NumPy.
+ * Method: index_plan splits the result's shape into three parts: the kept dimensions in front,
+ * the broadcast shape of the indices, and the kept dimensions after them. Masks become index
+ * tensors by nonzero. For every position of the index shape one byte offset into self is
+ * computed, with bounds checked, so that reading and writing only add offsets and move blocks.
+ * If there are kept dimensions between indexed ones, the index shape comes first, as in NumPy.
  *
  * Writing goes in row-major order of the index shape, so that of two writes to one element the
  * later wins; several threads divide the reading only.

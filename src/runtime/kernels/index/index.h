@@ -7,10 +7,10 @@
 
 #include "runtime/kernels/engine/move.h"
 
-/* The result of indexing: kept dimensions in front, the shape of the indices, kept dimensions
- * behind. */
+/* The result of indexing: kept dimensions, the
+ * shape of the indices, kept dimensions. */
 typedef struct index_plan {
-    int nfront, nindex; /* dimensions of the first two parts; the rest are behind */
+    int nfront, nindex; /* dimensions of the first two parts; the rest come last */
     int ndim;
     int64_t sizes[TENSOR_MAX_DIMS]; /* of the result */
     int64_t steps[TENSOR_MAX_DIMS]; /* bytes in self, of the kept dimensions */

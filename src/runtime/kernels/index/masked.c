@@ -290,8 +290,8 @@ static ctsc_status masked_scatter(op_ctx *cx, tensor *target, tensor *wide, cons
     return status;
 }
 
-/* The same in the order in which target lies in memory: where PyTorch writes in place, this is the
- * order in which a transposed tensor takes up its elements. */
+/* The same in the memory order of target: where PyTorch writes in place,
+ * this is the order in which a transposed tensor takes up its elements. */
 static ctsc_status masked_scatter_in_memory_order(op_ctx *cx, tensor *target, const tensor *mask,
                                                   const tensor *source) {
     int64_t order[TENSOR_MAX_DIMS];

@@ -85,8 +85,8 @@ static ctsc_status scatter_on_device(op_ctx *cx, tensor *line, tensor *other, co
                               (enum dense_combination)op);
 }
 
-/* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`). src of
- * one element stands for a tensor of the index's shape. index has elements. */
+/* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`).
+ * src of one element acts as a tensor of the index's shape. index has elements. */
 static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor *index,
                                 tensor *moved, move_op op, bool gather) {
     tensor *line = NULL, *other = NULL;
@@ -394,7 +394,7 @@ static ctsc_status scatter_identity(op_ctx *cx, scatter_kind kind, dtype dt, ten
     return tensor_scalar_int(cx->diag, dt, v > 0 ? most : -most - 1, out);
 }
 
-/* p[0] /= p[1], counts in the same dtype, of which those of 0 count as 1. */
+/* p[0] /= p[1], counts in the same dtype; a count of 0 is taken as 1. */
 static void scatter_divide_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     dtype dt = *(const dtype *)ctx;
     for (int64_t i = 0; i < n; i++) {

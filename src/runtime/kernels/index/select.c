@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * select.c - the selection algorithms behind topk and kthvalue, and the unstable sort.
+ * select.c - the selection algorithms of topk and kthvalue, and the unstable sort.
  *
  * Which of several equal elements topk reports, and in which order sort leaves them, depends on
  * the algorithm, and programs use those indices; so the algorithms here are, step for step, those

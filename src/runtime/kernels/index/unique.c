@@ -47,7 +47,7 @@ static void unique_add(unique_groups *g, int64_t position, bool joins) {
     g->count[g->n - 1]++;
 }
 
-/* Where the integers of t lie. False: no integers, none at all, or too far apart for a table. */
+/* The range of the integers of t. False: no integers, none at all, or too wide for a table. */
 static bool unique_range(const tensor *t, int64_t *low, int64_t *width) {
     dtype dt = (dtype)t->dtype;
     const char *p = tensor_data(t);

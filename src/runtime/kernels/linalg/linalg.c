@@ -227,7 +227,7 @@ int linalg_first_error(const tensor *info, int64_t *index) {
     return 0;
 }
 
-/* (info, api_name, *, is_matrix): what decomposed programs call behind a factorisation. */
+/* (info, api_name, *, is_matrix): decomposed programs call it after a factorisation. */
 ctsc_status op_linalg_check_errors(op_ctx *cx, const value *args, value *results) {
     /* the first whose name is within api_name tells what info means */
     static const struct { const char *name, *before, *after; } rows[] = {

@@ -78,8 +78,8 @@ ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t 
 void linalg_identity(tensor *t, int64_t n);
 /* In place, of a contiguous tensor; nothing to do for real ones. */
 void linalg_conjugate(tensor *t);
-/* Zeroes what lies below (or above) the diagonal of the column-major matrices of t: rows by cols
- * each. */
+/* Zeroes the part below (or above) the diagonal of the
+ * column-major matrices of t: rows by cols each. */
 void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper);
 
 ctsc_status linalg_check_matrix(diag *d, const tensor *t, const char *op, const char *arg);

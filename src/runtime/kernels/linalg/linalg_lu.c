@@ -449,7 +449,7 @@ static ctsc_status solve_check_shapes(diag *d, const tensor *a, const tensor *b,
         left ? "AX = B" : "XA = B", n, n, m, k);
 }
 
-/* b as columns to solve for (of its transpose when it stands to the right), and back. */
+/* b as columns to solve for (of its transpose for a system from the right), and back. */
 static ctsc_status solve_load(diag *d, tensor *b, bool left, tensor **out) {
     return left ? linalg_columns(d, b, out) : tensor_clone(d, b, out);
 }

@@ -226,7 +226,7 @@ ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
     ctsc_status st = tensor_clone(d, wide, &t);
     tensor_unref(wide);
     if (st != CTSC_OK) return st;
-    double *room = NULL; /* of exp_matrix, behind it the embedded matrix */
+    double *room = NULL; /* of exp_matrix, followed by the embedded matrix */
     if (size_mul((size_t)side, (size_t)side, &bytes) && size_mul(bytes, 8 * sizeof(double), &bytes))
         room = mem_alloc(bytes);
     if (!room) st = diag_no_memory(d);
