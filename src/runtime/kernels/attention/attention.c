@@ -2,8 +2,8 @@
 /*
  * attention.c - the attention operators of layers: multi-head, and the encoder layer made of it.
  *
- * They prepare views of the heads, so that attention_core.c reads the projections
- * in place and writes its result in the layout that the next product needs.
+ * They prepare views of the heads, so that attention_core.c reads the projections in place and
+ * writes its result in the layout that the next product needs. Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention.h"
 #include "runtime/kernels/engine/device_kernels.h"

@@ -36,7 +36,7 @@ float online_weigh(const attention_job *job, online_query *q, int64_t first, int
 void online_add(float *o, const float *more, float factor, int64_t n);
 /* Writes the weighed sums o of a query to its row of the result; o is overwritten. */
 void online_finish(const attention_job *job, const online_query *q, float *o);
-/* Rows of n elements of float16 or bfloat16 from p on, strides rs and cs, as floats ld apart. */
+/* Rows of n 16-bit floats of either dtype from p on, strides rs and cs, as floats at stride ld. */
 void online_floats(dtype dt, const void *p, int64_t rs, int64_t cs, int64_t rows, int64_t n,
                    float *to, int64_t ld);
 

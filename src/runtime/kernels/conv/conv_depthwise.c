@@ -2,12 +2,12 @@
 /*
  * conv_depthwise.c - computes depthwise convolutions: one input channel per group.
  *
- * Method: matrix products would be one row thin, so each output plane is summed
- * directly. The input plane is copied to a buffer with its padding, and split by stride:
- * the values that the outputs of one tap read are contiguous there, and a whole output
- * plane (rows as wide as the buffer's; the surplus is dropped) is one run of sums over
- * taps at constant offsets, which stay in vector registers. Alternative: loops over
- * output rows; their runs are short where planes are small, as late in networks.
+ * Method: matrix products would be one row thin, so each output plane is summed directly.
+ * The input plane is copied to a buffer with its padding, and split by stride: the values
+ * that the outputs of one tap read are contiguous there, and a whole output plane (rows as
+ * wide as the buffer's; the surplus is dropped) is one run of sums over taps at constant
+ * offsets, which stay in vector registers. Alternative: loops over output rows; their runs
+ * are short where planes are small, as late in networks. Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"
 #include "runtime/kernels/engine/kernel_tuning.h"

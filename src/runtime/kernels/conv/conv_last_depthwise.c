@@ -41,7 +41,7 @@ typedef struct depthwise_chunk {
 
 static int64_t depthwise_row_taps(const conv_shape *s) { return s->kernel[0] * s->kernel[1]; }
 
-/* The taps of dim i that lie inside for output o: [*begin, *end). Returns where tap 0 is. */
+/* The taps of dim i that are inside for output o: [*begin, *end). Returns where tap 0 is. */
 static int64_t depthwise_valid(const conv_shape *s, int i, int64_t o, int64_t *begin,
                                int64_t *end) {
     int64_t d = s->dilation[i], x = o * s->stride[i] - s->pad[i], room = s->in[i] - x;

@@ -439,7 +439,7 @@ static int64_t winograd_columns(const winograd_job *j, int64_t panel) {
 /* Panels [panel, last), whose products are in memory at a time; item: its first panel. */
 typedef struct winograd_block {
     int64_t item, panel, last;
-    bool more;  /* those behind are wanted next */
+    bool more;  /* the following ones are next */
     int64_t ld; /* from one tile's products to the next */
 } winograd_block;
 

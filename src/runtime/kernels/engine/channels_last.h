@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channels_last.h - tensors whose channels stand behind the spatial dims.
+ * channels_last.h - tensors whose channels follow the spatial dims.
  *
  * PyTorch's images are [..., C, H, W]; the pass "layout" turns regions of a graph to [..., H, W, C]
  * (dims in that order, contiguous: an ordinary tensor), the layout of the kernels of convolutions

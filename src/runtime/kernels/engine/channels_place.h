@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channels_place.h - tensors that lie in a part of the channels of a wider one.
+ * channels_place.h - tensors that are a part of the channels of a wider one.
  *
- * What is joined along the last dim need not be copied if it was made where it belongs: a block
- * that is `width` channels wide, of which the tensor has those from `at` on. The first one that is
- * made allocates the block; each further one lies beside another one of them. Which tensors these
- * are is decided by the pass cat-in-place, which sees to it that they do not overlap and that
- * nobody writes them later. Where sizes or dtypes do not fit each other a tensor has memory of its
- * own, and is copied when it is joined.
+ * The parts of a concatenation along the last dim need not be copied if they are
+ * made in place: in a block that is `width` channels wide, of which a tensor has the
+ * channels from `at` on. The first tensor made allocates the block; each further one
+ * is placed beside another of them. The pass cat-in-place chooses these tensors; it
+ * ensures that they do not overlap and that nobody writes them later. A tensor whose
+ * size or dtype does not match has separate memory, and is copied when it is joined.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_PLACE_H
@@ -22,7 +22,7 @@ typedef struct channels_place {
 
 /* From the arguments `Tensor? beside, int width, int at`. */
 channels_place channels_place_read(const value *args);
-/* Does t lie in such a block, at t->offset? */
+/* Is t in such a block, at t->offset? */
 bool channels_place_is(const tensor *t, int64_t width);
 /* An uninitialised tensor in its place on the host, or, where it cannot be there, contiguous. */
 ctsc_status channels_place_new(diag *d, const channels_place *p, dtype dt, int ndim,

@@ -39,9 +39,9 @@ typedef struct dense_epilogue {
     dense_int pitch;
 } dense_epilogue;
 
-/* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]), `batch` times. Batch
- * number i is split by the nb sizes, the last varying fastest, into what a and b are moved by; c
- * lies m * n elements further each time. */
+/* c[i, j] = epilogue(alpha * sum over x of a[i, x] b[x, j] + beta * c[i, j]),
+ * `batch` times. Batch number i is decomposed by the nb sizes, the last varying
+ * fastest, into offsets of a and b; c advances by m * n elements each time. */
 typedef struct dense_gemm {
     const void *a, *b;
     void *c;
@@ -164,9 +164,9 @@ typedef struct dense_offsets {
     int dim, unused;
 } dense_offsets;
 
-/* An index_plan (index/index.h): element n of `dense`, taken apart into a position of the front
- * dims, one of `count`, and one of the block's dims, belongs to what their byte offsets in self add
- * up to. scalar: dense is one element. */
+/* An index_plan (index/index.h): element n of `dense`, decomposed into a position
+ * in the front dims, one of `count`, and one in the block's dims, belongs to the
+ * sum of their byte offsets in self. scalar: dense is one element. */
 typedef struct dense_blocks {
     void *self, *dense;
     const dense_int *offsets;
@@ -247,7 +247,7 @@ typedef struct dense_cell {
     void *gates;
     const void *products; /* GRU: those with the state, of the same shape */
     const void *bias;     /* of the products with the state, or NULL */
-    /* state [rows, hidden]; c: LSTM only; out: rows out_step elements apart, or NULL */
+    /* state [rows, hidden]; c: LSTM only; out: rows at stride out_step, or NULL */
     void *h, *c, *out;
     dense_int rows, hidden, out_step;
     int kind, unused; /* enum dense_cell_kind */

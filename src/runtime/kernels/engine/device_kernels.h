@@ -97,13 +97,13 @@ typedef struct device_kernels {
                                tensor *dense);
     ctsc_status (*blocks_write)(diag *d, tensor *self, const struct index_plan *p,
                                 const tensor *dense, enum dense_combination how);
-    /* line and other have index's shape; line does not move along dim, of which there are `size`
-     * elements `step` apart. Gathers line into other, or combines other with line. */
+    /* line and other have index's shape; line does not move along dim, which has `size`
+     * elements at stride step. Gathers line into other, or combines other with line. */
     ctsc_status (*gather)(diag *d, const tensor *line, tensor *other, const tensor *index, int dim,
                           int64_t size, int64_t step);
     ctsc_status (*scatter)(diag *d, tensor *line, const tensor *other, const tensor *index, int dim,
                            int64_t size, int64_t step, enum dense_combination how);
-    /* out[i] = table[index[i]] for contiguous tensors, of which table has that many rows. */
+    /* out[i] = table[index[i]] for contiguous tensors; table has that many rows. */
     ctsc_status (*rows)(diag *d, const tensor *table, int64_t rows, const tensor *index,
                         tensor *out, bool wrap, enum dense_fault_kind kind);
     ctsc_status (*bags)(diag *d, const tensor *table, dense_bags *b);

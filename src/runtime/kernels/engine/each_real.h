@@ -10,7 +10,7 @@
  * there these words are defined by dense_types.cuh for the program's type.
  *
  *     REAL            what is computed in
- *     ELEM            what lies in memory; LOAD and STORE convert
+ *     ELEM            the type in memory; LOAD and STORE convert
  *     REAL_FN(name)   the name of a function for that type: name_float, name_double; on devices name
  *     MATH(name)      the name of a function of <math.h> for REAL
  */

@@ -49,8 +49,8 @@ static inline const float *epilogue_other(const dense_epilogue *e, int64_t at) {
 }
 /* rows[i] = a(rows[i]) of n contiguous elements. */
 void activation_apply(enum dense_activation a, float *rows, int64_t n);
-/* The whole epilogue but for the bias, for n contiguous elements of the result, the first of which
- * is its element number `at`. */
+/* The whole epilogue except the bias, for n contiguous
+ * elements of the result, starting at element number `at`. */
 void epilogue_rows(const dense_epilogue *e, float *rows, int64_t at, int64_t n);
 /* The same for results of 16 bits, float16 or bfloat16, as `other` is: n sums, which are
  * overwritten, become out[0 .. n). Rounded wherever the operators that the program had round: in

@@ -13,7 +13,7 @@ typedef struct gather3_job {
     char *dst;
     const int64_t *in, *out;
     int64_t *const *at;
-    int64_t run_begin, run_len; /* the longest stretch of a row that is copied as it is */
+    int64_t run_begin, run_len; /* the longest run of a row that is copied unchanged */
     size_t item;
 } gather3_job;
 

@@ -45,7 +45,7 @@ static inline dtype arg_dtype_or(const value *v, dtype other) { /* ScalarType? *
 }
 /* dtype argument from a program: checked. */
 ctsc_status arg_dtype(op_ctx *cx, const value *v, dtype other, dtype *out);
-/* MemoryFormat? argument; numbers that stand for none give other, as PyTorch takes them. */
+/* MemoryFormat? argument; numbers that denote none give other, as in PyTorch. */
 memory_format arg_format(const value *v, memory_format other);
 
 /* ---- limits (base/threads/limits.h) ---------------------------------------------------------- */

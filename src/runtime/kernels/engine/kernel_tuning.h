@@ -47,11 +47,11 @@ enum {
     /* [gemm] if they are not more than a part of k: the sums at the end cost as
      * much as some steps */
     GEMM_DOT_SHARE = 10,
-    GEMM_DIRECT_ROWS = 18, /* [gemm] rows up to which tiles may read B as it lies, */
+    GEMM_DIRECT_ROWS = 18, /* [gemm] rows up to which tiles may read B unpacked, */
     /* [gemm] if its own rows are no longer: each row of a tile is a page of its own otherwise */
     GEMM_DIRECT_COLS = 1024,
     GEMM_ROW_STEPS = 4096, /* [gemm] elements of C that stay in the first cache */
-    GEMM_DIRECT_K = 32,    /* [gemm] rows of B that are read together as they lie */
+    GEMM_DIRECT_K = 32,    /* [gemm] rows of B that are read together, unpacked */
     GEMM_GROUP = 8,        /* [gemm] panels that are packed together */
     /* [gemm] steps of k in a transposed tile: long rows, for which a panel of A may come from
      * the second cache, */
@@ -71,7 +71,7 @@ enum {
     GEMM_PREPACKED_K = 4096,
     /* [models] and of all rows: beside two panels in the second cache; */
     GEMM_PREPACKED_A = 640 << 10,
-    /* [nets] rows that lie multiples of so many bytes apart are copied, with a gap between them */
+    /* [nets] rows at a stride that is a multiple of so many bytes are copied, with gaps */
     GEMM_LYING_FAR = 4096,
     GEMM_LYING_GAP = 16, /* of so many elements, a thread some rows, */
     GEMM_LYING_ROWS = 16,
@@ -80,8 +80,8 @@ enum {
 
 /* Rows that panels of quads pass (quad_matrix.h). */
 enum {
-    /* [quads] so many rows that lie multiples of so many bytes apart are copied, with a gap
-     * between them: they would share a few sets of the first cache */
+    /* [quads] so many rows at a stride that is a multiple of so many bytes are copied,
+     * with a gap between them: they would share a few sets of the first-level cache */
     QUAD_FAR_ROWS = 12,
     QUAD_FAR = 2048,
     QUAD_GAP = 64,
@@ -172,8 +172,8 @@ enum {
     CONV_ROWS_WEIGHTS = 1 << 17, /* [nets] that stay in the second cache beside pixels */
     CONV_ROWS_SHARES = 16,       /* [nets] parts of the panels to think of */
     CONV_ROWS_FEWEST = 20, /* [nets] positions of a strip that is made smaller for another thread */
-    /* [nets] between rows; beyond, a strip is one row of results: what lies between its
-     * taps is not copied */
+    /* [nets] between rows; beyond, a strip is one row of
+     * results: the pixels between its taps are not copied */
     CONV_ROWS_DILATION = 3,
     /* [nets] bytes; distances that are multiples meet in one place of the first cache, which has
      * room for so many lines there */
@@ -243,7 +243,7 @@ enum {
 enum {
     MOVE_GRAIN = 1 << 17, /* [conversion] bytes worth a thread */
     JOIN_GRAIN = 1 << 17, /* [cat] the same */
-    /* [cat] bytes of a part's row, on average, from which on rows are copied by stretches */
+    /* [cat] bytes of a part's row, on average, from which on rows are copied in runs */
     JOIN_SMALL = 64,
     INDEX_GRAIN = 1 << 15,  /* [indexing] elements worth a thread */
     MASKED_CHUNK = 1 << 14, /* [masked] elements that are counted, then moved, by one thread */
@@ -257,7 +257,7 @@ enum {
 enum {
     /* [pointwise] elements that are widened, computed and rounded at a time */
     PW_HALF_BLOCK = 512,
-    PW_PACK_BYTES = 2048, /* [pointwise] of inputs that lie apart, copied together first, */
+    PW_PACK_BYTES = 2048, /* [pointwise] of strided inputs, first copied together, */
     PW_PACK_LEAST = 16,   /* [pointwise] if rows are not shorter than this */
     /* [pointwise] elements up to which a call without broadcasting is made by one thread at once */
     PW_PLAIN_MAX = 32768,

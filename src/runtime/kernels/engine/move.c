@@ -216,7 +216,7 @@ ctsc_status move_refuse_internal_overlap(op_ctx *cx, const tensor *written) {
     return CTSC_OK;
 }
 
-/* Elements from the first to behind the last, where t fills its memory without gaps. */
+/* From the first element to just after the last, where t fills its memory without gaps. */
 static bool op_memory_span(const tensor *t, const char **begin, const char **end) {
     int64_t reach = 1;
     for (int i = 0; i < t->ndim; i++) reach += (t->sizes[i] - 1) * t->strides[i];

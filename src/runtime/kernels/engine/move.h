@@ -49,8 +49,8 @@ void move_collapse(move_geometry *g); /* drops dimensions of size 1 and joins th
 int64_t move_count(const move_geometry *g);
 /* Applies run to every innermost line; g must be collapsed. */
 void move_apply(const move_geometry *g, move_run run, char *dst, const char *src);
-/* The same as a copy of elements of `item` bytes, over several threads when large, or on the device
- * of dst_tensor, which dst lies in. dst must not overlap itself or src. */
+/* The same as a copy of elements of `item` bytes, over several threads when large, or on
+ * the device of dst_tensor, which contains dst. dst must not overlap itself or src. */
 ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g, size_t item,
                       char *dst, const char *src);
 

@@ -85,7 +85,7 @@ static ctsc_status nested_check_mask(diag *d, const tensor *t, const tensor *mas
     return CTSC_OK;
 }
 
-/* How many are true in each row; *longest: in any. *aligned: none of them stands behind a false. */
+/* How many are true in each row; *longest: in any. *aligned: no true follows a false. */
 static ctsc_status nested_count(diag *d, tensor *mask, tensor **lengths, int64_t *longest,
                                 bool *aligned) {
     tensor *flat;

@@ -16,7 +16,7 @@ typedef struct sort_pair {
 
 /* Has dt an order? (Complex and quantised types have none.) */
 bool sort_has_order(dtype dt);
-/* Keys of n elements `stride` bytes apart, with their positions; descending inverts the order. */
+/* Keys of n elements at stride `stride`, with positions; descending inverts the order. */
 void sort_make_keys(dtype dt, const char *src, int64_t stride, int64_t n, bool descending,
                     sort_pair *out);
 /* The key all NaNs of dt have (ascending); false if dt has no NaN. */

@@ -115,7 +115,7 @@ static ctsc_status lstsq_solve(diag *d, lstsq_call *c) {
     return st;
 }
 
-/* Sums of squares of what lies below the solution, if there is such and every matrix has full rank.
+/* Sums of squares of the residuals below the solution, if any and if all matrices have full rank.
  */
 static ctsc_status lstsq_residuals(diag *d, const lstsq_call *c, const tensor *like, tensor **out) {
     int64_t none = 0, nrhs = c->nrhs;

@@ -3,9 +3,9 @@
  * matmul.c - products of tensors: mm, bmm, mv, dot, matmul, linear and the forms that add to a
  * tensor.
  *
- * Method: everything ends in gemm_run or gemm_batch on the operands in place.
- * A batch that broadcasts, or is permuted, becomes a list of offsets instead
- * of a copy; a batch of matrices times a single one becomes one tall matrix.
+ * Method: everything ends in gemm_run or gemm_batch on the operands in place. A batch
+ * that broadcasts, or is permuted, becomes a list of offsets instead of a copy; a batch
+ * of matrices times a single one becomes one tall matrix. Tests: tests/unit/test_matmul.c
  */
 #include "base/memory/recycle.h"
 #include "runtime/kernels/engine/device_kernels.h"

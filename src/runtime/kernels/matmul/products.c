@@ -101,7 +101,7 @@ static ctsc_status chain_check(op_ctx *cx, tensor *const *m, int n, tensor *cons
     return CTSC_OK;
 }
 
-/* The ends may be vectors: a row in front, a column behind. *first, *last: owned views of them. */
+/* The ends may be vectors: a row first, a column last. *first, *last: owned views of them. */
 static ctsc_status chain_ends(diag *d, const list *l, tensor **first, tensor **last) {
     tensor *a = l->u.tensors[0], *b = l->u.tensors[l->len - 1];
     if (a->ndim != 1 && a->ndim != 2)

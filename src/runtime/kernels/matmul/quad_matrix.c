@@ -356,7 +356,7 @@ int64_t quad_block_rows(const quad_matrix *m, int64_t bytes) {
     return int64_max(fit, 1) * u->rows;
 }
 
-/* What a tile's sums will be added to lies far apart: it comes while they are computed. */
+/* Prefetches the rows that a tile's sums will be added to, while the sums are computed. */
 static void quad_prefetch_other(const quad_strip *s, int64_t row, int rows, int64_t column) {
     int64_t size = s->halves ? sizeof(bfloat16) : sizeof(float);
     const char *at = (const char *)s->other + (row * s->ldc + column) * size;

@@ -54,7 +54,7 @@ static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
         const T *scale = j->scale;
         const T *shift = j->shift;
         if (j->inner ==
-            1) { /* one element per row: a stretch of rows runs through scale and shift */
+            1) { /* one element per row: consecutive rows run through scale and shift */
             for (int64_t r = begin; r < end;) {
                 int64_t at = r % j->period;
                 int64_t n = int64_min(end - r, j->period - at);
@@ -117,7 +117,7 @@ static void norm_stats_run(norm_stats *j) {
 
 /* ---- batch norm ------------------------------------------------------------------------------ */
 
-/* What batch_norm and instance_norm are given, and what lies between. */
+/* The arguments of batch_norm and instance_norm, and intermediate values. */
 typedef struct norm_batch {
     tensor *input, *weight, *bias, *mean, *var; /* mean, var: running statistics; NULL: none */
     bool training;
@@ -416,8 +416,8 @@ static ctsc_status norm_scale_slowly(op_ctx *cx, const value *args, int spatial,
     return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
-/* (self, scale, shift, spatial, dtype): dtype is that of the batch norm's parameters, of which
- * scale and shift, of float32, were made; None: float32. */
+/* (self, scale, shift, spatial, dtype): dtype is that of the batch norm's
+ * parameters, from which the float32 scale and shift were made; None: float32. */
 ctsc_status op_scale_channels_last(op_ctx *cx, const value *args, value *results) {
     int spatial = 0;
     tensor *x = arg_tensor(&args[0]), *wide;

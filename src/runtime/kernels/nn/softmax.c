@@ -2,8 +2,8 @@
 /*
  * softmax.c - softmax and log_softmax over one dim.
  *
- * Method: over the last dim a row at a time: maximum, exponentials, sum. Over another dim the same,
- * for a stretch of neighbouring columns at once, so that memory is read in order.
+ * Method: over the last dim a row at a time: maximum, exponentials, sum. Over another dim
+ * the same, for several neighbouring columns at once, so that memory is read in order.
  * Tests: tests/unit/test_nn.c
  */
 #include "runtime/kernels/engine/kernel_tuning.h"
@@ -43,7 +43,7 @@ static void softmax_row_range(void *ctx, int64_t begin, int64_t end) {
     }
 }
 
-/* A chunk is a stretch of SOFTMAX_COLUMNS columns of one outer index. */
+/* A chunk is SOFTMAX_COLUMNS neighbouring columns of one outer index. */
 static void softmax_column_range(void *ctx, int64_t begin, int64_t end) {
     const softmax_job *j = ctx;
     int64_t stretches = (j->inner + SOFTMAX_COLUMNS - 1) / SOFTMAX_COLUMNS;

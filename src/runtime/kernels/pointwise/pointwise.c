@@ -43,7 +43,7 @@ static bool pw_fits(const value *v, dtype dt) {
     /* ints wrap, these do not */
     if (dt == DT_UINT8 && (v->tag == V_FLOAT ? v->u.f : is_complex ? v->u.complex->re : 0) < 0)
         return false;
-    /* an int, of which a double has not every digit */
+    /* an int that a double cannot represent exactly */
     if (dt == DT_INT64 && v->tag != V_FLOAT && !is_complex) return true;
     return dtype_fits(dt, is_complex          ? v->u.complex->re
                           : v->tag == V_FLOAT ? v->u.f
@@ -394,7 +394,7 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     return CTSC_OK;
 }
 
-/* ---- inputs that lie apart ------------------------------------------------------------------- */
+/* ---- strided inputs ------------------------------------------------------------------------- */
 
 typedef struct pw_packed {
     iter_kernel loop;

@@ -98,7 +98,7 @@ ctsc_status pw_require_same_dtype(op_ctx *cx, const value *a, const value *b, co
 ctsc_status pw_refuse_zero(op_ctx *cx, const value *divisor, dtype dt);
 /* "value cannot be converted to type uint8_t without overflow" unless number v fits into dt. */
 ctsc_status pw_require_fits(op_ctx *cx, const value *v, dtype dt);
-/* The same for a number, or a 0-dim tensor that stands for one. */
+/* The same for a number, or a 0-dim tensor used as one. */
 ctsc_status pw_require_fits_value(op_ctx *cx, const value *v, dtype dt);
 /* Sets number k, a lower (0) or upper (1) bound of clamp in dtype dt: beyond an integer dtype's end
  * it is that end, and refused where it would leave no number. */

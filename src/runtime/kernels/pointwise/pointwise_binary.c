@@ -283,7 +283,7 @@ PW_PLAIN_LOOP(2, second_c128_loop, complex128, complex128, , (void)x; *o = y)
 static const pw_op pw_positive = {"pow", PW_SAME, {PW_COMPLEX_ROW(positive)}};
 static const pw_op pw_second = {"pow", PW_SAME, {PW_COMPLEX_ROW(second)}};
 
-/* The exponents PyTorch treats apart (they differ from pow at -inf, and are faster). */
+/* The exponents that PyTorch treats specially (they differ from pow at -inf, and are faster). */
 static const pw_op *binary_pow_special(double exponent) {
     return exponent == 2      ? &pw_square
            : exponent == 0.5  ? &pw_sqrt

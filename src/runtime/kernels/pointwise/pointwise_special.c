@@ -46,11 +46,11 @@ OPERATOR(polygamma) { return special_polygamma(cx, args, &args[1], &args[0], res
 OPERATOR(polygamma_) { return special_polygamma(cx, args, &args[0], &args[1], results); }
 
 /* mvlgamma(self, p): the sum of lgamma(self - i/2), i < p, and a constant. The differences are
- * float's if self is (`narrow`), so that what is as good as a pole is one. Its terms are added up
- * where they are few, or near 0. What else there may be, p is a program's number, is a sum of
- * lgamma(y + i/2) with y >= 64, or becomes one by the reflection formula, in which the sine has two
- * values alone: Euler and Maclaurin's formula, with Gauss and Legendre's rule on pieces of the
- * range whose ends are at most a factor of 2 apart. */
+ * rounded to float if self is (`narrow`), so that values that round to a pole count as one.
+ * Few terms, or terms close to 0, are added up. Otherwise (p is a program's number) the sum is
+ * one of lgamma(y + i/2) with y >= 64, or becomes one by the reflection formula, in which the
+ * sine has only two values: it is computed by the Euler-Maclaurin formula, with Gauss-Legendre
+ * quadrature on pieces of the range whose ends differ by at most a factor of 2. */
 enum { MVLGAMMA_SUMMED = 2048, MVLGAMMA_FAR = 64 };
 
 static double special_lgamma_integral(double from, double to) {

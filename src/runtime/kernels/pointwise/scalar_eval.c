@@ -7,7 +7,7 @@
  * doubles where the result is float64; operands of other dtypes are converted as a block is read,
  * half and bfloat16 results as it is written. Nodes that are the same for all elements are
  * computed once per run.
- * Invariants: an element's value does not depend on where it stands in a block or a run.
+ * Invariants: an element's value does not depend on its place in a block or a run.
  * Tests: tests/unit/test_scalar_text.c
  */
 #include "runtime/kernels/pointwise/scalar_eval.h"
@@ -205,8 +205,8 @@ static int64_t eval_padded(int64_t count) {
     return (count + EVAL_LANES - 1) & ~(int64_t)(EVAL_LANES - 1);
 }
 
-/* A tensor's elements from `from` on: where they lie, if they lie as a loop wants them, else in the
- * node's slot, zeros behind them. */
+/* A tensor's elements from `from` on: in place, if they have the layout
+ * that a loop needs, else copied to the node's slot, followed by zeros. */
 static const void *eval_read(const eval_run *r, const scalar_node *n, int64_t from, int64_t count) {
     const eval_call *c = r->call;
     int k = c->operand[n->arg];
@@ -270,7 +270,7 @@ static void eval_kernel(void *ctx, int64_t n, char *const *p, const int64_t *s) 
 
 /* ---- the operator ---------------------------------------------------------------------------- */
 
-/* Arguments into c; the tensors behind all[0] and the sizes they are broadcast to. */
+/* Arguments into c; the tensors after all[0] and the sizes they are broadcast to. */
 static ctsc_status eval_arguments(op_ctx *cx, eval_call *c, const value *args, tensor **all,
                                   int *ndim, int64_t *sizes) {
     promotion met = PROMOTION_INIT;

@@ -33,8 +33,8 @@ VECTOR_LOOPS static void adaptive_add_f64(double *acc, const double *row, int64_
     _Generic(*(acc), float: adaptive_add_f32, double: adaptive_add_f64)((void *)(acc),             \
                                                                         (const void *)(row), n)
 
-/* The window's rows are added up into one, then that row's stretches; a row that does not fit into
- * acc, or that is wanted as a whole, is summed up where it lies. */
+/* The window's rows are added up into one, then that row's segments; a row that
+ * does not fit into acc, or that is needed as a whole, is summed in place. */
 VECTOR_LOOPS static void adaptive_avg_row(const adaptive_job *j, int64_t plane, int64_t od,
                                           int64_t oh, int64_t at) {
     const pool_geometry *g = j->g;
@@ -57,7 +57,7 @@ VECTOR_LOOPS static void adaptive_avg_row(const adaptive_job *j, int64_t plane, 
             double sum = 0;
             for (int64_t w = w0; fold && w < w1; w++) row += acc[w];
             for (int64_t d = d0; !fold && d < d1; d++) {
-                if (w1 - w0 == width) { /* whole rows lie one after the other */
+                if (w1 - w0 == width) { /* whole rows are contiguous */
                     sum += nn_sum(base + (d * g->in[1] + h0) * width, (h1 - h0) * width);
                     continue;
                 }

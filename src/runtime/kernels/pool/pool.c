@@ -5,7 +5,7 @@
  * Method: one and two dims are three with sizes of 1. Without indices a window is pooled in two
  * steps, first the rows of the window into one row (long loops that vectorise), then along that
  * row. With indices each window is walked in memory order, which is the order that decides ties;
- * many windows side by side where all of them lie inside the input.
+ * many neighbouring windows at once where all are inside the input.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/pool/pool.h"
@@ -496,8 +496,8 @@ static void pool_planes_places(void *ctx, int64_t begin, int64_t end) {
     recycle_free(start, bytes);
 }
 
-/* The same of integers, as int64: nothing lies below the least one, so the first of a
- * window stands for it. */
+/* The same for integers, as int64: no value is below the smallest
+ * int64, so the first of a window serves as the initial maximum. */
 __attribute__((noinline)) static void pool_max_row_int(const pool_job *j, int64_t plane, int64_t od,
                                                        int64_t oh, int64_t *y, int64_t *indices) {
     const pool_geometry *g = j->g;

@@ -22,8 +22,8 @@ static inline void pool_result_sizes(const tensor *input, int n, const pool_geom
         sizes[i] = i < input->ndim - n ? input->sizes[i] : g->out[3 - (input->ndim - i)];
 }
 
-/* The part of window o in dim i that lies inside the input: positions *begin + k * dilation, k <
- * *count. */
+/* The part of window o in dim i that is inside the
+ * input: positions *begin + k * dilation, k < *count. */
 static inline void pool_window(const pool_geometry *g, int i, int64_t o, int64_t *begin,
                                int64_t *count) {
     int64_t start = o * g->stride[i] - g->pad[i], d = g->dilation[i];

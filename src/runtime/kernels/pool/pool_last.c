@@ -34,7 +34,7 @@ typedef struct last_pool_job {
     int64_t divisor;
 } last_pool_job;
 
-/* The pixels of a window: rows of columns, from x on, `row` and `column` elements apart. */
+/* The pixels of a window: rows of columns, from x on, at strides `row` and `column` in elements. */
 typedef struct last_window {
     const float *x;
     int64_t rows, columns, row, column;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_places.h - maxima and their places, of windows that lie inside the input, for one
- * element type.
+ * pool_places.h - maxima and their positions, of windows
+ * that are inside the input, for one element type.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     T           element
  *     NAME(x)     names of what is defined here
  */
 
-/* n <= POOL_TILE windows: window i begins at x[start[i]], its taps lie tap[0..taps)
- * elements behind.
- * Ties go to the first, NaN to the last. */
+/* n <= POOL_TILE windows: window i begins at
+ * x[start[i]], its taps are at offsets tap[0..taps) in
+ * elements. Ties go to the first, NaN to the last. */
 VECTOR_CLONES static void NAME(pool_places)(const T *x, const int32_t *start, const int32_t *tap,
                                             int64_t taps, int64_t n, T *y, int32_t *at) {
     T most[POOL_TILE];

@@ -192,7 +192,7 @@ typedef struct qconv {
     int64_t batch, in[3], place[3];       /* input and output sizes */
     int64_t in_channels, inputs, outputs; /* inputs, outputs: per group */
     int64_t places;                       /* output places, of all batches */
-    uint8_t zero;                         /* what lies beside the input */
+    uint8_t zero;                         /* the padding around the input */
     bool small;                           /* quad_tile.small: of the input and of zero */
     const quant_ready *ready;
     /* or, where start is not NULL, sums begin with it and stay, or become floats; out is theirs */

@@ -3,11 +3,11 @@
  * quantized_binary.c - sums and products of two quantised tensors, or of one and a number,
  * and concatenation.
  *
- * Method. With the engine qnnpack (tensor/qengine.h) the sum of two quint8 tensors is computed in
- * integers: each operand times its scale over the result's, as a number of 22 bits, and a shift
- * that rounds halves away from zero; qint8 as its XNNPACK does. Scales too far apart for that, and
- * qint32, go through float, as all do with the other engines. A number is added or multiplied by
- * changing scale and zero point, as far as those allow it.
+ * Method. With the engine qnnpack (tensor/qengine.h) the sum of two quint8 tensors is
+ * computed in integers: each operand times its scale over the result's, as a number of 22
+ * bits, and a shift that rounds halves away from zero; qint8 as its XNNPACK does. Scales that
+ * differ too much for that, and qint32, go through float, as all do with the other engines. A
+ * number is added or multiplied by changing scale and zero point, as far as those allow it.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "base/memory/recycle.h"
@@ -141,7 +141,7 @@ static ctsc_status binary_check(op_ctx *cx, const tensor *a, const tensor *b, do
     return CTSC_OK;
 }
 
-/* Numbers for the sum in integers; false: the scales are too far apart. */
+/* Numbers for the sum in integers; false: the scales differ too much. */
 static bool binary_fixed(binary_run *r) {
     float a = r->a_scale / r->scale, b = r->b_scale / r->scale, most = a > b ? a : b,
           least = a > b ? b : a;

@@ -2,16 +2,16 @@
 /*
  * quantized_conv.c - convolutions of quantised tensors.
  *
- * Method. Input and result lie channels last, so that what a row of the kernel reads of one place
- * is one segment of the input, and neighbouring places are a fixed distance apart: strips of
- * places times panels of weights (matmul/quad_matrix.c). A chunk of work is a band of rows of the
- * output; where there is padding, its input is copied first, with the zero point beside it. Where
- * tiles of registers would be short of rows, a band's are one row: what lies between its results is
- * computed too, and dropped. A
- * transposed convolution, and one whose band would be far larger than what is read of it, gathers
- * the elements of all taps of some places instead: output place o reads input place (o + padding -
- * tap * dilation) / stride where that is whole. Everything is seen as three-dimensional, missing
- * dims in front being 1.
+ * Method. Implicit GEMM: input and result are channels-last, so that what a kernel row
+ * reads for one output position is one segment of the input, at a fixed stride between
+ * neighbouring positions: strips of positions times panels of weights
+ * (matmul/quad_matrix.c). A chunk of work is a band of rows of the output; where there is
+ * padding, its input is first copied, surrounded by the zero point. Where register tiles
+ * would lack rows, a band's rows form a single one: the results between them are computed
+ * too, and dropped. A transposed convolution, and one whose band would be far larger than
+ * what is read of it, gathers the elements of all taps of some positions instead: output
+ * position o reads input position (o + padding - tap * dilation) / stride where that is
+ * an integer. Everything is treated as three-dimensional, with leading dims of 1.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "base/minmax.h"
@@ -30,13 +30,13 @@ enum {
     QCONV_PLACES = 224,       /* of a row, where rows are cut as one likes */
     QCONV_CHUNKS = 8,         /* to aim for in all */
     QCONV_WORK = 1 << 20,     /* multiplications worth a thread of their own */
-    QCONV_SLACK = 16,         /* bytes that may be read behind the last element */
+    QCONV_SLACK = 16,         /* bytes that may be read after the last element */
     QCONV_MOST_PRODUCTS = INT32_MAX / (255 * 256), /* whose sum fits 32 bits */
 };
 
 /* How rows of places come from the input. */
 typedef enum qconv_way {
-    QCONV_DIRECT,   /* as it lies */
+    QCONV_DIRECT,   /* in place */
     QCONV_COPIED,   /* a band of it, with padding */
     QCONV_GATHERED, /* the elements of all taps, place by place */
 } qconv_way;
@@ -297,7 +297,7 @@ static void qconv_cut(qconv_job *j) {
     j->shares = (m->panels + j->share - 1) / j->share;
 }
 
-/* Where the segments lie, from a place's first element. */
+/* Offsets of the segments from a position's first element. */
 static void qconv_segments(qconv_job *j) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
@@ -396,7 +396,7 @@ static ctsc_status qconv_sizes(op_ctx *cx, const packed *p, const tensor *x, qco
     return CTSC_OK;
 }
 
-/* The result lies channels last. */
+/* The result is channels-last. */
 static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, const quant_target *to,
                                     tensor **out) {
     qconv c = {.zero = (uint8_t)quant_unsigned_zero(x)};
@@ -612,8 +612,8 @@ static value onnx_ints(int n, const int64_t *ints) {
     return l ? value_list_take(l) : value_none();
 }
 
-/* x with the zero point around it where pads (those in front, then those behind) differ from side
- * to side; *own: the pads that are left to the convolution. */
+/* x with the zero point around it where pads (those before, then those after)
+ * differ from side to side; *own: the pads that are left to the convolution. */
 static ctsc_status onnx_padded(op_ctx *cx, const value *x, const tensor *z, const int64_t *pads,
                                int dims, value *own, value *out) {
     int64_t none[3] = {0}, sides[6];
@@ -682,8 +682,8 @@ QCONV(conv_transpose1d, 1, true, false)
 QCONV(conv_transpose2d, 2, true, false)
 QCONV(conv_transpose3d, 3, true, false)
 
-/* The older form: conv(x, packed, stride, padding, dilation, groups, scale, zero_point), whose
- * geometry stands in the packed parameters as well */
+/* The older form: conv(x, packed, stride, padding, dilation, groups,
+ * scale, zero_point), whose geometry is also in the packed parameters */
 #define QCONV_OLD(name, dims, relu)                                                                \
     OPERATOR(quantized_##name##_old) {                                                             \
         return qconv_op(cx, args, args + 6, results, dims, false, relu);                           \

@@ -33,7 +33,7 @@ typedef struct depthwise_job {
     slots slots;
 } depthwise_job;
 
-/* Where row r of the kernel's lies at a place of the output: NULL beside the input. */
+/* Input of the kernel's row r at a place of the output: NULL outside the input. */
 static const uint8_t *depthwise_row(const depthwise_job *j, const int64_t at[3], int64_t r) {
     const packed *p = j->c.p;
     const int64_t *in = j->c.in;

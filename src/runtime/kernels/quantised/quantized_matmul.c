@@ -110,7 +110,7 @@ static VECTOR_CLONES void qmatmul_quad(const uint8_t *const row[4], int64_t step
     }
 }
 
-/* The same of columns that lie without gaps. */
+/* The same for contiguous columns. */
 static VECTOR_CLONES void qmatmul_quad_turned(const uint8_t *b, int64_t column, int64_t n,
                                               uint32_t flip, uint8_t *to, int32_t *sums) {
     for (int64_t c = 0; c < n; c++) {

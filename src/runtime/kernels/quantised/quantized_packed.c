@@ -457,8 +457,8 @@ static ctsc_status packed_arg_ints(op_ctx *cx, const value *v, int dims, int64_t
     return CTSC_OK;
 }
 
-/* A convolution over one dim is one over two of which the first has size 1, in PyTorch's packed
- * parameters as well. */
+/* A convolution over one dim is one over two, the first
+ * of size 1, in PyTorch's packed parameters as well. */
 static ctsc_status packed_widen(op_ctx *cx, tensor *w, packed_geometry *g, tensor **out) {
     if (w->ndim != 3) return kernel_fail(cx, "Weights are expected to have 3 dimensions");
     g->dims = 2;

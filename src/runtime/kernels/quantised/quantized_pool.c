@@ -267,8 +267,8 @@ OPERATOR(quantised_adaptive_avg_pool3d) { return qpool_adaptive(cx, args, 3, NUL
 
 /* ---- averages of another scale --------------------------------------------------------------- */
 
-/* args: the operator's on floats, but for the number of dims behind the first; params: scale and
- * zero point of the integers. */
+/* args: the float operator's, except for the number of dims after
+ * the first; params: scale and zero point of the integers. */
 static ctsc_status qpool_to(op_ctx *cx, const value *args, int count, value *results,
                             ctsc_status (*pool)(op_ctx *cx, const value *args, int dims,
                                                 quantiser *to, value *results)) {

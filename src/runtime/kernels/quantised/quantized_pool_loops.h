@@ -7,8 +7,8 @@
  *     NAME(x)     names of what is defined here
  */
 
-/* The largest of QPOOL_LANES channels, in a window of places that are step[d] elements apart. These
- * stay in registers while the window passes. */
+/* The maxima of QPOOL_LANES channels, in a window of positions at strides
+ * step[d] in elements. They stay in registers while the window passes. */
 static VECTOR_CLONES void NAME(max_lanes)(const T *x, const int64_t count[3], const int64_t step[3],
                                           T least, T *out) {
     T acc[QPOOL_LANES];

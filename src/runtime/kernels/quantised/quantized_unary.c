@@ -17,8 +17,8 @@
 
 typedef float (*unary_fn)(float x, const double *p);
 
-/* PyTorch's kernels differ in how they round; all of it shows in results that lie half way
- * between two integers. */
+/* PyTorch's kernels differ in rounding; it only
+ * shows in results half-way between two integers. */
 typedef enum unary_rounding {
     UNARY_PLAIN,
     /* element * scale - zero point * scale, as one operation: its vector loops with a

@@ -81,7 +81,7 @@ static double random_binomial_large(random_job *r, double count, double p) {
     }
 }
 
-/* Successes are a geometric number of trials apart. */
+/* The gap between successes is a geometric number of trials. */
 static double random_binomial_small(random_job *r, double count, double p) {
     double failing = log1p(-p), trials = 0;
     for (double n = 0;; n++) {

@@ -53,7 +53,7 @@ double random_normal(generator *g) {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* A view of t whose dimensions stand in the order of their strides. */
+/* A view of t with its dimensions in the order of their strides. */
 static ctsc_status random_memory_order(op_ctx *cx, tensor *t, tensor **out) {
     int64_t dims[TENSOR_MAX_DIMS];
     if (tensor_is_contiguous(t)) {

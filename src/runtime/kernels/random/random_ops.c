@@ -472,8 +472,8 @@ static void random_order(const tensor *x, int64_t *order) {
     }
 }
 
-/* 1 where kept, 0 where dropped, for x: drawn as the elements lie in x's memory, for a transposed x
- * in another order than it has. *memory: the same, as it was drawn. */
+/* 1 where kept, 0 where dropped, for x: drawn in memory order, which for a
+ * transposed x is not its logical order. *memory: the same, in drawing order. */
 static ctsc_status random_mask(op_ctx *cx, const tensor *x, dtype dt, double keep, tensor **memory,
                                tensor **out) {
     int64_t order[TENSOR_MAX_DIMS], back[TENSOR_MAX_DIMS], sizes[TENSOR_MAX_DIMS];

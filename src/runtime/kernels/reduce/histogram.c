@@ -168,7 +168,7 @@ int64_t histogram_place(const histogram_axis *axis, double v) {
     double least = histogram_at(axis->dt, axis->edges, 0),
            most = histogram_at(axis->dt, axis->edges, axis->bins);
     if (v < least || v > most) return -1;
-    int64_t low = 0, high = axis->bins + 1; /* the first edge greater than v lies in [low, high] */
+    int64_t low = 0, high = axis->bins + 1; /* the first edge greater than v is in [low, high] */
     if (axis->even) {
         int64_t near = histogram_bin(v, least, most, axis->bins, axis->dt);
         low = near > 0 ? near - 1 : 0;

@@ -20,7 +20,7 @@ static inline double histogram_at(dtype dt, const char *data, int64_t i) {
 }
 /* The bin whose edges enclose v, or -1. */
 int64_t histogram_place(const histogram_axis *axis, double v);
-/* Complains about bounds that are not finite or in the wrong order; moves equal ones apart. */
+/* Complains about bounds that are not finite or in the wrong order; separates equal ones. */
 ctsc_status histogram_check_bounds(op_ctx *cx, int dim, double *least, double *most);
 /* bins + 1 edges from least to most. */
 ctsc_status histogram_edges(op_ctx *cx, dtype dt, double least, double most, int64_t bins,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce.c - the engine behind every operator that folds dimensions away.
+ * reduce.c - the engine of every operator that reduces dimensions.
  *
- * Method: the kept dims collapse to at most two strided groups, the reduced ones too; a tensor that
- * does not allow it is copied with its reduced dims last. Values that lie together are handed to
- * the kind as they are; others are transposed (and widened) through a small buffer on the stack, a
- * tile of results at a time, so that no case needs code of its own and no worker allocates. Long
- * reductions are cut into chunks, whose partial results are folded in order.
- * Rejected: an iterator with a kernel per dtype and stride pattern; many times the code for the
- * same speed in the cases that occur.
+ * Method: the kept dims collapse to at most two strided groups, the reduced ones too;
+ * a tensor that does not allow it is copied with its reduced dims last. Contiguous
+ * values are handed to the kind in place; others are transposed (and widened) through
+ * a small buffer on the stack, a tile of results at a time, so that no case needs
+ * code of its own and no worker allocates. Long reductions are cut into chunks, whose
+ * partial results are folded in order. Rejected: an iterator with a kernel per dtype
+ * and stride pattern; many times the code for the same speed in the cases that occur.
  * Invariants: the borders of chunks and tiles depend on shapes alone, so results do not depend on
  * threads.
  * Tests: tests/unit/test_reduce.c
@@ -262,8 +262,8 @@ static void reduce_gather(const reduce_job *j, const char *p, int64_t rows, int6
     }
 }
 
-/* Folds values [first, first + n) of `cols` neighbouring results into accs. The values lie in one
- * run, the first one of the first result at p. */
+/* Folds values [first, first + n) of `cols` neighbouring results into accs.
+ * The values are contiguous, the first one of the first result at p. */
 static void reduce_tile_run(const reduce_job *j, reduce_acc *accs, const char *p, int64_t cols,
                             int64_t first, int64_t n) {
     static const uint8_t row_size[REDUCE_ROWS] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce.h - the engine behind every operator that folds dimensions away.
+ * reduce.h - the engine of every operator that reduces dimensions.
  *
- * A reduction is a kind (what to do with values) run over a plan (where the values lie). The engine
- * hands stretches of contiguous values to the kind; the kind never sees strides, and sees four
- * element types only: float (also for half and bfloat16), double, int64 (for all integers and bool)
- * and, where a kind cares to provide them, bytes and complex numbers.
+ * A reduction is a kind (what to do with values) run over a plan (where the values are).
+ * The engine hands runs of contiguous values to the kind; the kind never sees strides,
+ * and sees four element types only: float (also for half and bfloat16), double, int64
+ * (for all integers and bool) and, where a kind provides them, bytes and complex numbers.
  * Tests: tests/unit/test_reduce.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_REDUCE_REDUCE_H
@@ -37,7 +37,7 @@ typedef struct reduce_job reduce_job;
 typedef struct reduce_kind {
     const char *name; /* in "not implemented for" */
     reduce_acc init;
-    /* Folds n contiguous values, the first of which has index `first` within its result. */
+    /* Folds n contiguous values, starting with index `first` within its result. */
     void (*step[REDUCE_ROWS])(const reduce_job *j, reduce_acc *a, const void *x, int64_t n,
                               int64_t first);
     /* Folds what a later part of the same result has seen. */
@@ -54,8 +54,8 @@ struct reduce_job {
     tensor *out, *indices; /* contiguous; indices (int64) only where the kind makes them */
     double p;              /* the kind's parameter */
     reduce_row row;
-    /* Result a * cols + c has `inner` values, in runs of `run`: value q * run + r lies at
-     * a * so + c * sc + q * sq + r * sr. */
+    /* Result a * cols + c has `inner` values, in runs of `run`:
+     * value q * run + r is at a * so + c * sc + q * sq + r * sr. */
     const char *data;
     dtype dt;
     int64_t outer, cols, inner, run, so, sc, sq, sr;

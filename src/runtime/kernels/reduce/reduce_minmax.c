@@ -14,7 +14,7 @@
 
 enum { MINMAX_BLOCK = 1024 };
 
-/* ---- the minimum or maximum of a stretch ----------------------------------------------------- */
+/* ---- the minimum or maximum of a range ------------------------------------------------------- */
 
 #define T float
 #define NAME minmax_max_f32

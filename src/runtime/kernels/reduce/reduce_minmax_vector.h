@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reduce_minmax_vector.h - the minimum or maximum of a stretch, for one type and comparison.
+ * reduce_minmax_vector.h - the minimum or maximum of a range, for one type and comparison.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     T           element

@@ -19,8 +19,8 @@
 
 #define SUM_VEC_SELF(v, VI) (v)
 #define SUM_SELF(v) (v)
-/* Zeros for NaNs: they are above infinity as integers, the sign aside. A comparison of vectors
- * would be taken apart where AVX2 is missing. */
+/* Zeros for NaNs: as integers, without the sign, they are above infinity.
+ * A comparison of vectors would be split up where AVX2 is missing. */
 /* clang-format off */
 #define SUM_VEC_FINITE(v, VI) ((__typeof__(v))((VI)(v) & ~((SUM_INFINITY(VI) - ((VI)(v) & SUM_LARGEST(VI))) >> (SUM_BITS(VI) - 1))))
 #define SUM_BITS(VI)          (8 * (int)sizeof((VI){0}[0]))

@@ -8,8 +8,8 @@
  *     HOT         attribute of inner loops
  *     SIGMOID, TANH  scalar functions of the type
  *
- * g: the gates, those of one kind `apart` elements behind those of the one before. Hidden products
- * are in them already, but for the GRU (r).
+ * g: the gates, those of one kind `apart` elements after those of the one
+ * before. Hidden products are already included, except for the GRU (r).
  */
 
 HOT static void NAME(rnn_lstm_row)(int64_t n, int64_t apart, const T *restrict g, T *restrict c,

@@ -3,13 +3,13 @@
  * rnn_prepacked.c - recurrent layers of floats whose weights are constants, packed when they are
  * used a second time.
  *
- * Method: both weights lie as panels of nr columns (gemm_micro.h), in the order in which they are
- * needed: a block is nr units, and has a panel per gate. The products with the input are taken for
- * all steps at once. What is left of a step is, per block: the product of the state with the
- * block's panels, which are read as one stream, added to its part of the gates, and the cells of
- * its units, while all that is in the first cache. Threads share the blocks of both directions, and
- * meet between steps (base/threads/thread_steps.h). One row is bound by reading the panels: they
- * pass in the opposite order every other step, since the last of them are still near.
+ * Method: both weights are stored as panels of nr columns (gemm_micro.h), in the order of use: a
+ * block is nr units, and has a panel per gate. The products with the input are computed for all
+ * steps at once. The rest of a step is, per block: the product of the state with the block's
+ * panels, which are read as one stream, added to its part of the gates, and the cells of its
+ * units, while all that is in the first-level cache. Threads share the blocks of both directions,
+ * and meet between steps (base/threads/thread_steps.h). One row is bound by reading the panels:
+ * they pass in the opposite order every other step, since the last of them are still in the cache.
  *
  * The state of the next step is written where this one's is not read: as one row, or, for more, as
  * a packed operand of the tiles, so that nobody packs it. Rows whose sequence has ended, or,
@@ -38,7 +38,7 @@ struct rnn_prepacked {
     /* the products with the input, of blocks * gates * nr columns; its micro is that of all */
     gemm_prepacked input;
     float *state; /* panels of the hidden weight */
-    /* of the gates; what is added to the hidden products apart is not in it */
+    /* of the gates; it does not include what is added to the hidden products separately */
     float *bias;
     /* GRU: of the hidden product of the new gate, which the reset gate weighs */
     float *fresh;
@@ -74,7 +74,7 @@ static void rnn_pack_panels(const rnn_prepacked *p, const tensor *w, float *to) 
 
 static void rnn_pack_biases(const rnn_prepacked *p, const rnn_weights *w) {
     int gates = rnn_gates(p->kind), nr = p->input.micro->nr;
-    /* fresh stands behind it */
+    /* fresh follows it */
     memset(p->bias, 0, (size_t)(p->input.n + p->blocks * nr) * sizeof(float));
     if (!w->b_ih) return;
     for (int gate = 0; gate < gates; gate++)
@@ -93,7 +93,7 @@ static void rnn_prepack_free(void *made) {
     mem_free(p);
 }
 
-/* Behind each other in one block, and the slack that packing wants behind the panels. */
+/* One after the other in one block, and the slack that packing needs after the panels. */
 static float *rnn_prepack_memory(rnn_prepacked *p, int64_t features) {
     enum { SLACK = 2 * RNN_ALIGN / sizeof(float) };
     size_t width = (size_t)p->input.n, bytes, depth = (size_t)(features + p->hidden + 2);
@@ -202,7 +202,7 @@ static void rnn_products(const rnn_work *t, const rnn_part *part, float *c, int6
     }
 }
 
-/* The products that the GRU keeps apart begin with their bias. */
+/* The products that the GRU keeps separate begin with their bias. */
 static void rnn_begin_apart(const rnn_prepacked *p, const rnn_part *part, float *products) {
     int64_t nr = p->input.micro->nr;
     for (int64_t row = 0; row < part->rows; row++, products += 3 * nr) {
@@ -211,7 +211,7 @@ static void rnn_begin_apart(const rnn_prepacked *p, const rnn_part *part, float 
     }
 }
 
-/* The cells of a row: n units, whose gates lie nr apart. */
+/* The cells of a row: n units, whose gates are at stride nr. */
 static void rnn_cells(const rnn_prepacked *p, int64_t n, const float *g, const float *products,
                       float *c, float *h) {
     int64_t nr = p->input.micro->nr;

@@ -38,8 +38,8 @@ ctsc_status channels_spatial(op_ctx *cx, const value *v, int *spatial) {
 
 typedef ctsc_status channels_view(diag *d, const tensor *t, int spatial, tensor **out);
 
-/* A copy, also where the elements lie as wanted: what is written to one is not
- * seen in the other. */
+/* A copy, also where the layout is already right:
+ * what is written to one is not seen in the other. */
 static ctsc_status channels_convert(op_ctx *cx, channels_view *view, const value *args, bool like,
                                     value *results) {
     tensor *seen, *t;

@@ -90,7 +90,7 @@ ctsc_status op_place_channels(op_ctx *cx, const value *args, value *results) {
     return op_return_tensor(results, t);
 }
 
-/* Do they lie one beside the other in one block? */
+/* Are they adjacent in one block? */
 static bool place_joined(const value *tensors, int64_t dim, int64_t width, int64_t *last) {
     size_t n = tensors->u.list->len;
     const tensor *first = n ? arg_list_tensor(tensors, 0) : NULL;

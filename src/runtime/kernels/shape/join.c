@@ -74,7 +74,7 @@ static void join_move(void *ctx, int64_t begin, int64_t end) {
     while (begin < end) {
         int64_t row = begin / job->row, at = begin % job->row;
         size_t low = 0, high = job->j->n - 1;
-        while (low < high) { /* the first block that ends behind `at` */
+        while (low < high) { /* the first block that ends after `at` */
             size_t middle = (low + high) / 2;
             if (ends[middle] > at) high = middle;
             else low = middle + 1;

@@ -96,7 +96,7 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
     }
     tensor *y;
     TRY(tensor_new_on(cx->diag, tensor_device(self), (dtype)self->dtype, self->ndim, sizes, &y));
-    /* from, to: where the input lies in the output, beyond its borders where it is cropped. */
+    /* from, to: the place of the input in the output, beyond its borders where it is cropped. */
     int64_t inside[TENSOR_MAX_DIMS], src_at = self->offset, dst_at = y->offset;
     for (int i = 0; i < self->ndim; i++) {
         int64_t begin = int64_max(from[i], 0);

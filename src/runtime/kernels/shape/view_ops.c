@@ -537,7 +537,7 @@ ctsc_status op_unfold(op_ctx *cx, const value *args, value *results) {
     sizes[n] = size;
     strides[n] = stride;
     tensor *view;
-    /* Checked against the storage only where the size makes no sense: otherwise it lies inside t.
+    /* Checked against the storage only where the size makes no sense: otherwise it is inside t.
      */
     ctsc_status status =
         size < 0 ? tensor_as_strided(cx->diag, t, n + 1, sizes, strides, t->offset, &view)
@@ -669,8 +669,8 @@ VIEW_COPY(op_view_as_complex_copy, op_view_as_complex)
 
 /* ---- writing into a view: select_scatter and its like ---------------------------------------- */
 
-/* PyTorch copies all of the memory that self lies in: gaps stay gaps, and as_strided counts from
- * its start. Where neither can be seen, self alone is copied. */
+/* PyTorch copies all of self's memory: gaps stay gaps, and as_strided counts
+ * from its start. Where neither is observable, only self is copied. */
 static ctsc_status view_clone_whole(op_ctx *cx, const tensor *self, bool counts, tensor **out) {
     bool seen = !tensor_is_dense(self) || (counts && self->offset);
     if (!seen || !self->numel || tensor_may_overlap(self) || tensor_is_lazy(self) ||

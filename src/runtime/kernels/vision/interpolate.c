@@ -41,7 +41,7 @@ typedef struct interpolate_args {
     bool exact; /* the factors themselves count, not what the sizes make of them */
 } interpolate_args;
 
-/* Number i of `v`, a number that stands for all dims or a list; false beyond the list's end. */
+/* Number i of `v`, a number for all dims or a list; false beyond the list's end. */
 static bool interpolate_number(const value *v, int i, double *out) {
     if (v->tag != V_LIST) return *out = arg_float(v), true;
     const list *l = v->u.list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * regions.h - torchvision's regions: where samples and bins of one lie, and what a bin is. The
- * single definition, read as each_real.h says by vision.c and runtime/cuda/kernels/regions.cu.
+ * regions.h - torchvision's regions: where samples and bins of a region are, and what a bin is.
+ * The single definition, read as each_real.h says by vision.c and runtime/cuda/kernels/regions.cu.
  * Tests: tests/unit/test_vision.c, test_cuda_dense.c
  */
 /* ---- boxes ----------------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ SCALAR_FN REAL REAL_FN(grid_source)(REAL v, dense_int size, int align) {
     return align ? (v + 1) / 2 * (REAL)(size - 1) : ((v + 1) * (REAL)size - 1) / 2;
 }
 
-/* Mirrors v at low / 2 and high / 2 until it lies between. */
+/* Mirrors v at low / 2 and high / 2 until it is between them. */
 SCALAR_FN REAL REAL_FN(grid_reflect)(REAL v, dense_int low, dense_int high) {
     if (low == high) return 0;
     REAL min = (REAL)low / 2, span = (REAL)(high - low) / 2;
@@ -31,7 +31,7 @@ SCALAR_FN REAL REAL_FN(grid_pad)(REAL v, dense_int size, int padding, int align)
         v = v > 0 ? v : 0; /* NaN too */
         v = v < (REAL)(size - 1) ? v : (REAL)(size - 1);
     }
-    /* What no index can hold lies outside all the same. */
+    /* A value that no index can hold is outside in any case. */
     return v > -(REAL)2147483648 && v < (REAL)2147483647 ? v : -100;
 }
 
@@ -43,7 +43,7 @@ typedef struct REAL_FN(grid_taps) {
     REAL weight[64];
 } REAL_FN(grid_taps);
 
-/* Adds the position (D, H, W) if it lies inside. */
+/* Adds the position (D, H, W) if it is inside. */
 SCALAR_FN void REAL_FN(grid_add_tap)(const dense_grid *p, REAL_FN(grid_taps) * t,
                                      const dense_int at[3], REAL weight) {
     for (int i = 0; i < 3; i++)
@@ -154,7 +154,7 @@ SCALAR_FN REAL REAL_FN(affine_point)(const dense_affine *p, dense_int item, cons
 
 /* ---- deformable convolutions ----------------------------------------------------------------- */
 
-/* Bilinear interpolation at (h, w); what lies outside is 0. */
+/* Bilinear interpolation at (h, w); values outside are 0. */
 SCALAR_FN REAL REAL_FN(deform_sample)(const ELEM *x, dense_int height, dense_int width, REAL h,
                                       REAL w) {
     if (!(h > -1 && w > -1 && h < (REAL)height && w < (REAL)width)) return 0;

@@ -220,9 +220,9 @@ typedef struct upsample_pass {
 #define upsample_loop(name, T, ...)                                                                \
     (sizeof(T) == 8 ? upsample_##name##_double(__VA_ARGS__) : upsample_##name##_float(__VA_ARGS__))
 
-/* Sums of antialiasing, to the last bit as PyTorch's compiler made them of a loop over the taps
- * behind the first: products in vectors (of four floats, or of two doubles at least), which are
- * added one after the other, and products fused with their sums for what is left. */
+/* Sums of antialiasing, to the last bit as PyTorch's compiler made them of a loop over the
+ * taps after the first: vector products (of four floats, or of at least two doubles),
+ * which are added one after the other, and products fused with their sums for the rest. */
 static inline int upsample_fused_from(int taps, size_t bytes) {
     return taps - (taps - 1) % (bytes == 8 ? 2 : 4);
 }

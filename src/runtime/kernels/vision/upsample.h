@@ -27,10 +27,10 @@ typedef struct upsample_table {
 ctsc_status upsample_bytes(op_ctx *cx, tensor *input, const upsample_table *rows,
                            const upsample_table *columns, tensor **out);
 
-/* What aten::upsample_bilinear2d.vec (linear) and aten::upsample_nearest2d.vec check of
- * their arguments, and their tables: of three dims, the first of which stays. input: args[0]
- * as [N, C, H, W], taken to be contiguous whatever its strides. t is zero before, and to be
- * freed in any case. */
+/* The checks that aten::upsample_bilinear2d.vec (linear) and
+ * aten::upsample_nearest2d.vec do on their arguments, and their tables: of three
+ * dims, the first unchanged. input: args[0] as [N, C, H, W], taken to be contiguous
+ * whatever its strides. t is zero before, and to be freed in any case. */
 ctsc_status upsample_tables_2d(op_ctx *cx, const tensor *input, bool linear, const value *args,
                                upsample_table t[3]);
 void upsample_tables_free(upsample_table t[3]);

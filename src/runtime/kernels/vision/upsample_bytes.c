@@ -2,12 +2,12 @@
 /*
  * upsample_bytes.c - resizing uint8 images, in whole numbers.
  *
- * Method: PyTorch's since 2.1 (1.13 refuses uint8), which is Pillow's: the weights of a dim are
- * rounded to 16 bits, with as many of them behind the point as the greatest weight leaves room for;
- * a sum of bytes is rounded to the nearest, halves up, and cut to 0..255. The columns are made
- * first and are bytes again before the rows are: two roundings, which a computation in float would
- * not have. A dim that stays as it is has none. The order of sums makes no difference, so all of
- * PyTorch's paths (layouts, numbers of channels) agree.
+ * Method: PyTorch's since 2.1 (1.13 refuses uint8), which is Pillow's: the weights of
+ * a dim are rounded to 16 bits, with as many fractional bits as the largest weight
+ * allows; a sum of bytes is rounded to nearest, halves up, and clamped to 0..255. The
+ * columns are made first and are bytes again before the rows are: two roundings, which
+ * a computation in float would not have. An unchanged dim has none. The order of sums
+ * makes no difference, so all of PyTorch's paths (layouts, numbers of channels) agree.
  * Tests: tests/unit/test_resample.c
  */
 #include "base/minmax.h"
@@ -18,7 +18,7 @@
 /* weight[o * taps + k] belongs to input begin[o] + k; k < n[o]. */
 typedef struct bytes_table {
     int64_t in, out;
-    int taps, shift; /* bits behind the point */
+    int taps, shift; /* bits after the point */
     int64_t *begin;
     int *n;
     int16_t *weight;
@@ -30,8 +30,8 @@ static void bytes_table_free(bytes_table *b) {
     mem_free(b->weight);
 }
 
-/* The weights of output o, one per input position: taps beyond the border lie on it, their
- * weights are summed. */
+/* The weights of output o, one per input position: taps beyond
+ * the border are moved onto it, and their weights are summed. */
 static void bytes_collect(const upsample_table *t, int64_t o, bytes_table *b, double *sums) {
     const int64_t *at = t->at + o * t->taps;
     const double *w = (const double *)t->weight + o * t->taps;
