@@ -154,7 +154,7 @@ int bind_init_generator(PyObject *m);
  * (with an exception) there is no memory. */
 ctsc_scope *bind_random_take(void);
 void bind_random_give(void);
-/* The scope of a Generator; NULL with TypeError. default_scope: what stands for the process's. */
+/* The scope of a Generator; NULL with TypeError. default_scope: represents the process's. */
 bool bind_generator_scope(PyObject *o, ctsc_scope **out);
 
 /* ---- bind_grad.c */

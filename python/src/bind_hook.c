@@ -220,7 +220,7 @@ static void forget_node(PyObject *capsule) {
     ctsc_grad_node_free(PyCapsule_GetPointer(capsule, "ctsc_grad_node"));
 }
 
-/* (capsule, what tells nodes apart, name, number of edges), or None */
+/* (capsule, identity of the node, name, number of edges), or None */
 static PyObject *node_take(ctsc_grad_node *n) {
     if (!n) return bind_ref(Py_None);
     char *name = ctsc_grad_node_name(n);

@@ -2,9 +2,9 @@
 /*
  * bind_index.c - x[...] and x[...] = v, as PyTorch takes indices.
  *
- * Method. What gives views (ints, slices, None, Ellipsis, 0-dim integer tensors) is applied from
- * left to right; tensors, masks, lists and bools are put down with the dimension they stand at, and
- * indexed with at once at the end, by aten::index or aten::index_put_.
+ * Method. Indices that give views (ints, slices, None, Ellipsis, 0-dim integer tensors)
+ * are applied from left to right; tensors, masks, lists and bools are noted with their
+ * dimension, and applied all at once at the end, by aten::index or aten::index_put_.
  */
 #include "bind.h"
 

@@ -2,10 +2,10 @@
 /*
  * bind_interrupt.c - Ctrl-C ends a running call.
  *
- * Python's handler of SIGINT only takes a note, and nobody reads it while the library works. So a
- * handler of our own stands before it: it calls Python's and pulls the switch (ctsc_cancel) of the
- * call on the main thread. It is put there at a call, again where somebody has replaced it since
- * (signal.signal); that is looked at once per millisecond at most, since it is a system call.
+ * Python's handler of SIGINT only sets a flag, and nobody reads it while the library works. So
+ * our own handler is installed before it: it calls Python's and cancels (ctsc_cancel) the call
+ * on the main thread. It is installed at a call, and again if somebody has replaced it since
+ * (signal.signal); that is checked at most once per millisecond, since it is a system call.
  */
 #include "bind.h"
 

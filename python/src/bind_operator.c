@@ -238,7 +238,7 @@ typedef struct call {
     bind_arg args[BIND_ARGS];
     ctsc_value *handles[BIND_ARGS];
     const char *names[BIND_ARGS];
-    /* by_dtype: a dtype stands where others have a size, view(dtype) */
+    /* by_dtype: a dtype in place of the usual size, view(dtype) */
     bool keywords, requires_grad, by_dtype;
     ctsc_scope *generator; /* of generator=; NULL: the process's random numbers */
 } call;
