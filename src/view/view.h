@@ -6,7 +6,7 @@
  *   view.css    how it looks          layout.js   where it goes
  *   view.js     drawing, and what the mouse does
  *
- * All of it is in the command, as it stands in the files. docs/view.md is for users.
+ * All of it is embedded in the command unchanged. docs/view.md is for users.
  */
 #ifndef CTSC_VIEW_VIEW_H
 #define CTSC_VIEW_VIEW_H
