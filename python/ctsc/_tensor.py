@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
-from ._types import KINDS, channels_last, channels_last_3d, contiguous_format, device as device_type, parse_to, preserve_format, strided
+from ._types import channels_last, channels_last_3d, contiguous_format, device as device_type, parse_to, preserve_format, strided
 
 Tensor = _C.Tensor
 _to_dtype = _C._operator("aten::to.dtype")
@@ -51,7 +51,7 @@ for _dtype in _C.dtypes:
 @_method("type")
 def type_(self, dtype=None):
     if dtype is None:
-        return "%s.%sTensor" % (Tensor.__module__, KINDS[self.dtype.name])
+        return "%s.%sTensor" % (Tensor.__module__, self.dtype._type_name)
     if isinstance(dtype, str):
         from ._legacy import dtype_of
         dtype = dtype_of(dtype)

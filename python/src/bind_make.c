@@ -169,6 +169,10 @@ static bool store_int(PyObject *o, int dtype, void *at) {
     PyObject *whole = PyFloat_Check(o) || !PyIndex_Check(o) ? PyNumber_Long(o) : PyNumber_Index(o);
     if (!whole) return false;
     long long i = PyLong_AsLongLong(whole);
+    if (dtype == CTSC_UINT64 && i == -1 && PyErr_Occurred()) { /* from 2^63 on */
+        PyErr_Clear();
+        i = (long long)PyLong_AsUnsignedLongLong(whole);
+    }
     Py_DECREF(whole);
     if (i == -1 && PyErr_Occurred()) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
@@ -275,7 +279,9 @@ PyObject *bind_tensor_of(PyObject *data, int dtype) {
     if (!e || ctsc_tensor_new((ctsc_dtype)made, s.ndim, s.sizes, &v, e) != CTSC_OK)
         return e ? bind_raise(e, "tensor") : NULL;
     char *at = ctsc_tensor_data(v);
-    if (!fill(data, 0, &s, made, bind_dtype_row(made)->size, &at)) return ctsc_value_free(v), NULL;
+    int stored = want == CTSC_UINT64 ? want : made;
+    if (!fill(data, 0, &s, stored, bind_dtype_row(made)->size, &at))
+        return ctsc_value_free(v), NULL;
     PyObject *t = bind_tensor_take(v);
     return made == want ? t : converted(t, want, false);
 }

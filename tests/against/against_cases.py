@@ -6,6 +6,7 @@ of a program is a function forward in TorchScript, with the lines that make its 
 of integers; are empty, of no dims, transposed, sliced, expanded or offset; dtypes are mixed. No two elements are equal where an order would be asked for.
 """
 import random
+import re
 
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -151,6 +152,36 @@ def templates():
     return table
 
 
+# how matrices and images lie, and what reads them: the transformed dims of a Fourier transform, the columns of a factor, an attention's heads
+MATRICES = """linalg.inv({s}) linalg.solve({s}, {a}) linalg.qr({a}) linalg.svdvals({a}) linalg.lu_factor({s}) linalg.cholesky({s}) linalg.eigvalsh({s}) linalg.pinv({a}) linalg.matrix_power({s}, -1) linalg.matrix_exp({s})
+linalg.solve_triangular({s}, {a}, upper=False) linalg.det({s}) linalg.slogdet({s}) linalg.cross({s}, {s}, dim=-2) linalg.inv_ex({s}) linalg.lstsq({s}, {a}) cholesky_solve({a}, torch.linalg.cholesky({s})) matmul({s}, {a})
+fft.fft({a}) fft.fft({a}, dim=-2) fft.ifft({a}, dim=0) fft.rfft({a}, dim=-2) fft.irfft({a}, dim=-2) fft.fft2({a}) fft.fftn({a}) fft.fftn({a}, dim=(0, -1)) fft.rfftn({a}, dim=(-1, 0)) fft.irfftn({a}, dim=(-1, 0)) fft.hfft({a})
+fft.ihfftn({a}) fft.fft({a}, n=5) fft.rfft2({a}, dim=(-1, -2)) nn.functional.scaled_dot_product_attention({a}[None], {a}[None], {a}[None]) unique({a}, dim=1) quantile({a}, torch.tensor([0.1, 0.5]), dim=-2)
+cumsum({a}, -2) sort({a}, -1) topk({a}, 1, -2) median({a}, -1) diff({a}, dim=-2) cdist({a}, {a}) einsum('...ij->...ji', {a}) kron({a}, {s}) tril({a}) index_select({a}, -1, torch.tensor([0, 1]))""".replace(" linalg", "\nlinalg").replace(
+    " fft.", "\nfft.").replace(" nn.", "\nnn.").replace(" unique(", "\nunique(").replace(" quantile(", "\nquantile(")
+
+
+def matrix_call(rng):
+    batch = rng.choice([(), (2,), (2,), (2, 3)])
+    rows, columns = 3, rng.choice([2, 3, 5])
+    layout = rng.choice(["rows", "columns", "last"])
+    made = "torch.arange(%d.).mul(1.37).sin().add(0.05)"
+    shape = batch + (rows, columns)
+
+    def lying(size, name):
+        order = list(range(len(size)))
+        if layout == "columns":
+            order[-2:] = order[:-3:-1]
+        elif layout == "last":
+            order = order[-2:] + order[:-2]
+        lying_as = tuple(size[i] for i in order)
+        return "%s = %s.reshape(%s).permute(%s)" % (name, made % count(size), lying_as, tuple(order.index(i) for i in range(len(size))))
+
+    lines = [lying(shape, "a"), lying(batch + (rows, rows), "s"), "s.copy_(s @ s.mT + 3 * torch.eye(3))"]
+    template = rng.choice([t for line in MATRICES.split("\n") for t in re.split(r"(?<=\)) (?=[a-z])", line)])
+    return {"kind": "call", "name": "matrices", "text": "\n".join(lines + ["torch." + template.replace("{a}", "a").replace("{s}", "s")])}
+
+
 def calls(seed, n):
     rng = random.Random(seed)
     table = templates()
@@ -158,7 +189,7 @@ def calls(seed, n):
     made = []
     for k in range(n):
         name = names[k % len(names)]
-        made.append(fill(rng, name, rng.choice(table[name])))
+        made.append(fill(rng, name, rng.choice(table[name])) if k % 8 else matrix_call(rng))
     return made
 
 
@@ -168,8 +199,11 @@ STATEMENTS = ["{v} = {a} * {n}", "{v} = {a} / {n}", "{v} = {a} + {b}", "{v} = {a
               "{v} = torch.where({a} > 0, {a}, {b})", "{v} = torch.maximum({a}, {b})", "{v} = {a}.abs()", "{v} = torch.exp({a})", "{v} = {a}.to(torch.{t})", "{v} = {a}.float()", "{v} = torch.tanh({a})",
               "{v} = {a}.sum()", "{v} = {a}.mean(-1)", "{v} = {a}.amax(0)", "{v} = torch.softmax({a}, -1)", "{v} = {a}.t()", "{v} = {a}.reshape(-1)", "{v} = {a}[0]", "{v} = {a}[1:]", "{v} = {a}.unsqueeze(0)",
               "{v} = torch.add({a}, {b}, alpha={n})", "{v} = torch.addcmul({a}, {b}, {a})", "{v} = {a} == {b}", "{v} = {a} < {n}", "{v} = torch.isnan({a})", "{v} = torch.cat([{a}, {b}])", "{v} = {a} ** 2",
+              "{v} = [{a}, {b}][0]", "{v} = torch.split({a}, 1)[0]", "{v} = torch.chunk({a}, 2)[-1]", "{v} = ({a}, {b})[1]", "{v} = {'k': {a}}['k']", "{v} = torch.stack([{a}, {a}])[1]", "{v} = {a}.expand(2, -1, -1)[0]",
+              "{v} = torch.nan_to_num({a})", "{v} = torch.fmax({a}, {b})", "{v} = {a}.movedim(0, -1)", "{v} = torch.zeros_like({a})", "{v} = {a}.flip(0)", "{v} = {a}.cumsum(0)",
               "{v} = torch.sqrt({a})", "{v} = {a}.clone()", "{v} = torch.floor({a})", "{v} = torch.remainder({a}, {n})", "{v} = torch.logit({a}, 0.1)", "{v} = {a}.masked_fill({a} > 0, 1)"]
 WRITES = ["{a}.mul_({n})", "{a}.add_({b})", "{a}.div_({n})", "{a}.t().add_(1)", "{a}[0] = {n}", "{a}[1:].mul_(2)", "{a}.copy_({b})", "{a}.clamp_(-1, 2)", "{a}.zero_()", "{a} *= {n}", "{a} += {b}", "{a}.relu_()",
+          "torch.add({a}, {b}, out={a})", "torch.abs({a}, out={a})", "torch.split({a}, 1)[0].mul_(2)", "[{a}[0], {b}][0].add_(1)", "torch.unbind({a})[0].copy_({b}[0])", "{a}.diagonal().fill_(2)", "{a}.unsqueeze(0).neg_()",
           "{a}.view(-1)[0] = 1", "{a}.fill_(2)"]
 PROGRAM_NUMBERS = ["2", "-3", "0.5", "1e5", "1e-8", "1.00390625", "3", "7", "0.1"]
 

@@ -273,3 +273,27 @@ def test_arrays_of_wide_unsigned_integers_share_memory():
         assert t.numpy().dtype == kind and ctsc.tensor(a).tolist() == a.tolist()
     with pytest.raises(TypeError, match="numpy.str_"):
         ctsc.from_numpy(np.array(["a"]))
+
+
+def test_unsigned_integers():
+    """Of 16 to 64 bits, as in torch 2.15."""
+    large = ctsc.tensor([1, 2**64 - 1, 2**63], dtype=ctsc.uint64)
+    assert large.tolist() == [1, 2**64 - 1, 2**63] and large.type() == "ctsc.UInt64Tensor"
+    with pytest.raises(RuntimeError, match="Overflow"):
+        ctsc.tensor([2**64], dtype=ctsc.uint64)
+    with pytest.raises(RuntimeError, match="Overflow"):
+        ctsc.tensor([2**63], dtype=ctsc.int64)
+    x = ctsc.arange(4).to(ctsc.uint16)
+    assert ctsc.outer(x, x)[2].tolist() == [0, 2, 4, 6] and ctsc.msort(x.flip(0)).tolist() == [0, 1, 2, 3]
+    assert ctsc.combinations(x[:3]).tolist() == [[0, 1], [0, 2], [1, 2]] and ctsc.block_diag(x, x[:1]).tolist() == [[0, 1, 2, 3, 0], [0, 0, 0, 0, 0]]
+    assert ctsc.cartesian_prod(x[:2], x[2:]).tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+    assert ctsc.allclose(x, x) and ctsc.positive(x).dtype == ctsc.uint16
+    # a number of no dims takes the other's dtype, and only then
+    one = ctsc.tensor(3, dtype=ctsc.int16)
+    assert (x | one).dtype == ctsc.uint16 and (one.reshape(1) | x[3]).dtype == ctsc.int16 and ctsc.maximum(x, ctsc.tensor(True)).tolist() == [1, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="Promotion for uint16, uint32, uint64 types is not supported"):
+        x | one.reshape(1)
+    # results lie as the arguments do
+    turned = ctsc.arange(12).to(ctsc.uint32).reshape(3, 4).t()[1:]
+    assert ctsc.tanh(turned).stride() == (turned == turned[0, 0]).stride() == (1, 3)
+    assert ctsc.hash_tensor(ctsc.tensor(-2.5), dim=-1).item() == ctsc.hash_tensor(ctsc.tensor([-2.5])).item()

@@ -100,6 +100,17 @@ static bool stored_meet(dtype a, dtype b) {
     return dtype_is_unsigned(a) && (dtype_is_float(b) || dtype_is_complex(b));
 }
 
+static int stored_category(dtype dt) {
+    return dt == DT_BOOL ? 0 : dtype_is_complex(dt) ? 3 : dtype_is_float(dt) ? 2 : 1;
+}
+
+/* Does the operator take both? An integer of no dims beside a tensor that has some is converted. */
+static bool stored_pair(const op_ctx *cx, const tensor *t, const tensor *other) {
+    return stored_meet((dtype)t->dtype, (dtype)other->dtype) ||
+           (cx->op->traits.fusible == FUSIBLE_POINTWISE && !t->ndim != !other->ndim &&
+            stored_category((dtype)t->dtype) == 1 && stored_category((dtype)other->dtype) <= 1);
+}
+
 ctsc_status op_check_promotion(diag *d, dtype a, dtype b) {
     if (a == b || !(dtype_is_stored(a) || dtype_is_stored(b)) || stored_meet(a, b) ||
         stored_meet(b, a))
@@ -114,8 +125,7 @@ static ctsc_status stored_refuse(op_ctx *cx, const value *args, value *results) 
     (void)results;
     const tensor *other, *t = stored_find(cx, args, &other);
     const char *name = strstr(cx->op->schema->name, "::");
-    if (other && cx->op->traits.fusible == FUSIBLE_POINTWISE &&
-        !stored_meet((dtype)t->dtype, (dtype)other->dtype)) {
+    if (other && cx->op->traits.fusible == FUSIBLE_POINTWISE && !stored_pair(cx, t, other)) {
         bool first = args[0].tag != V_TENSOR || args[0].u.tensor->dtype == t->dtype;
         return op_check_promotion(cx->diag, (dtype)(first ? t : other)->dtype,
                                   (dtype)(first ? other : t)->dtype);
@@ -181,10 +191,6 @@ static int stored_written(const schema *s, const value *args) {
     return -1;
 }
 
-static int stored_category(dtype dt) {
-    return dt == DT_BOOL ? 0 : dtype_is_complex(dt) ? 3 : dtype_is_float(dt) ? 2 : 1;
-}
-
 /* The result of the operator without its target, written there. Takes *result. */
 static ctsc_status stored_write(op_ctx *cx, value *result, tensor *target) {
     const tensor *t = result->u.tensor;
@@ -202,14 +208,19 @@ static ctsc_status stored_write(op_ctx *cx, value *result, tensor *target) {
     return s;
 }
 
-/* A result of t's shape, laid out as t. Takes *result. */
-static ctsc_status stored_order(op_ctx *cx, const tensor *t, value *result) {
-    tensor *y = result->u.tensor, *ordered;
-    if (!cx->op->traits.fusible || tensor_is_contiguous(t) || !tensor_is_dense(t) ||
-        !tensor_same_shape(t, y) || !tensor_is_contiguous(y))
-        return CTSC_OK;
+/* A result of a pointwise operator, laid out as its arguments, which were copied. Takes *result. */
+static ctsc_status stored_order(op_ctx *cx, const value *args, value *result) {
+    tensor *y = result->u.tensor, *ordered, *operands[STORED_ARGS];
+    int64_t strides[TENSOR_MAX_DIMS];
+    int n = 0;
+    if (!cx->op->traits.fusible || !tensor_is_contiguous(y)) return CTSC_OK;
+    for (int i = 0; i < cx->op->schema->nargs; i++)
+        if (args[i].tag == V_TENSOR) operands[n++] = args[i].u.tensor;
+    for (int i = 0; i < n; i++)
+        if (operands[i]->ndim > y->ndim) return CTSC_OK;
+    broadcast_strides(y->ndim, y->sizes, n, operands, strides);
     *result = value_none();
-    TRY(tensor_restrided_take(cx->diag, y, t->strides, &ordered));
+    TRY(tensor_restrided_take(cx->diag, y, strides, &ordered));
     *result = value_tensor_take(ordered);
     return CTSC_OK;
 }
@@ -221,8 +232,7 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
     const int n = sc->nargs, written = stored_written(sc, args);
     const bool by_value = !cx->op->traits.widens;
     if (!t || n > STORED_ARGS || (by_value && dtype_is_float8((dtype)t->dtype)) ||
-        (written >= 0 && sc->nreturns != 1) ||
-        (other && !stored_meet((dtype)t->dtype, (dtype)other->dtype)))
+        (written >= 0 && sc->nreturns != 1) || (other && !stored_pair(cx, t, other)))
         return stored_refuse(cx, args, results);
     dtype dt = (dtype)t->dtype, wide = dtype_is_float8(dt) ? DT_FLOAT32 : DT_INT64;
     value given[STORED_ARGS] = {value_none()};
@@ -244,7 +254,7 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
         s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
         value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
     }
-    if (s == CTSC_OK && written < 0) s = stored_order(cx, t, results);
+    if (s == CTSC_OK && written < 0) s = stored_order(cx, args, results);
     return s == CTSC_OK && written >= 0 ? stored_write(cx, results, args[written].u.tensor) : s;
 }
 

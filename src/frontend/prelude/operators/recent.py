@@ -520,7 +520,7 @@ def hash_tensor(self: Tensor, dim: List[int], keepdim: bool, mode: int) -> Tenso
         bits = torch.to(self, 4)
     reduced: List[int] = []
     for d in dim:
-        reduced.append(__torch__.operators._wrap(d, self.dim()))
+        reduced.append(__torch__.operators._wrap(d, max(self.dim(), 1)))
     sizes: List[int] = []
     kept: List[int] = []
     order: List[int] = []
