@@ -3,14 +3,14 @@
  * shim.h - CUDA's words for a C++ compiler of the host, so that generated kernels run on any
  * machine (tests/cuda/sim/).
  *
- * It stands in front of a kernel's text. What a kernel can see of its place and its neighbours
- * comes from sim_self, which the simulator keeps: threads of a block run in turns on one thread of
- * the host, and change places only inside the functions that sim_self points to. So atomic
- * operations are plain ones.
+ * It precedes a kernel's text. What a kernel can see of its position and its
+ * neighbours comes from sim_self, which the simulator keeps: threads of a
+ * block run in turns on one thread of the host, and change places only inside
+ * the functions that sim_self points to. So atomic operations are plain ones.
  *
- * __global__ and __shared__ are left as they are: the simulator replaces them after preprocessing
- * (sim/compile.c), because it has to know the kernels' names, and what is shared lies in a
- * section of its own.
+ * __global__ and __shared__ are left unchanged: the simulator replaces
+ * them after preprocessing (sim/compile.c), because it has to know the
+ * kernels' names, and shared memory is in a separate section.
  *
  * __CUDACC__ is defined, as by CUDA's compilers; __CUDACC_RTC__ is not, so PTX in asm() belongs
  * under #ifdef __CUDACC_RTC__.

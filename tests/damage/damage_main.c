@@ -6,20 +6,20 @@
  *     damage [--count N] [--seed S] [--keep FOLDER] [--max-size BYTES] FILE-OR-FOLDER...
  *     damage --one N [--seed S] [--keep FOLDER] FILE-OR-FOLDER...      number N again, alone
  *
- * make test-damage builds it with AddressSanitizer and UBSan. Number N of a seed is always the same
- * damage to the same file (damage_mutate.c): the folders are searched for archives that are not
- * larger than --max-size (300,000 bytes), in the order of their names. Each is loaded, described,
- * run at levels 0 and 3 with the inputs that lie beside it (inputs.pt, or NAME.in.pt beside
- * NAME.pt), at times changed, or with random ones that fit its signature; some are run twice, so
- * that kernels are compiled, frozen, or saved.
+ * make test-damage builds it with AddressSanitizer and UBSan. Number N of a seed is
+ * always the same damage to the same file (damage_mutate.c): the folders are searched
+ * for archives that are not larger than --max-size (300,000 bytes), in the order of
+ * their names. Each is loaded, described, run at levels 0 and 3 with the inputs next to
+ * it (inputs.pt, or NAME.in.pt for NAME.pt), sometimes changed, or with random ones that
+ * fit its signature; some are run twice, so that kernels are compiled, frozen, or saved.
  *
- * Method: children take BATCH numbers each and tell in shared memory which one they are at and what
- * they do with it. The parent ends one that computes at one thing for longer than HANG_SECONDS (of
- * the processor's time: others may have the machine), waits at it for STUCK_SECONDS, or takes more
- * memory than MAX_RSS, and goes on behind it. What a sanitizer finds ends the child.
- * Leaks are looked for when a batch is done, and once more, number by number, in a batch that has
- * some. Whatever was found is written to the --keep folder: the damaged archive and what the child
- * said. The exit status is 1 if anything was.
+ * Method: children take BATCH numbers each and report in shared memory which one they are
+ * at and what they do with it. The parent ends one that computes on one thing for longer
+ * than HANG_SECONDS (of processor time: others may have the machine), waits on it for
+ * STUCK_SECONDS, or takes more memory than MAX_RSS, and continues after it. A sanitizer's
+ * report ends the child. Leaks are checked when a batch is done, and once more, number by
+ * number, in a batch that has some. All findings are written to the --keep folder: the
+ * damaged archive and the child's output. The exit status is 1 if there were any.
  */
 #include <ctsc.h>
 #include <ctsc_compiler.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * damage_mutate.c - damages archives where a program looks: in code, pickles and weights, behind
- * the checksums of the zip.
+ * damage_mutate.c - damages archives where a program looks: in code,
+ * pickles and weights, with the checksums of the zip made right.
  *
  * Method: a record is cut into the units of its format (tokens and lines of code, opcodes of a
  * pickle), and units are replaced by ones of the same kind, left out, repeated, swapped or copied

@@ -8,7 +8,7 @@
  * is an ordered pair of labels: a node of the first makes what one of the second reads, in one
  * kernel. Cells count programs whose kernel was lowered, run, and agreed.
  *
- * The counts lie in memory that the fuzzer's processes share.
+ * The counts are in memory that the fuzzer's processes share.
  */
 #ifndef CTSC_TESTS_COVERAGE_H
 #define CTSC_TESTS_COVERAGE_H
@@ -55,7 +55,7 @@ coverage *coverage_new(const char *file);
 
 int coverage_labels(void);
 const char *coverage_label(int label);
-/* The operators of a label, keys of rows: the i-th; behind the last one NULL. */
+/* The operators of a label, keys of rows: the i-th; after the last one NULL. */
 const char *coverage_operator(int label, int i);
 /* Is it a reduction, or made of some? Has that met all schedules of reductions so often? */
 bool coverage_reduces(int label);

@@ -3,10 +3,10 @@
  * diff.h - the differential fuzzer's parts: random numbers, evaluation of a graph node by node,
  * worlds, and outcomes that can be compared.
  *
- * A case is a graph and arguments for it (graph_gen.h). It is run as it is, and after passes, and
- * all that a caller could tell apart must be the same: results, the arguments' contents
- * afterwards, which tensors share elements, and whether it failed. Floats that differ are judged
- * by noise (outcome.h).
+ * A case is a graph and arguments for it (graph_gen.h). It is run unchanged and
+ * after passes, and everything that a caller could observe must be the same:
+ * results, the arguments' contents afterwards, which tensors share elements,
+ * and whether it failed. Floats that differ are judged by noise (outcome.h).
  */
 #ifndef CTSC_TESTS_DIFF_H
 #define CTSC_TESTS_DIFF_H

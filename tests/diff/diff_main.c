@@ -557,8 +557,8 @@ static bool worker_native(const options *o, const gen_ops *ops, shared *sh, int 
     return v >= DIFFERENT;
 }
 
-/* Which schedule a reduction gets depends on sizes, so that long ones are tried: each reduction,
- * behind whatever comes, until it has met all schedules that it may. */
+/* The schedule of a reduction depends on sizes, so long ones are tried: each
+ * reduction, followed by anything, until it has met all schedules that it may. */
 static void worker_cover_schedules(const options *o, const gen_ops *ops, shared *sh, int worker,
                                    double until) {
     enum { PATIENCE = 3, SETS = 4 };

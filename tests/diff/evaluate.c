@@ -3,12 +3,12 @@
  * evaluate.c - runs a graph node by node: the generator's way of knowing values while it builds,
  * and the reference with noise.
  *
- * Noise stands for what an optimiser may do to floats: other orders of summation, fused
- * multiply-adds, other approximations of functions, intermediate results kept wider. Every rounded
- * result is moved by up to NOISE_ULPS units in the last place; so are the operands of operators
- * that sum, since reordering a sum costs in proportion to its terms, not to its result. Results of
- * few significant bits are taken to be exact (sums of small integers): moving them would turn every
- * tie into a matter of luck.
+ * Noise represents what an optimiser may do to floats: other orders of summation, fused
+ * multiply-adds, other approximations of functions, intermediate results kept wider.
+ * Every rounded result is moved by up to NOISE_ULPS units in the last place; so are the
+ * operands of operators that sum, since reordering a sum costs in proportion to its
+ * terms, not to its result. Results of few significant bits are taken to be exact (sums
+ * of small integers): moving them would turn every tie into a matter of luck.
  */
 #include "diff.h"
 

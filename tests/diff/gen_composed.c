@@ -198,7 +198,7 @@ static ir_value *attention_scaled(gen *G, ir_value *scores, ir_value *q) {
                     false, 2, scores, by);
 }
 
-/* What is behind the diagonal, behind a number, or anywhere. */
+/* Elements after the diagonal, after a number, or anywhere. */
 static ir_value *attention_hidden(gen *G, ir_value *scores) {
     ir_value *ones = gen_emit(G, "aten::ones_like", false, 2, scores, gen_int(G, DT_BOOL));
     switch (rng_next(&G->r) % 3) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gen_container.c - lists and tuples: made, read, changed, taken apart. */
+/* gen_container.c - lists and tuples: made, read, changed, unpacked. */
 #include "gen.h"
 
 static bool container_new_list(gen *G) {
@@ -66,7 +66,7 @@ static bool container_unpack_list(gen *G) {
     return true;
 }
 
-/* A tuple of two or three visible values; sometimes taken apart at once. */
+/* A tuple of two or three visible values; sometimes unpacked at once. */
 static bool container_tuple(gen *G) {
     ir_value *items[3];
     type *types[3];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_image.c - networks on small images: convolutions, mostly with constant weights, and what
- * stands between them.
+ * gen_image.c - networks on small images: convolutions, mostly
+ * with constant weights, and the operators between them.
  *
  * For the passes "layout", "fuse-epilogues-host" and "prepack", whose patterns operators drawn at
- * random never make: weights that are constants of the right shape, sums and activations behind
- * convolutions, concatenations, shuffled channels, squeeze and excite, sizes that are asked for and
+ * random never make: weights that are constants of the right shape, sums and activations after
+ * convolutions, concatenations, shuffled channels, squeeze and excite, sizes that are queried and
  * used. Steps are mixed with any other operators (gen_statements), with branches and loops.
  *
  * Images are float32, for a while 16 bits, [channels, spatial...] with a batch dim or without, of
@@ -415,7 +415,7 @@ static ir_value *image_variance(gen *G, int64_t n) {
     return v;
 }
 
-/* Behind a convolution without a batch dim a batch norm takes rows for channels, which the levels
+/* After a convolution without a batch dim a batch norm takes rows for channels, which the levels
  * that fold it into the weights refuse (passes/weights/fold_weights.c). */
 static bool image_lacks_batch(const ir_value *x, const tensor *t) {
     value w;
@@ -517,7 +517,7 @@ static ir_value *image_linear(gen *G, ir_value *x, int64_t out, bool show) {
     return gen_emit(G, "aten::linear", show, 3, x, w, image_bias(G, DT_FLOAT32, out));
 }
 
-/* A linear layer with a sum, an activation or both behind it that nothing else reads: its epilogue,
+/* A linear layer followed by a sum, an activation or both that nothing else reads: its epilogue,
  * where the weight is as large as those that are packed (passes/weights/prepack.c). */
 static ir_value *image_layer(gen *G, ir_value *x, int64_t out) {
     bool sum = rng_chance(&G->r, 50), swap = rng_chance(&G->r, 50),
@@ -584,7 +584,7 @@ static ir_value *image_half(gen *G, ir_value *x) {
     return v && rng_chance(&G->r, 70) ? image_to(G, v, DT_FLOAT32, true) : v;
 }
 
-/* Convolutions of 16 bits and what stands between them, and floats again, as a rule. */
+/* Convolutions of 16 bits and the operators between them, and usually floats again. */
 static ir_value *image_half_images(gen *G, ir_value *x) {
     dtype dt = rng_chance(&G->r, 50) ? DT_BFLOAT16 : DT_FLOAT16;
     ir_value *v = image_to(G, x, dt, false);

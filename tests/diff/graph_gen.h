@@ -31,7 +31,7 @@ typedef enum gen_layout {
     LAYOUT_TRANSPOSED,
     LAYOUT_SLICED,
     LAYOUT_EXPANDED,
-    LAYOUT_APART, /* rows of a wider tensor: multiples of 4 KiB lie between them */
+    LAYOUT_APART, /* rows of a wider tensor, at a stride of a multiple of 4 KiB */
     LAYOUT_VIEW,
     LAYOUT_COUNT
 } gen_layout;

@@ -2,12 +2,12 @@
 /*
  * nest_eval.c - see nest_eval.h.
  *
- * Method: expressions are numbered once; each statement computes a node at most once, as compiled
- * code does. Ints of all types are kept in an int64, floats in a double; every operation brings its
- * result back to its type. A double holds the exact sum, product or quotient of two floats to more
- * than twice their digits, so that rounding it to float rounds once. What is accumulated in a
- * variable is rounded when it is read: the order of a sum being free, its exact value is what all
- * orders should come near to.
+ * Method: expressions are numbered once; each statement computes a node at most once, as
+ * compiled code does. Ints of all types are kept in an int64, floats in a double; every
+ * operation brings its result back to its type. A double holds the exact sum, product or
+ * quotient of two floats to more than twice their digits, so that rounding it to float
+ * rounds once. What is accumulated in a variable is rounded when it is read: the order
+ * of a sum being free, its exact value is what all orders should approximate.
  */
 #include "nest_eval.h"
 

@@ -238,8 +238,8 @@ typedef struct nests_reference {
 
 static bool nests_is_loop(const graph *g) { return block_holds(g->root, N_LOOP); }
 
-/* Do strides tell in which order results lie? Those of dims of one element mean nothing, and yet
- * take part where PyTorch sorts dims. */
+/* Do strides determine the order of results? Those of dims of one
+ * element mean nothing, and yet take part where PyTorch sorts dims. */
 static bool nests_tells_order(const nests_reference *ref) {
     if (ref->want.status != CTSC_OK || nests_is_loop(ref->g)) return false;
     for (size_t i = 0; i < ref->nargs; i++) {

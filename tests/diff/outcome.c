@@ -240,8 +240,8 @@ static void scatter_add(scatter *s, uint8_t kind, uint64_t bits) {
     if (x > s->hi) s->hi = x;
 }
 
-/* Some units in the last place of the type, more where many terms may have been added; of numbers
- * near 0 as if they were 2^-20. */
+/* Some units in the last place of the type, more where many terms
+ * may have been added; numbers close to 0 count as 2^-20. */
 static double scatter_floor(uint8_t kind, double x, double terms) {
     double unit = kind == DT_FLOAT64   ? 0x1p-52
                   : kind == DT_FLOAT32 ? 0x1p-23

@@ -5,7 +5,7 @@
 
 #include "diff.h"
 
-/* A smaller graph of which `bad` still holds; the caller's. bad must not change the graph. */
+/* A smaller graph for which `bad` still holds; the caller's. bad must not change the graph. */
 graph *shrink_graph(const graph *g, bool (*bad)(void *ctx, graph *g), void *ctx);
 
 #endif

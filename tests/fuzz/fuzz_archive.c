@@ -2,11 +2,11 @@
 /*
  * fuzz_archive.c - any bytes given to the loaders: a status comes back, and nothing else happens.
  *
- * The input is tried as a TorchScript archive, as a file from torch.save, as an archive whose every
- * record is read, and as a bare pickle. What loads is printed in full, so that broken values are
- * noticed. Most damage to a zip is found by its checksums; to get behind them the mutator damages
- * one record and writes the archive anew around it. Seeds: the .pt files of the corpus. Build: make
- * fuzz; without libFuzzer: replay_main.c.
+ * The input is tried as a TorchScript archive, as a file from torch.save, as an archive
+ * whose every record is read, and as a bare pickle. What loads is printed in full, so
+ * that broken values are noticed. Most damage to a zip is found by its checksums; to get
+ * past them the mutator damages one record and rewrites the archive around it. Seeds:
+ * the .pt files of the corpus. Build: make fuzz; without libFuzzer: replay_main.c.
  */
 #include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"

@@ -3,9 +3,9 @@
  * fuzz_source.c - any text given to the compiler: a module, or a refusal. What compiles is also
  * printed as graph and as code.
  *
- * The mutator knows the language: it works on lines and tokens, puts names, operators and whole
- * statements where such may stand, and nests expressions, so that most mutants get past the parser.
- * Seeds: examples/models, tests/corpus/ * / * /source.py.
+ * The mutator knows the language: it works on lines and tokens, puts names, operators
+ * and whole statements where they are allowed, and nests expressions, so that most
+ * mutants get past the parser. Seeds: examples/models, tests/corpus/ * / * /source.py.
  */
 #include "ctsc.h"
 

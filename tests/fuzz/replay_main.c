@@ -26,7 +26,7 @@ static uint64_t replay_random(void) {
     return replay_state;
 }
 
-/* Stands in for libFuzzer's. */
+/* Replaces libFuzzer's. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
     if (replay_random() % 16 == 0) size = size ? replay_random() % size : 0;
     if (size && size < max_size && replay_random() % 8 == 0) { /* doubles a byte */

@@ -287,7 +287,7 @@ static ctsc_module *compile(const char *path, int level) {
     return m;
 }
 
-/* NEAR but for rounding: EXCUSED. */
+/* NEAR except for rounding: EXCUSED. */
 typedef enum verdict { NEAR, EXCUSED, DIFFERENT } verdict;
 
 static verdict judge(ctsc_module *plain, const char *method, int set, const outcome *want,

@@ -67,8 +67,8 @@ static void agrees_with_host(void **state) {
     in_child(child_agrees);
 }
 
-/* Each call finds another layout of memory to be wrong about: nothing but the driver's own
- * allocations, and the device far behind the host. */
+/* Each call is given another situation to be wrong about: only the
+ * driver's own allocations, and a device that lags far behind the host. */
 static void child_strict(void) {
     setenv("CTSC_CUDA_MEMORY_CACHE", "0", 1);
     setenv("CTSC_SIM_LAZY", "1", 1);

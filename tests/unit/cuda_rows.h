@@ -3,8 +3,8 @@
  * cuda_rows.h - operators on the simulated device (tests/cuda/sim) against the host's results,
  * as rows of text.
  *
- * Rows are those of dense_rows.h; f32 stands for the type that the row is run with. Results have to
- * agree as closely as sums in another order do.
+ * Rows are those of dense_rows.h; f32 is replaced by the type that the row
+ * is run with. Results have to agree as closely as sums in another order do.
  */
 #ifndef CTSC_TESTS_CUDA_ROWS_H
 #define CTSC_TESTS_CUDA_ROWS_H

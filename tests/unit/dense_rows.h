@@ -24,7 +24,7 @@ static unsigned dense_random(void) {
     return state >> 16;
 }
 
-/* "f32[2,3]?" with numbers; at stands behind "[". Copies sizes and the layout mark. */
+/* "f32[2,3]?" with numbers; at is just after "[". Copies sizes and the layout mark. */
 static const char *dense_fill(const char *at, strbuf *out) {
     int64_t n = 1;
     const char *type = at - 2; /* in front of the bracket */
@@ -95,7 +95,7 @@ static bool dense_near(const tensor *a, const tensor *b, double tolerance) {
     return near;
 }
 
-/* NULL: as near as the type allows; else what they are, until the next call. */
+/* NULL: as close as the type allows; else the results, until the next call. */
 static const char *dense_differ(const tensor *got, const tensor *want, const char *type) {
     static char why[400];
     strbuf sb = STRBUF_INIT;

@@ -5,7 +5,7 @@
  *     y = mul.Tensor(a, b); z = add.Tensor(y, c, 2); return z
  *
  * Arguments are a, b, c, ... in the notation of opcase.h; operators are named with their overload,
- * without "aten::"; arguments left out take their default. `p, q = unpack(l)` takes a list apart.
+ * without "aten::"; arguments left out take their default. `p, q = unpack(l)` unpacks a list.
  */
 #ifndef CTSC_TESTS_GROUP_SUPPORT_H
 #define CTSC_TESTS_GROUP_SUPPORT_H

@@ -278,8 +278,8 @@ static tensor *heads_mask(int64_t batch, int64_t heads, int64_t rows, int64_t ke
     return t;
 }
 
-/* Is key j hidden to row i? As it happens, those behind it, all behind a number, all before one,
- * all but some near it; all, sometimes. */
+/* Is key j hidden to row i? Random; those after it; all after a number;
+ * all before one; all except some close to it; all, sometimes. */
 static bool heads_hides(int64_t kind, int64_t i, int64_t j, int64_t number) {
     switch (kind) {
     case 0: return heads_below(3) == 0;
@@ -523,7 +523,7 @@ static void test_grouped_refused(void **state) {
 
 /* ---- as programs write it -------------------------------------------------------------------- */
 
-/* *t = op(*t, arguments behind it) */
+/* *t = op(*t, arguments after it) */
 static void written_step(tensor **t, const char *op, int n, value *args) {
     args[0] = value_tensor_take(*t);
     tensor *next = opcase_made(op, n, args);

@@ -155,7 +155,7 @@ static void *gate_open_soon(void *ctx) {
     return ctx;
 }
 
-/* With one job before the gate, and one behind it. */
+/* With one job before the gate, and one after it. */
 static void background_free(void **state) {
     (void)state;
     if (!have_compiler) skip();

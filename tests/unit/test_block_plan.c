@@ -103,7 +103,7 @@ static void test_random(void **state) {
     }
 }
 
-/* a b -a c -b -c: c lies where a was. */
+/* a b -a c -b -c: c is where a was. */
 static void test_small(void **state) {
     (void)state;
     script s = {{1000, 500, -1, 1000, -2, -3}, 6}, other = {{1000, 500, -1, 900, -2, -3}, 6};

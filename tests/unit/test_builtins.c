@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_builtins.c - strings, lists, dicts and numbers: the operators behind Python's builtins,
- * against answers of PyTorch (builtin_cases.h), and against expectations written here where an
- * argument changes.
+ * test_builtins.c - strings, lists, dicts and numbers: the operators
+ * of Python's builtins, against answers of PyTorch (builtin_cases.h),
+ * and against expectations written here where an argument changes.
  */
 #include "support.h"
 

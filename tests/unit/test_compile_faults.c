@@ -364,7 +364,7 @@ static ctsc_status faults_op(void *ctx, size_t nargs, ctsc_value *const *args, c
     return results[0] ? CTSC_OK : CTSC_LIMIT;
 }
 
-/* What succeeds is kept for good, so only a failed attempt must leave nothing behind. */
+/* Successful results are kept for good, so only a failed attempt must leave nothing. */
 static void faults_register(void **state) {
     (void)state;
     const ctsc_op_options options = {

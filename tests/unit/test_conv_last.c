@@ -28,7 +28,7 @@ enum { PAGE = 4096 };
 
 static size_t fenced_size(size_t nbytes) { return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE; }
 
-/* Data begins where it is aligned: up to 63 bytes behind it can be touched. */
+/* Data begins at an aligned address: up to 63 bytes after it are accessible. */
 static void *fenced_alloc(void *ctx, size_t nbytes) {
     (void)ctx;
     char *p = mmap(NULL, fenced_size(nbytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -131,8 +131,8 @@ static random_conv random_convolution(void) {
     return c;
 }
 
-/* More steps than are multiplied at a time, over images so small that whole blocks of taps lie
- * beside them. */
+/* More steps than are multiplied at a time, over images
+ * so small that whole blocks of taps are outside them. */
 static random_conv deep_convolution(void) {
     static const char *const activations[] = {"none", "relu6", "hardswish", "hardswish"};
     random_conv c = {
@@ -213,8 +213,8 @@ static void assert_near(const random_conv *c, const tensor *got, const tensor *w
     tensor *a, *b;
     assert_int_equal(tensor_to_dtype(NULL, (tensor *)got, DT_FLOAT32, &a), CTSC_OK);
     assert_int_equal(tensor_to_dtype(NULL, (tensor *)want, DT_FLOAT32, &b), CTSC_OK);
-    /* of 16 bits: where a sum lies half way between two results, the least error makes it another,
-     * and so does each operator behind it */
+    /* of 16 bits: where a sum is half-way between two results, the
+     * least error changes it, and so does each operator after it */
     float step = c->dt == DT_FLOAT32 ? 0 : c->dt == DT_FLOAT16 ? 0x1p-9f : 0x1p-6f;
     for (int64_t i = 0; i < want->numel; i++) {
         float g = TENSOR_AT(a, float)[i], w = TENSOR_AT(b, float)[i],
@@ -537,7 +537,7 @@ static void test_groups_apart(void **state) {
 
 /* ---- Winograd's way -------------------------------------------------------------------------- */
 
-static double random_normal(void) { /* the sum of twelve, near enough */
+static double random_normal(void) { /* the sum of twelve, close enough */
     double sum = -6;
     for (int i = 0; i < 12; i++) sum += (double)random_below(1 << 20) / (1 << 20);
     return sum;

@@ -165,7 +165,7 @@ static void check_half(shaped *k, const depthwise_kernels *kernel, dtype dt) {
     bool front = below(2);
     guarded in = guarded_new((n + 1) / 2, front), other = guarded_new((results + 1) / 2, front),
             out = guarded_new((results + 1) / 2, front), want = guarded_new(results, front);
-    /* behind an odd number there is room for one more: those that end at a page are even */
+    /* after an odd number there is room for one more: those that end at a page are even */
     floats_to_halves(dt, k->in.data, in.data, n);
     floats_to_halves(dt, k->other.data, other.data, results);
     wide.in = guarded_new(n, front);

@@ -132,7 +132,7 @@ static void asks_once(void **state) {
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* On a device, at the level that fuses, what stands behind the product is its epilogue. */
+/* On a device, at the level that fuses, operators after the product are its epilogue. */
 static void child_program(void) {
     static const char text[] = "import torch\n\n@torch.jit.script\ndef forward(x: torch.Tensor):\n"
                                "    return torch.relu(torch.nn.functional.linear(x, x) + x)\n";

@@ -16,7 +16,7 @@ static cuda *open_device(void) {
     return c;
 }
 
-/* Kernels on disk of an earlier run must not stand in for what is tested. */
+/* Kernels on disk from an earlier run must not replace the tested ones. */
 static void no_disk(void) { setenv("CTSC_CACHE", "0", 1); }
 
 static bool says(const diag *d, const char *text) {

@@ -222,7 +222,7 @@ static void test_wide_indices(void **state) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Arguments are dtype, sizes, layout: T stands for the case's types in turn, N and M for sizes. */
+/* Arguments are dtype, sizes, layout: T is each of the case's types in turn, N and M are sizes. */
 typedef struct emit_case {
     const char *program, *args, *types;
     int sizes[6][2]; /* N, M; ended by -1 */

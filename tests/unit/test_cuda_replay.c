@@ -224,7 +224,7 @@ static void child_refused(void) {
     }
 }
 
-/* Notes that are not of the same call, and memory that stays behind. */
+/* Notes that are not of the same call, and memory that is not freed. */
 static void child_differs(void) {
     cuda *c = open_device();
     float *x = get(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_damage.c - archives cut at every byte, with bytes flipped, entries missing, duplicated and
- * renamed, and sizes that lie, and code that lies about types: a clear error or a run, never a
- * crash, a hang, or a read outside the file (the bytes stand at the end of an allocation of exactly
- * their size, so that ASan sees one).
+ * test_damage.c - archives cut at every byte, with bytes flipped, entries missing,
+ * duplicated and renamed, and sizes that lie, and code that lies about types: a
+ * clear error or a run, never a crash, a hang, or a read outside the file (the
+ * bytes are in an allocation of exactly their size, so that ASan detects one).
  */
 #include "support.h"
 
@@ -214,7 +214,7 @@ static void damage_entries(void **state) {
     }
 }
 
-/* Bytes changed inside records (pickles, code), behind valid checksums. */
+/* Bytes changed inside records (pickles, code), with valid checksums. */
 static void damage_contents(void **state) {
     unsigned seed = 1;
     (void)state;

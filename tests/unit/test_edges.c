@@ -13,10 +13,10 @@
  * results, `runs` results where PyTorch fails. Of a FILE all that is shown, and other words are no
  * failure. -v counts; -k writes the lines that agree to KEPT, for a new cases.txt.
  *
- * What goes through BLAS and LAPACK is rounded in the order of whichever kernels the processor
- * gets. A line on it has to hold in every order, so it also has to hold for arguments that differ
- * in their last bit (edges_nudge): the condition number of a singular matrix, for one, does not.
- * There ">1e5" in a result stands for any greater number.
+ * Results of BLAS and LAPACK are rounded in the order of whichever kernels the processor
+ * gets. A line on them has to hold in every order, so it also has to hold for arguments
+ * that differ in their last bit (edges_nudge): the condition number of a singular
+ * matrix, for one, does not. There ">1e5" in a result matches any greater number.
  */
 #include "differs.h"
 #include "opcase.h"
@@ -44,7 +44,7 @@ static bool edges_number(const char *p, char **end, double *out) {
     return false;
 }
 
-/* The same text, but for numbers that are near each other. */
+/* The same text, except for numbers that are close to each other. */
 static bool edges_same(const char *got, const char *want) {
     const tolerance *t = &edges_tolerances[3];
     while (*got && *want) {

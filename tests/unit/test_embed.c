@@ -27,7 +27,7 @@ static void embed_is_the_file(void **state) {
     assert_int_equal(again, len);
 }
 
-/* Where the line behind p ends. */
+/* The end of the line after p. */
 static const char *embed_line(const char *p) { return p + strcspn(p, "\n"); }
 
 /* Lines that are comments are empty; the others are as they were, under their numbers, but for

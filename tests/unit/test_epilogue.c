@@ -108,7 +108,7 @@ static void test_values(void **state) {
     free(y);
 }
 
-/* Any number of elements: each as alone, and none behind. */
+/* Any number of elements: each as if alone, and none after them. */
 static void test_lengths(void **state) {
     (void)state;
     for (const ukernel **u = usable_ukernels(UKERNEL_ACTIVATION, UKERNEL_F32); *u; u++)

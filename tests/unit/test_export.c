@@ -30,7 +30,7 @@ static int export_setup(void **state) {
 static int export_teardown(void **state) {
     (void)state;
     unlink(target);
-    return rmdir(folder); /* fails if a temporary file was left behind */
+    return rmdir(folder); /* fails if a temporary file remains */
 }
 
 static ctsc_module *export_load(const char *path) {
@@ -64,7 +64,7 @@ static char *export_normal_graph(const ctsc_module *m, const char *method) {
     strbuf out = STRBUF_INIT;
     strmap seen = {0};
     for (const char *p = text; *p;) {
-        /* where it lies in memory */
+        /* where it is in memory */
         if (!strncmp(p, "object(0x", 9)) p += 9 + strspn(p + 9, "0123456789abcdef");
         size_t n = *p == '%'
                        ? 1 + strspn(
@@ -175,7 +175,7 @@ static void export_printed_constants(void **state) {
                   "return CONSTANTS.c0\n");
 }
 
-/* Effects keep their order when long expressions are taken apart. */
+/* Effects keep their order when long expressions are split. */
 static void export_printed_order(void **state) {
     (void)state;
     export_prints(" -> Tuple[Tensor, Tensor]:\n"

@@ -11,8 +11,8 @@
 static counting count;
 static char faults_message[256]; /* of the last failure */
 
-/* One load, `calls` runs at a level (-1: as it is) and unload. Returns the status; checks that
- * nothing stays behind. */
+/* One load, `calls` runs at a level (-1: as it is) and
+ * unload. Returns the status; checks that nothing remains. */
 static ctsc_status faults_run(const char *folder, int level, int calls) {
     char path[512];
     ctsc_error *e = ctsc_error_new();

@@ -282,7 +282,7 @@ typedef struct layout {
     fft_kind kind;
     bool wide, backward, both_sides;
     int64_t n, lines, in_len;
-    bool across; /* lines lie side by side: number i of all of them, then number i + 1 */
+    bool across; /* lines are interleaved: number i of all of them, then number i + 1 */
 } layout;
 
 static double fft_at(const void *p, bool wide, int64_t i) {

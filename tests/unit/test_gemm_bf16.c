@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_gemm_bf16.c - products of bfloat16 matrices that are packed in every call, against sums of
- * doubles: on this processor and on AMX's tile registers, which need none (amx_emulator.h); all
- * layouts of both factors, sizes that fill no tile, NaN between the elements, and a page that
- * cannot be touched behind them.
+ * test_gemm_bf16.c - products of bfloat16 matrices that are packed in every
+ * call, against sums of doubles: on this processor and on AMX's tile registers,
+ * which need none (amx_emulator.h); all layouts of both factors, sizes that
+ * fill no tile, NaN between the elements, and an inaccessible page after them.
  */
 #include "support.h"
 
@@ -20,8 +20,8 @@ static uint32_t draw(uint32_t below) {
     return (uint32_t)(state >> 33) % below;
 }
 
-/* rows x cols numbers with gaps, in memory that is NaN elsewhere. Layouts: rows without gaps; rows
- * apart; columns without gaps; columns apart, by an odd number; neither. */
+/* rows x cols numbers with gaps, in memory that is NaN elsewhere. Layouts: contiguous
+ * rows; strided rows; contiguous columns; strided columns, by an odd number; neither. */
 typedef struct filled {
     bfloat16 *memory;
     size_t bytes;
@@ -92,7 +92,7 @@ static void check_cases(int n) {
     for (int i = 0; i < n; i++)
         check(1 + draw(70), 1 + draw(70), 1 + draw(90), (int)draw(5), (int)draw(5), draw(2),
               draw(2));
-    /* rows that lie multiples of 2048 bytes apart, several blocks of rows, many panels */
+    /* rows at a stride of a multiple of 2048 bytes, several blocks of rows, many panels */
     for (int layout = 0; layout < 5; layout++)
         check(301, 67, 1024, layout, 4 - layout, true, false);
     check(64, 520, 128, 2, 0, false, false);

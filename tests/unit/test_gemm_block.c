@@ -144,7 +144,7 @@ static void set(dtype dt, void *p, int64_t i, double v) {
     else ((double *)p)[i] = v;
 }
 
-/* Exactly as many elements as the matrix reaches, so that a sanitizer sees reads behind it. */
+/* Exactly as many elements as the matrix reaches, so that a sanitizer sees reads past it. */
 static gemm_matrix random_matrix(dtype dt, int64_t rows, int64_t cols, int layout) {
     gemm_matrix m = {NULL, cols, 1};
     switch (layout) {

@@ -241,7 +241,7 @@ static ctsc_status cycle(void *ctx) {
 static void test_no_memory(void **state) {
     (void)state;
     static counting c;
-    ctsc_set_allocator(counting_hook, &c); /* stays: what the library has made once lies in it */
+    ctsc_set_allocator(counting_hook, &c); /* stays: objects that the library made once are in it */
     assert_int_equal(cycle(NULL), CTSC_OK);
     c.requests = 0;
     assert_int_equal(cycle(NULL), CTSC_OK);

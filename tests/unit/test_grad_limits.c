@@ -236,7 +236,7 @@ static void test_bytes(void **state) {
 
 static void test_others(void **state) {
     (void)state;
-    ctsc_set_allocator(counting_hook, &count); /* stays: what the library makes once lies in it */
+    ctsc_set_allocator(counting_hook, &count); /* stays: the library's singletons are in it */
     test_limits(false);
 }
 

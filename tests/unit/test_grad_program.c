@@ -394,7 +394,7 @@ static void test_writes(void **state) {
 static void test_no_memory(void **state) {
     (void)state;
     static counting c;
-    ctsc_set_allocator(counting_hook, &c); /* stays: what the library has made once lies in it */
+    ctsc_set_allocator(counting_hook, &c); /* stays: objects that the library made once are in it */
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     support_fail_allocations(&c, "captured passes", 300, cycle, NULL, "");
     support_fail_allocations(&c, "captured programs", 150, cycle_within, NULL, "");

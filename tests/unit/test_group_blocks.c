@@ -8,7 +8,7 @@
 
 static codegen *blocks_codegen;
 
-/* How an argument lies in memory. */
+/* The layout of an argument in memory. */
 typedef enum blocks_layout { PLAIN, TRANSPOSED, SPACED, WIDENED } blocks_layout;
 
 typedef struct blocks_case {

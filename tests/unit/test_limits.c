@@ -8,7 +8,7 @@
  * extreme values for each of their numbers: arguments, items of lists, elements of tensors; and
  * with tensors that are expanded along each dimension, which have any number of elements in no
  * memory. Every call has to end, with a result or a failure, under a deadline and a bound on
- * memory. A call that does not end is found by an alarm, far behind the deadline: a slow machine
+ * memory. A call that does not end is found by an alarm, long after the deadline: a slow machine
  * does not fail here. Whole programs, interpreted and as native code, are stopped by each of the
  * limits, and from another thread.
  */

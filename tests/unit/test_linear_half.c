@@ -110,8 +110,8 @@ static void check(const half_case *c, const tensor *y, const char *isa) {
         }
 }
 
-/* ctsc::linear_epilogue: y, which the layer alone gives, and then what the operators behind it do,
- * each of them rounded. */
+/* ctsc::linear_epilogue: y, the result of the layer alone,
+ * and then the operators after it, each of them rounded. */
 static void check_epilogue(const half_case *c, tensor *y) {
     static const char *const names[] = {"none",        "relu",      "gelu",    "gelu_tanh", "relu6",
                                         "hardsigmoid", "hardswish", "sigmoid", "silu"};

@@ -94,7 +94,7 @@ static void test_prepacked(void **state) {
         {1, 9, 0, 40},
         {1, 2, 5000, 33},
         {1, 300, 1030, 700},
-        /* rows multiples of 4 KiB apart */
+        /* rows at a stride of a multiple of 4 KiB */
         {1, 2, 1024, 33},
         {2, 40, 1024, 70},
         {1, 33, 2048, 97},

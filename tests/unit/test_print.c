@@ -198,7 +198,7 @@ static void test_tensors(void **state) {
     }
 }
 
-/* A view prints as what it shows, not as it lies in memory. */
+/* A view prints its elements in its own order, not in memory order. */
 static void test_strides(void **state) {
     (void)state;
     tensor *t = NULL, *v = NULL;

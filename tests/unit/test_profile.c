@@ -318,8 +318,8 @@ static void profile_trace(void **state) {
 
 static counting count; /* of all that this program allocates */
 
-/* A module is made, then allocation fail_at from there on fails (0: none); what is left when
- * everything is freed. *n: allocations behind the making. */
+/* A module is made, then allocation fail_at from there on fails (0: none); memory
+ * that remains when everything is freed. *n: allocations after the making. */
 static long profile_round(long fail_at, bool *done, long *n) {
     long before = count.live;
     ctsc_module *m = profile_module(0);
@@ -340,7 +340,7 @@ static long profile_round(long fail_at, bool *done, long *n) {
     return count.live - before;
 }
 
-/* Nothing is left behind, whichever allocation fails. */
+/* Nothing leaks, whichever allocation fails. */
 static void profile_memory(void **state) {
     (void)state;
     bool done;

@@ -201,7 +201,7 @@ static int32_t product_at(const tensor *a, const tensor *b, int64_t az, int64_t 
     return (int32_t)sum;
 }
 
-/* Matrices as they lie, or exchanged, or one for the whole batch. */
+/* Matrices in place, or exchanged, or one for the whole batch. */
 static tensor *random_matrices(dtype dt, int64_t batch, int64_t rows, int64_t columns) {
     int64_t sizes[] = {random_below(3) ? batch : 1, rows, columns};
     tensor *view;

@@ -94,8 +94,8 @@ static void test_large(void **state) {
             check_large(dtypes[k], shapes[i][0], shapes[i][1]);
 }
 
-/* Values of one result in several runs: dims 0 and 2 of three, in tensors of which they do not
- * collapse. */
+/* Values of one result in several runs: dims 0 and 2 of
+ * three, in tensors in which they do not collapse. */
 static void test_runs(void **state) {
     (void)state;
     static const int64_t shapes[][3] = {{5, 7, 20}, {3, 2, 40000}, {700, 3, 200}};

@@ -452,8 +452,8 @@ static void layer_same(const value *got, const value *want) {
                             (size_t)want->u.tensor->numel * sizeof(float));
 }
 
-/* Near what the weights as they are give, and, once they are packed, the same bits with any
- * number of threads. */
+/* Close to the results with the unchanged weights and, once
+ * they are packed, the same bits with any number of threads. */
 static void test_constant_weights(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof layer_cases / sizeof *layer_cases; i++) {

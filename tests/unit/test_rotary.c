@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_rotary.c - ctsc::rotary is what its operators make one after the other, bit for bit: of any
- * dtype, operands that broadcast or whose rows lie anywhere, any split, with any number of threads.
+ * dtype, operands that broadcast or have any row stride, any split, with any number of threads.
  */
 #include "base/threads/thread_pool.h"
 #include "opcase.h"

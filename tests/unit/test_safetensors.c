@@ -219,7 +219,7 @@ static void test_refused(void **state) {
     assert_int_equal(ctsc_safetensors_save(w, 0, NULL, NULL, other, e), CTSC_USAGE);
     assert_int_equal(ctsc_safetensors_save(NULL, 0, NULL, NULL, other, e), CTSC_USAGE);
     assert_int_equal(ctsc_safetensors_save(named, 1, NULL, NULL, other, e), CTSC_USAGE);
-    assert_int_not_equal(access(other, F_OK), 0); /* nothing was left behind */
+    assert_int_not_equal(access(other, F_OK), 0); /* no file remains */
     ctsc_value *values[] = {z, w, one, wide, number, utf8, named};
     for (int i = 0; i < 7; i++) ctsc_value_free(values[i]);
     ctsc_error_free(e);

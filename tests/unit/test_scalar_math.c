@@ -136,8 +136,8 @@ static void math_pow(void **state) {
     if (getenv("VERBOSE")) printf("pow %.3f ulp\n", worst);
 }
 
-/* The double forms, against long double: within 1.1 ulp, over all magnitudes and near
- * 0, 1 and the ends. */
+/* The double forms, against long double: within 1.1 ulp,
+ * over all magnitudes and close to 0, 1 and the ends. */
 static double math_error_wide(double got, long double want) {
     if (want != want) return got != got ? 0 : INFINITY;
     if (isinf((double)want) || isinf(got)) return got == (double)want ? 0 : INFINITY;

@@ -381,8 +381,8 @@ static void defined_limits(void **state) {
     }
 }
 
-/* Texts made of pieces of texts: no crash, no leak, and every node of what is accepted stands
- * behind its operands. */
+/* Texts made of pieces of texts: no crash, no leak, and every
+ * node of an accepted text comes after its operands. */
 static void defined_hostile(void **state) {
     static const char *const pieces[] = {
         "x",

@@ -73,7 +73,7 @@ static void test_fields(void **state) {
     assert_int_equal(s->nreturns, 2);
     assert_true(s->args[2].has_default && s->args[2].default_value.tag == V_NONE);
     assert_ptr_equal(s->args[2].type, type_optional(TYPE_TENSOR));
-    /* One int stands for both. */
+    /* One int for both. */
     const argument *stride = &s->args[3];
     assert_int_equal(stride->fixed_size, 2);
     assert_int_equal(stride->default_value.tag, V_LIST);

@@ -131,7 +131,7 @@ static void signature_exported(void **state) {
     ctsc_module_free(m);
 }
 
-/* Each allocation fails in turn; nothing is left behind. */
+/* Each allocation fails in turn; nothing leaks. */
 static void signature_faults(const ctsc_module *m) {
     ctsc_signature *s = NULL;
     counting c = {0};

@@ -85,7 +85,7 @@ static const struct { const char *folder; long most[3]; } steady_programs[] = {
     {"models/seed_script_fn_x10_script", {0, 0, 0}},
     {"models/seed_lstm_cell_chunk_script", {0, 0, 0}},
     {"models/seed_pairwise_distance_batched_script", {0, 0, 0}},
-    /* its result is torch.zeros': handle, storage and data apart */
+    /* its result is torch.zeros': separate handle, storage and data */
     {"models/seed_pairwise_distance_loop_script", {2, 2, 2}},
     {"models/mlp_script", {0, 0, 0}},
     /* results that are views, and scratch memory of the recurrence */

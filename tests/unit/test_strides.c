@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_strides.c - in which order results lie, against what torch 2.15 gives: strides of pointwise
+ * test_strides.c - the memory order of results, against torch 2.15: strides of pointwise
  * operators, of copies, of memory formats.
  */
 #include "tensor/strides.h"

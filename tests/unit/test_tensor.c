@@ -515,7 +515,7 @@ static void test_asking(void **state) {
         {{0, 3}, {5, 7}, true, false},
         {{3, 3}, {1, 1}, false, true},
         {{3, 2}, {6, 2}, false, false},
-        {{3, 2}, {2, 3}, false, true}, /* apart in fact, but not nested */
+        {{3, 2}, {2, 3}, false, true}, /* disjoint in fact, but not nested */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_ok(tensor_as_strided(NULL, x, 2, rows[i].sizes, rows[i].strides, 0, &v));
@@ -811,7 +811,7 @@ static void test_iter(void **state) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) tensor_unref(all[i]);
 }
 
-/* Seven dimensions, none of which merge. */
+/* Seven dimensions, none of which can be merged. */
 static void test_iter_many_dims(void **state) {
     (void)state;
     tensor *a = arange(DT_INT32, SHAPE(4, 4, 4, 4, 4, 4, 4)), *out = NULL, *v = tensor_ref(a);

@@ -62,7 +62,7 @@ static void call_overloads(void **state) {
     assert_float_equal(ctsc_value_float(ctsc_div(s, ctsc_int(s, 1), ctsc_int(s, 2))), 0.5, 0);
     assert_float_equal(ctsc_value_float(ctsc_mul(s, ctsc_int(s, 3), ctsc_float(s, 0.5))), 1.5, 0);
     assert_float_equal(at(ctsc_op(s, "aten::mul.Scalar", 2, x, ctsc_int(s, 2)), 1), 4, 0);
-    /* number first: a function of the library stands for the operator */
+    /* number first: a function of the library replaces the operator */
     assert_float_equal(at(ctsc_sub(s, ctsc_int(s, 10), x), 0), 9, 0);
     /* defaults, keywords, one int for int[2], a 0-dim tensor for an int */
     const char *const names[] = {NULL, NULL, "alpha"};

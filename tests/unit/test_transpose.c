@@ -33,7 +33,7 @@ static void guarded_free(char *p, size_t n) {
 
 static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
     int64_t step = rows + gap, taken = (cols - 1) * step + rows;
-    int64_t ld = cols < 8 ? cols : cols + rows % 3; /* what lies between rows stays as it is */
+    int64_t ld = cols < 8 ? cols : cols + rows % 3; /* the gap between rows is unchanged */
     size_t in = (size_t)taken * 4, out = (size_t)((rows - 1) * ld + cols) * 4;
     char *src = guarded(in, front), *dst = guarded(out, front);
     uint32_t *s = (uint32_t *)(void *)src, *d = (uint32_t *)(void *)dst;

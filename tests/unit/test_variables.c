@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_variables.c - variables of the environment, from a program that uses the library: the log,
- * graphs after passes, and what a pass that damages its graph leaves behind. The pass is cse, whose
- * calls come here (the linker's --wrap).
+ * test_variables.c - variables of the environment, from a program that uses the
+ * library: the log, graphs after passes, and the graph file that a pass writes when
+ * it damages its graph. The pass is cse, whose calls come here (the linker's --wrap).
  */
 #include "support.h"
 

@@ -45,7 +45,7 @@ static json_t *view_parse(const char *text) {
     json_error_t e;
     json_t *j = json_loads(text, 0, &e);
     if (!j) fail_msg("%s at %d: %.200s", e.text, e.position, text);
-    /* it stands in a script element */
+    /* it is in a script element */
     assert_null(strpbrk(text, "<>&"));
     return j;
 }

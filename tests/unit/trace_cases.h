@@ -76,7 +76,7 @@ static inline ctsc_value *cases_rows(ctsc_scope *s, int i, int64_t n) {
     return cases_tensor(s, 2, (int64_t[]){n, 4}, 7u + (unsigned)i);
 }
 
-/* Weights whose names say where they lie. */
+/* Weights whose names say where they are. */
 static inline ctsc_value *cases_mlp(void *ctx, ctsc_scope *s, size_t n, ctsc_value *const *in) {
     static const int64_t eight = 8;
     const trace_world *w = ctx;

@@ -2,11 +2,11 @@
 /*
  * arena.c - simulated device memory.
  *
- * An allocation has pages of its own in a reserved range of addresses, and lies at their end, up to
- * 511 bytes for alignment, so that what is behind it faults at once. The rest of its pages is
- * filled with a pattern that is checked when it is freed. New memory is filled with bytes that are
- * NaNs. Pages can be touched only between sim_arena_touch and sim_arena_close, and only where they
- * are needed: what a kernel or a copy costs does not depend on how much memory there is.
+ * An allocation has its own pages in a reserved range of addresses, and is placed at their end,
+ * up to 511 bytes for alignment, so that an access past it faults at once. The rest of its pages
+ * is filled with a pattern that is checked when it is freed. New memory is filled with bytes
+ * that are NaNs. Pages are accessible only between sim_arena_touch and sim_arena_close, and only
+ * where they are needed: the cost of a kernel or a copy does not depend on the amount of memory.
  */
 #include "sim.h"
 
@@ -38,7 +38,7 @@ static int arena_count;
 static struct {
     char *start;
     size_t size;
-} arena_open[ARENA_MOST]; /* stretches that can be touched */
+} arena_open[ARENA_MOST]; /* accessible ranges */
 static int arena_open_count;
 
 size_t sim_arena_total(void) {

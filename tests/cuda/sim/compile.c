@@ -6,7 +6,7 @@
  *
  *   1. The preprocessor reads shim.h and the text. __global__ and __shared__ are still words of the
  *      text then, not macros.
- *   2. compile_rewrite finds the kernels' names behind __global__, puts what is __shared__ into a
+ *   2. compile_rewrite finds the kernels' names after __global__, puts __shared__ variables into a
  *      section of its own, and makes `extern __shared__
  *      T name[]` an ordinary declaration of `name`, which is defined as the block's dynamic shared memory. A table of the kernels is added at the end,
  *      and the compiler makes a shared object of it.
@@ -105,7 +105,7 @@ static bool compile_word(const char *text, const char *p, const char *word) {
            (p == text || !compile_word_char(p[-1]));
 }
 
-/* The last word before the first `stop` behind p. */
+/* The last word before the first `stop` after p. */
 static void compile_name_before(names *n, const char *p, char stop) {
     const char *end = strchr(p, stop);
     if (!end) return;
@@ -248,8 +248,8 @@ static nvrtcResult compile_in(struct _nvrtcProgram *p, const char *folder, int a
 
 /* ---- NVRTC's functions ----------------------------------------------------------------------- */
 
-/* The minor number tells versions of the shim and this file apart, and kinds of images, as images
- * on disk are found by it. */
+/* The minor number distinguishes versions of the shim and this file,
+ * and kinds of images, since images on disk are found by it. */
 SIM_API nvrtcResult nvrtcVersion(int *major, int *minor) {
     unsigned hash = SIM_BUILD;
     for (const char *p = compile_shim; p < compile_shim_end; p++)

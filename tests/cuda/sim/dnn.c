@@ -5,7 +5,7 @@
  *
  * A descriptor is a bag of attributes; the table says which belong to it, of which types, and which
  * it needs. Finalizing checks that shapes fit, as does executing that pointers do. It knows one
- * kind of graph, a convolution with pointwise operations behind it: sums and relu, no gelu, and
+ * kind of graph, a convolution followed by pointwise operations: sums and relu, no gelu, and
  * none at all for doubles. Its heuristics propose four engines: one that uses tensor cores, one
  * that is not deterministic, one that cannot be made into a plan, and one that works.
  */

@@ -2,9 +2,9 @@
 /*
  * driver.c - the driver's functions (sim.h).
  *
- * Arguments are checked as the driver's documentation says, and more strictly where a device would
- * go on with nonsense: each range of a copy has to lie in one allocation, parameters have to have
- * the kernel's size.
+ * Arguments are checked as the driver's documentation says, and more
+ * strictly where a device would continue with nonsense: each range of a copy
+ * must be inside one allocation, parameters must have the kernel's size.
  */
 #include "library.h"
 

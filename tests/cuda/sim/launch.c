@@ -11,9 +11,9 @@
  *
  * A thread that never waits costs two changes of stacks, and all such threads use the same stack.
  *
- * Device memory is closed when a kernel starts: the first access to a stretch of it faults, opens
- * it and is repeated. Any other fault inside a kernel ends the launch, as on a device, with
- * CUDA_ERROR_ILLEGAL_ADDRESS.
+ * Device memory is closed when a kernel starts: the first access to a
+ * range of it faults, opens it and is repeated. Any other fault inside a
+ * kernel ends the launch, as on a device, with CUDA_ERROR_ILLEGAL_ADDRESS.
  */
 #include "sim.h"
 

@@ -2,12 +2,12 @@
 /*
  * races.c - finds accesses to shared memory that nothing orders.
  *
- * Kernels are compiled with the instrumentation of -fsanitize=thread, which calls __tsan_read4 and
- * its like before each access; shim.h defines those itself. For each byte of shared memory it is
- * kept who wrote it last, who read it last, and when: in which interval between barriers of the
- * block, and between __syncwarp of its warp. Two accesses, one of them a write, are in order if
- * they are one thread's, or a barrier lies between, or they are of one warp and a __syncwarp lies
- * between. A shuffle is none: CUDA does not promise that it orders memory.
+ * Kernels are compiled with the instrumentation of -fsanitize=thread, which calls __tsan_read4
+ * and the like before each access; shim.h defines those itself. For each byte of shared memory
+ * the last writer and reader are recorded, and when: in which interval between barriers of the
+ * block, and between __syncwarp of its warp. Two accesses, one of them a write, are ordered if
+ * one thread makes both, or a barrier is between them, or they are of one warp and a
+ * __syncwarp is between them. A shuffle is none: CUDA does not promise that it orders memory.
  *
  * Of several readers in an interval only the last is known, so a race with another one may be
  * missed. Atomic operations are not looked at.

@@ -2,14 +2,14 @@
 /*
  * sim.h - CUDA's driver and NVRTC without a device: what the files of this folder share.
  *
- * libcudasim.so stands in for libcuda.so.1 and for libnvrtc.so (CTSC_CUDA_DRIVER and CTSC_NVRTC
- * name it), with the functions of src/cuda/abi.h. It is a tool to find errors with, so it is
- * stricter than a device where that costs little:
+ * libcudasim.so replaces libcuda.so.1 and libnvrtc.so (CTSC_CUDA_DRIVER and
+ * CTSC_NVRTC name it), with the functions of src/cuda/abi.h. It is a tool for
+ * finding errors, so it is stricter than a device where that costs little:
  *
  *   arena.c    Device memory is host memory that can be touched only while the "device" works: a host access to it is a crash. Between
- *              allocations lie pages that nobody may touch; the bytes up to them are checked when an allocation is freed.
+ *              allocations are inaccessible pages; the bytes up to them are checked when an allocation is freed.
  *   queue.c    What streams are asked for, in order, and recordings (graphs). By default it happens at once.
- *   compile.c  NVRTC: kernels are compiled by the host's C++ compiler behind tests/cuda/shim.h into a shared object.
+ *   compile.c  NVRTC: kernels are compiled by the host's C++ compiler after tests/cuda/shim.h into a shared object.
  *   real.c     The real NVRTC as a second reader of the kernels, on demand.
  *   launch.c   Runs a kernel, block by block; threads of a block take turns, and meet at barriers and in shuffles as on a device.
  *   races.c    Watches accesses to shared memory, on demand.
@@ -62,8 +62,8 @@ CUdeviceptr sim_arena_alloc(size_t nbytes);
 bool sim_arena_free(CUdeviceptr p);
 /* Is all of this in one allocation? */
 bool sim_arena_has(CUdeviceptr p, size_t nbytes);
-/* Lets these bytes of device memory be touched, until sim_arena_close; or what lies around p, which
- * a kernel has just tried to. False: it is no device memory, or could be touched all the time. */
+/* Makes these bytes of device memory accessible, until sim_arena_close; or those around p, which
+ * a kernel has just tried to access. False: it is no device memory, or was already accessible. */
 bool sim_arena_touch(const void *p, size_t nbytes);
 bool sim_arena_touch_around(const void *p);
 void sim_arena_close(void);
