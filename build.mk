@@ -134,7 +134,7 @@ $(BUILD)/libctsc.a: $(LIB_OBJ)
 $(BUILD)/libserve.a: $(SERVE_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
-$(BUILD)/src/serve/page.o: src/serve/page.html
+$(BUILD)/src/serve/page.o: src/serve/page.html src/serve/docs.html src/serve/openapi.json
 
 $(BUILD)/libview.a: $(VIEW_OBJ)
 	@rm -f $@

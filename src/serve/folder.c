@@ -301,6 +301,13 @@ static bool folder_is_data(const repository *r, const entry *e) {
     return data;
 }
 
+static const char *folder_platform(const char *path) {
+    const char *ending = strrchr(path, '.');
+    return ending && !strcmp(ending, ".onnx")  ? "ctsc_onnx"
+           : ending && !strcmp(ending, ".pt2") ? "ctsc_export"
+                                               : "ctsc_torchscript";
+}
+
 /* Settings, then the archive. override: the text of a config, or NULL. */
 static bool folder_load(repository *r, entry *e, const char *override, char *why, size_t size) {
     size_t config_len = override ? strlen(override) : 0, len = 0;
@@ -321,6 +328,7 @@ static bool folder_load(repository *r, entry *e, const char *override, char *why
     bool skip = ok && config.only_latest && folder_superseded(r, e);
     void *bytes = ok && !skip ? folder_read(e->path, &len, &stamp, why, size) : NULL;
     if (bytes) ok = model_new(e->name, e->version, bytes, len, &config, &e->stats, &m, why, size);
+    if (m) m->platform = folder_platform(e->path);
     else ok = skip;
     config_free(&config);
     bool again = e->loaded.inode != 0, data = !ok && !e->current && folder_is_data(r, e);

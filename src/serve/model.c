@@ -151,7 +151,7 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
     bool first = true;
     buffer_puts(out, "{\"name\":");
     buffer_json(out, m->name, strlen(m->name));
-    buffer_printf(out, ",\"versions\":%s,\"platform\":\"ctsc_torchscript\",\"inputs\":[", versions);
+    buffer_printf(out, ",\"versions\":%s,\"platform\":\"%s\",\"inputs\":[", versions, m->platform);
     for (size_t i = 0; i < m->ninputs; i++) {
         const model_input *in = &m->inputs[i];
         if (in->form == INPUT_NONE) continue;

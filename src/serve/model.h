@@ -37,6 +37,7 @@ typedef struct model_input {
 
 typedef struct model {
     char *name, *version;
+    const char *platform; /* of the metadata; a constant */
     ctsc_module *module;
     void *bytes; /* the archive, which module refers to */
     ctsc_signature *signature;

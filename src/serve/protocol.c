@@ -56,6 +56,23 @@ static void protocol_not_found(exchange *x, found f, const char *name) {
 
 /* ---- server ---------------------------------------------------------------------------------- */
 
+static bool route_bytes(exchange *x, const char *begin, const char *end, const char *type) {
+    buffer_put(&x->reply, begin, (size_t)(end - begin));
+    protocol_json(x, 200);
+    if (x->status == 200) x->type = type;
+    return true;
+}
+
+static bool route_openapi(exchange *x, const path *p) {
+    (void)p;
+    return route_bytes(x, openapi_json, openapi_json_end, "application/json");
+}
+
+static bool route_docs(exchange *x, const path *p) {
+    (void)p;
+    return route_bytes(x, docs_html, docs_html_end, "text/html; charset=utf-8");
+}
+
 static bool route_page(exchange *x, const path *p) {
     (void)p;
     size_t len = 0;
@@ -121,6 +138,15 @@ static model *route_model(exchange *x, const path *p) {
     return m;
 }
 
+static bool route_models(exchange *x, const path *p) {
+    (void)p;
+    buffer_puts(&x->reply, "{\"models\":");
+    repository_names(&x->s->repository, &x->reply);
+    buffer_putc(&x->reply, '}');
+    protocol_json(x, 200);
+    return true;
+}
+
 static bool route_metadata(exchange *x, const path *p) {
     model *m = route_model(x, p);
     buffer versions = {0};
@@ -140,9 +166,8 @@ static bool route_config(exchange *x, const path *p) {
     buffer_puts(&x->reply, "{\"name\":");
     buffer_json(&x->reply, m->name, strlen(m->name));
     buffer_printf(&x->reply,
-                  ",\"platform\":\"ctsc_torchscript\",\"backend\":\"ctsc\",\"max_batch_size\":%lld,"
-                  "\"method\":",
-                  (long long)m->config.max_batch);
+                  ",\"platform\":\"%s\",\"backend\":\"ctsc\",\"max_batch_size\":%lld,\"method\":",
+                  m->platform, (long long)m->config.max_batch);
     buffer_json(&x->reply, m->config.method, strlen(m->config.method));
     buffer_printf(&x->reply, ",\"instances\":%d,\"max_queue\":%d,\"timeout_ms\":%llu",
                   m->config.instances, m->config.max_queue,
@@ -344,9 +369,12 @@ static const struct route {
 } routes[] = {
     /* clang-format off */
     {"GET",  "/",                                route_page,        true},
+    {"GET",  "/docs",                            route_docs,        true},
+    {"GET",  "/openapi.json",                    route_openapi,     true},
     {"GET",  "/v2",                              route_server,      false},
     {"GET",  "/v2/health/live",                  route_live,        true},
     {"GET",  "/v2/health/ready",                 route_ready,       true},
+    {"GET",  "/v2/models",                       route_models,      false},
     {"GET",  "/v2/models/stats",                 route_stats,       false},
     {"GET",  "/v2/models/*",                     route_metadata,    false},
     {"GET",  "/v2/models/*/versions/*",          route_metadata,    false},

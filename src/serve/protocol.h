@@ -65,8 +65,9 @@ void protocol_json(exchange *x, int status);
 bool infer_handle(exchange *x, model *m_take);
 void infer_keep_free(void *kept); /* may be NULL */
 
-/* The status page (page.c). */
-extern const char page_html[];
-extern const char page_html_end[];
+/* The status page, the description of all paths, and the page that reads it (page.c). */
+extern const char page_html[], page_html_end[];
+extern const char openapi_json[], openapi_json_end[];
+extern const char docs_html[], docs_html_end[];
 
 #endif

@@ -73,6 +73,21 @@ void repository_versions(repository *r, const char *name, buffer *out) {
     buffer_putc(out, ']');
 }
 
+void repository_names(repository *r, buffer *out) {
+    const char *last = NULL;
+    buffer_putc(out, '[');
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n; i++) {
+        const entry *e = r->entries[i];
+        if (!e->current || (last && !strcmp(last, e->name))) continue;
+        if (last) buffer_putc(out, ',');
+        last = e->name;
+        buffer_json(out, last, strlen(last));
+    }
+    pthread_mutex_unlock(&r->lock);
+    buffer_putc(out, ']');
+}
+
 void repository_index(repository *r, bool only_ready, buffer *out) {
     static const char *const states[] = {
         [ENTRY_UNAVAILABLE] = "UNAVAILABLE", [ENTRY_LOADING] = "LOADING", [ENTRY_READY] = "READY"};

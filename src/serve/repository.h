@@ -55,6 +55,8 @@ typedef enum found { FOUND, FOUND_NO_MODEL, FOUND_NO_VERSION, FOUND_NOT_READY } 
 found repository_find(repository *r, const char *name, const char *version, model **out);
 /* The names of a model's versions that are ready, as JSON. */
 void repository_versions(repository *r, const char *name, buffer *out);
+/* The names of the models that are ready, as JSON. */
+void repository_names(repository *r, buffer *out);
 void repository_index(repository *r, bool only_ready, buffer *out);
 /* {"model_stats":[...]}; name, version NULL: all. FOUND, or what was not. */
 found repository_stats(repository *r, const char *name, const char *version, buffer *out);

@@ -151,10 +151,29 @@ def test_health_and_metadata(s):
     assert [o["name"] for o in rows["outputs"]] == ["SUM", "DOT"]
     typed = s.json("GET", "/v2/models/typed/versions/1")
     assert [(i["name"], i["datatype"]) for i in typed["inputs"]][:4] == [("n", "INT64"), ("f", "FP64"), ("flag", "BOOL"), ("text", "BYTES")]
+    assert {"rows", "typed", "double"} <= set(s.json("GET", "/v2/models")["models"])
     assert s.json("GET", "/v2/models/rows/ready") == {"name": "rows", "ready": True}
     assert s.json("GET", "/v2/models/rows/config")["max_batch_size"] == 8
     status, headers, data = s.ask("HEAD", "/v2/health/live")
     assert status == 200 and data == b"" and headers["Date"].endswith("GMT")
+
+
+def test_openapi(s):
+    """It has the paths of the server's table and no others, and its references lead somewhere."""
+    spec = s.json("GET", "/openapi.json")
+    with open(os.path.join(ROOT, "src/serve/protocol.c")) as f:
+        table = re.findall(r'\{"(GET|POST)", +"([^"]+)", +route_', f.read())
+    described = {(method.upper(), re.sub(r"\{\w+\}", "*", path)) for path, methods in spec["paths"].items() for method in methods}
+    assert described == set(table), described ^ set(table)
+    for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(spec)):
+        at = spec
+        for part in reference.split("/"):
+            at = at[part]
+    for path, methods in spec["paths"].items():
+        named = {p["name"] for o in methods.values() for r in o.get("parameters", []) for p in [spec["components"]["parameters"][r["$ref"].split("/")[-1]]]}
+        assert named == set(re.findall(r"\{(\w+)\}", path)), path
+    status, headers, data = s.ask("GET", "/docs")
+    assert status == 200 and headers["Content-Type"].startswith("text/html") and b"/openapi.json" in data
 
 
 def test_infer_json(s):
@@ -279,7 +298,7 @@ def test_refused_requests(s):
 
 
 def test_paths(s):
-    for path in ("/nothing", "/v2/models", "/v2/models/no", "/v2/models/double/versions/2", "/v2/models/double/no", "/v2/models/../double",
+    for path in ("/nothing", "/v2/models/no", "/v2/models/double/versions/2", "/v2/models/double/no", "/v2/models/../double",
                  "/" + "a/" * 50, "/v2/models/" + "n" * 5000 + "/ready"):
         assert s.ask("GET", path)[0] == 404, path
     for method, path, allow in (("GET", "/v2/models/double/infer", "POST"), ("POST", "/v2/health/live", "GET, HEAD"), ("DELETE", "/v2", "GET, HEAD")):
@@ -479,6 +498,7 @@ def test_exported(s):
     put(s, archive, "deep", "3", "model.pt2")
     until(lambda: all(index(s).get(k, {}).get("state") == "READY" for k in (("even", "1"), ("deep", "3"))))
     said = s.json("GET", "/v2/models/even")
+    assert said["platform"] == "ctsc_export" == s.json("GET", "/v2/models/even/config")["platform"]
     assert said["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 6]}], said
     assert said["outputs"] == [{"name": "mean", "datatype": "FP32", "shape": [-1, 6]},
                                {"name": "sym_size_int", "datatype": "INT64", "shape": [1]}], said
@@ -595,6 +615,19 @@ def test_metrics(s):
                  "ctsc_models_loaded", "ctsc_requests_rejected_total"):
         assert name in families, name
     assert re.search(r'ctsc_requests_total\{model="double",version="1",code="200"\} [1-9]', text)
+    with open(os.path.join(ROOT, "examples/serve/grafana.json")) as f:
+        drawn = set(re.findall(r"\b(?:nv|ctsc|process)_[a-z_]+(?=[{\[\"])", f.read()))
+    assert len(drawn) > 10 and {re.sub("_bucket$", "", n) for n in drawn} <= families, drawn - families
+
+
+def test_examples(s):
+    put(s, os.path.join(ROOT, "models", "digits_cnn.pt"), "digits.pt")
+    until(lambda: index(s).get(("digits", "1"), {}).get("state") == "READY")
+    url = "http://127.0.0.1:%d" % s.port
+    commands = [[sys.executable, "client.py"]] + ([["node", "client.mjs"]] if shutil.which("node") else [])
+    for command in commands:
+        said = subprocess.run(command[:1] + [os.path.join(ROOT, "examples/serve", command[1]), url], capture_output=True, text=True, timeout=60)
+        assert said.stdout == "digit 0\n", said
 
 
 def test_status_page(s):

@@ -10,6 +10,7 @@ its box, a script of a name runs, or what is clicked does not open.
 """
 import argparse
 import html
+import http.server
 import json
 import os
 import re
@@ -17,6 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import urllib.error
 import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -147,8 +150,59 @@ def view(ctsc, model, inputs, folder):
         return f.read()
 
 
+WIDTHS = (390, 1024, 1920)
+FRAMES = """<!doctype html><body>%s<script>
+setTimeout(() => {
+  const R = {errors: [], states: {}, drawn: null};
+  for (const f of document.querySelectorAll("iframe")) {
+    const d = f.contentDocument, wide = d.documentElement.scrollWidth;
+    if (wide > f.clientWidth) R.errors.push(d.title + " is " + wide + " wide at " + f.clientWidth);
+    for (const b of d.querySelectorAll("button, a, input, textarea")) {
+      const r = b.getBoundingClientRect();
+      if (!b.closest("#graph, .wide") && r.right > f.clientWidth + 1) R.errors.push(d.title + ": " + (b.textContent || b.id) + " ends at " + r.right + " of " + f.clientWidth);
+    }
+  }
+  const out = document.createElement("pre");
+  out.id = "result"; out.textContent = JSON.stringify(R);
+  document.body.append(out);
+}, 5000);
+</script>"""
+
+
+def check_widths(url, folder, paths):
+    """Pages of the server at the widths of a telephone and of screens: in frames of a page that comes, with them, from one place."""
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def answer(self):
+            if self.path == "/frames":
+                frames = "".join('<iframe src="%s" style="width: %dpx; height: 900px; border: 0"></iframe>' % (p, w) for p in paths for w in WIDTHS)
+                status, kind, body = 200, "text/html", (FRAMES % frames).encode()
+            else:
+                length = int(self.headers.get("Content-Length") or 0)
+                request = urllib.request.Request(url + self.path, self.rfile.read(length) if self.command == "POST" else None, method=self.command)
+                try:
+                    with urllib.request.urlopen(request) as r:
+                        status, kind, body = r.status, r.headers["Content-Type"], r.read()
+                except urllib.error.HTTPError as e:
+                    status, kind, body = e.code, "text/plain", e.read()
+            self.send_response(status)
+            self.send_header("Content-Type", kind or "text/plain")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        do_GET = do_POST = answer
+
+        def log_message(self, *_):
+            pass
+    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    try:
+        return result_of(chromium("http://127.0.0.1:%d/frames" % proxy.server_port, folder, "--dump-dom"))["errors"]
+    finally:
+        proxy.shutdown()
+
+
 def check_server(ctsc, folder):
-    """The status page draws the graph of a model that it serves."""
+    """The status page draws the graph of a model that it serves and describes the model; its pages fit narrow screens."""
     repository = os.path.join(folder, "repository")
     os.makedirs(os.path.join(repository, "digits", "1"))
     shutil.copy(os.path.join(ROOT, "models", "digits_cnn.pt"), os.path.join(repository, "digits", "1", "model.pt"))
@@ -163,7 +217,14 @@ def check_server(ctsc, folder):
         dom = chromium(url + "/", folder, "--dump-dom")
         cards = dom.count('class="gv-card')
         print("%-14s %d boxes" % ("ctsc serve", cards))
-        return [] if cards >= 5 and "conv" in dom else ["ctsc serve: its page draws no graph"]
+        problems = [] if cards >= 5 and "conv" in dom else ["ctsc serve: its page draws no graph"]
+        for text in ("ctsc_torchscript", "FP32", "/v2/models/digits/versions/1/infer"):
+            if text not in dom:
+                problems.append("ctsc serve: its page does not say " + text)
+        docs = chromium(url + "/docs", folder, "--dump-dom")
+        if docs.count("<details") < 20 or "/v2/models/{model}/infer" not in docs:
+            problems.append("ctsc serve: /docs does not show what openapi.json has")
+        return problems + check_widths(url, folder, ("/", "/docs"))
     finally:
         server.terminate()
         server.wait()

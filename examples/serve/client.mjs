@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks `ctsc serve` for the digit on an 8x8 image. The same lines work in a browser and in Node 18.
+//
+//     node examples/serve/client.mjs [URL] [MODEL]          (http://localhost:8000, digits)
+const [url = "http://localhost:8000", model = "digits"] = process.argv.slice(2);
+const rows = ["00111000", "01101100", "01000100", "01000100", "01000100", "01000100", "01101100", "00111000"];
+
+const answer = await fetch(`${url}/v2/models/${model}/infer`, {
+  method: "POST",
+  body: JSON.stringify({inputs: [{name: "x", datatype: "FP32", shape: [1, 1, 8, 8], data: [...rows.join("")].map(Number)}]}),
+});
+const said = await answer.json();
+if (!answer.ok) throw new Error(said.error);
+const scores = said.outputs[0].data;
+console.log("digit", scores.indexOf(Math.max(...scores)));
