@@ -270,4 +270,14 @@ class GraphModel {
   }
 }
 
-if (typeof module === "object") module.exports = {GraphModel};
+/* Elements of the tensors that a graph's module holds, each counted once. */
+function graphParameters(values) {
+  const sizes = new Map();
+  for (const v of values) {
+    const shape = v && v.parameter && /^\w+\[([\d,]*)\]$/.exec(v.type || "");
+    if (shape) sizes.set(v.parameter, shape[1] ? shape[1].split(",").reduce((a, b) => a * b, 1) : 1);
+  }
+  return [...sizes.values()].reduce((a, b) => a + b, 0);
+}
+
+if (typeof module === "object") module.exports = {GraphModel, graphParameters};

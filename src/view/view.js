@@ -89,6 +89,9 @@ class GraphView {
     this.button(zoom, "\u2212", "zoom out (-)", () => this.zoom(1 / 1.3));
     this.button(zoom, "+", "zoom in (+)", () => this.zoom(1.3));
     this.button(zoom, "Fit", "all of it (f)", () => this.fit());
+    const save = graphElement(this.bar, "div", {class: "gv-set"});
+    this.button(save, "SVG", "save the graph as it is opened now as a drawing", () => this.save(new Blob([this.picture().text], {type: "image/svg+xml"}), "svg"));
+    this.button(save, "PNG", "save the graph as it is opened now as an image", () => this.savePng());
   }
 
   /* A row of buttons of which one is pressed: [value, text, title]. */
@@ -149,6 +152,8 @@ class GraphView {
     const g = this.data.graphs[this.current], seen = this.model.boxes[0].seen;
     const text = [graphPlural(this.model.nodes.filter(n => !n.role).length, "node") + (this.model.plumbing ? "" : ", " + seen + " shown"), graphPlural(this.model.boxes.filter(b => b.kind === "module").length - 1, "module")];
     if (g.groups.length) text.push(graphPlural(g.groups.length, "fusion group"));
+    const parameters = Math.max(...this.data.graphs.map(g => graphParameters(g.values))); /* optimised graphs have constants */
+    if (parameters) text.push(parameters.toLocaleString("en") + " elements of parameters and buffers");
     if (g.us !== undefined) text.push(graphTime(g.us) + " per call");
     this.key.textContent = text.join(" \u00b7 ");
   }
@@ -315,11 +320,14 @@ class GraphView {
 
   /* ---- the window ---- */
 
-  get frame() { const r = this.svg.getBoundingClientRect(); return {w: r.width || 1200, h: r.height || 800}; }
+  get frame() { if (this.whole) return this.whole; const r = this.svg.getBoundingClientRect(); return {w: r.width || 1200, h: r.height || 800}; }
+
+  /* Below the bar, which has as many lines as it needs. */
+  get top() { return Math.min(this.bar.offsetHeight, this.frame.h / 3) + 22; }
 
   /* All of it where that is legible, else its beginning. */
   home() {
-    const {w, h} = this.frame, top = 56, scale = Math.min((w - 40) / this.tree.w, (h - top - 20) / this.tree.h, 1.15);
+    const {w, h} = this.frame, top = this.top, scale = Math.min((w - 40) / this.tree.w, (h - top - 20) / this.tree.h, 1.15);
     if (scale >= .7) { this.fit(); return; }
     this.scale = (w - 40) / this.tree.w >= .55 ? Math.min(1, (w - 40) / this.tree.w) : .8;
     const first = this.items.reduce((a, b) => b.y < a.y ? b : a, this.items[0] || this.tree);
@@ -329,11 +337,51 @@ class GraphView {
   }
 
   fit() {
-    const {w, h} = this.frame, top = 56;
+    const {w, h} = this.frame, top = this.top;
     this.scale = Math.min((w - 40) / this.tree.w, (h - top - 20) / this.tree.h, 1.15);
     this.x = (w - this.tree.w * this.scale) / 2;
     this.y = top + Math.max(0, (h - top - 20 - this.tree.h * this.scale) / 2);
     this.draw();
+  }
+
+  /* All of the graph as it is opened now, as the text of an SVG file with the page's style in it. */
+  picture() {
+    const was = [this.x, this.y, this.scale], w = Math.ceil(this.tree.w + 40), h = Math.ceil(this.tree.h + 40);
+    [this.x, this.y, this.scale] = [20, 20, 1];
+    this.whole = {w, h};
+    this.render();
+    const svg = this.svg.cloneNode(true), style = graphElement(svg, "style");
+    style.textContent = [...document.querySelectorAll("style")].map(e => e.textContent).join("\n");
+    svg.prepend(style);
+    this.whole = null;
+    [this.x, this.y, this.scale] = was;
+    this.render();
+    svg.setAttribute("xmlns", SVG);
+    svg.setAttribute("class", this.root.className);
+    svg.setAttribute("style", "position: static; font: 13px/1.4 system-ui, sans-serif");
+    for (const [k, v] of [["width", w], ["height", h], ["viewBox", `0 0 ${w} ${h}`]]) svg.setAttribute(k, v);
+    return {text: new XMLSerializer().serializeToString(svg), w, h};
+  }
+
+  save(blob, ending) {
+    const a = graphElement(document.body, "a", {href: URL.createObjectURL(blob), download: (this.data.title || "graph").replace(/\W+/g, "-") + "." + ending});
+    a.click();
+    a.remove();
+    setTimeout(() => URL.revokeObjectURL(a.href), 1000);
+  }
+
+  /* Twice as large as on the screen, but no larger than browsers draw. */
+  savePng() {
+    const {text, w, h} = this.picture(), scale = Math.min(2, 8192 / w, 8192 / h), image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas"), c = canvas.getContext("2d");
+      [canvas.width, canvas.height] = [Math.ceil(w * scale), Math.ceil(h * scale)];
+      c.fillStyle = getComputedStyle(this.root).backgroundColor;
+      c.fillRect(0, 0, canvas.width, canvas.height);
+      c.drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob(b => b && this.save(b, "png"));
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   }
 
   zoom(by, cx, cy) {
@@ -364,7 +412,7 @@ class GraphView {
   render() {
     const {w, h} = this.frame, m = 80 / this.scale, view = [-this.x / this.scale - m, -this.y / this.scale - m, (w - this.x) / this.scale + m, (h - this.y) / this.scale + m];
     const inside = b => b[0] < view[2] && b[2] > view[0] && b[1] < view[3] && b[3] > view[1], area = i => [i.x, i.y, i.x + i.w, i.y + i.h];
-    const cards = this.items.filter(i => inside(area(i))), far = cards.length > MOST_DRAWN;
+    const cards = this.items.filter(i => inside(area(i))), far = cards.length > MOST_DRAWN && !this.whole;
     this.world.setAttribute("transform", `translate(${this.x.toFixed(2)} ${this.y.toFixed(2)}) scale(${this.scale.toFixed(5)})`);
     const want = new Set();
     const keep = (thing, layer, make) => {
@@ -512,6 +560,14 @@ class GraphView {
     if (item) { this.select(item); this.centre(item); }
   }
 
+  /* A module: what it is in is opened, it stays as it is. */
+  showBox(box) {
+    for (let b = this.model.boxes[box.parent]; b; b = this.model.boxes[b.parent]) this.expanded.add(b.index);
+    this.relayout();
+    const item = [...this.items, ...this.boxItems].find(i => i.kind === "box" && i.box === box);
+    if (item) { this.select(item); this.centre(item); }
+  }
+
   /* ---- what is chosen ---- */
 
   select(item) {
@@ -612,6 +668,11 @@ class GraphView {
     this.hits.textContent = "";
     this.found = null; this.hit = -1; this.results = [];
     if (q) {
+      for (const b of m.boxes) {
+        const path = m.pathOf(b);
+        if (b.index && b.kind === "module" && (path + " " + (b.class || "")).toLowerCase().includes(q) && this.results.length < 100) this.results.push({b, path});
+      }
+      this.results.sort((x, y) => !x.path.toLowerCase().endsWith(q) - !y.path.toLowerCase().endsWith(q));
       for (const n of m.nodes) {
         if (this.results.length >= 200) break;
         if (!m.seen[n.index] && n.kind === "prim::Constant") continue;
@@ -620,7 +681,7 @@ class GraphView {
       }
     }
     this.results.slice(0, 60).forEach((r, i) => {
-      const row = graphElement(this.hits, "div", {}, r.n.role === "input" ? "input " + m.values[r.n.out[0]].name : this.opName(r.n));
+      const row = graphElement(this.hits, "div", {}, r.b ? "module " + (r.b.class || "").split(".").pop() : r.n.role === "input" ? "input " + m.values[r.n.out[0]].name : this.opName(r.n));
       graphElement(row, "small", {}, r.path);
       row.onclick = () => this.goHit(i);
     });
@@ -631,9 +692,10 @@ class GraphView {
   goHit(i) {
     if (!this.results || !this.results.length) return;
     this.hit = (i + this.results.length) % this.results.length;
-    this.found = this.results[this.hit].n;
+    const {b, n} = this.results[this.hit];
+    this.found = b || n;
     [...this.hits.children].forEach((e, k) => { e.classList.toggle("gv-on", k === this.hit); if (k === this.hit) e.scrollIntoView({block: "nearest"}); });
-    this.show(this.found);
+    if (b) this.showBox(b); else this.show(n);
     this.redrawStates();
   }
 

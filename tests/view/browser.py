@@ -108,6 +108,16 @@ PROBE = """<script>
   V.fit(); look("far");
   V.setPlumbing(true); V.home(); look("plumbing");
   V.setPlumbing(false); V.expanded = new Set([0]); V.relayout(); V.home(); look("none");
+  V.home(); V.render();
+  const bar = V.bar.getBoundingClientRect().bottom - V.root.getBoundingClientRect().top;
+  if (Math.min(...V.items.map(i => i.y)) * V.scale + V.y < bar - 1) bad("the bar covers what is drawn first");
+  const drawing = new DOMParser().parseFromString(V.picture().text, "image/svg+xml");
+  if (drawing.querySelector("parsererror") || drawing.querySelectorAll(".gv-card").length !== V.items.length || !drawing.querySelector("style").textContent.includes(".gv-card")) bad("the saved drawing lacks something");
+  const inner = V.model.boxes.find(b => b.index && b.kind === "module" && b.parent);
+  if (inner) {
+    V.search(V.model.pathOf(inner).toUpperCase()); V.goHit(0);
+    if (V.selected !== inner) bad("a module that was searched for is not shown");
+  }
   V.search("relu"); V.goHit(0);
   if (V.results.length && (!V.selected || V.side.hidden || !V.side.textContent.includes("relu"))) bad("what was found is not shown");
   look("found");
