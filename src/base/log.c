@@ -56,7 +56,7 @@ void log_event(ctsc_log_level level, const char *fmt, ...) {
     va_end(args);
     bool heard = log_heard(level);
     if (heard) log_fn(log_ctx, level, text);
-    /* Who listens for alerts tells people of them. */
+    /* A program that listens for alerts shows them itself. */
     if (log_shows(level) && !(heard && level == CTSC_LOG_ALERT))
         log_print("ctsc: %s: %s\n", log_names[level], text);
 }

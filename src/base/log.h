@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - what the library has to say beside results and errors, for a program that wants to hear
- * it (ctsc_set_log), and for people who set CTSC_LOG.
+ * log.h - messages of the library besides results and errors, for a program
+ * that wants to receive them (ctsc_set_log), and for people who set CTSC_LOG.
  *
  * Events are rare ones: a kernel compiled, a cache folder that cannot be used. Nothing is formatted
  * when nobody listens. The library prints nothing but what a variable of the environment asks it

@@ -28,7 +28,7 @@ typedef struct strmap {
 
 void *strmap_get(const strmap *m, const char *key);
 void *strmap_getn(const strmap *m, const char *key, size_t len);
-bool strmap_put(strmap *m, const char *key, void *value); /* replaces; false: no memory */
+bool strmap_put(strmap *m, const char *key, void *value); /* replaces; false: out of memory */
 bool strmap_putn(strmap *m, const char *key, size_t len, void *value);
 void strmap_free(strmap *m);
 

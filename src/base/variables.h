@@ -2,9 +2,9 @@
 /*
  * variables.h - the variables of the environment that say how the library runs (variables.def).
  *
- * For people who run a program, whatever language it is written in; what programs decide
- * themselves is in ctsc.h. Nothing is read of them where the process has more rights than who
- * started it (secure_getenv).
+ * For people who run a program, whatever language it is written in; what
+ * programs decide themselves is in ctsc.h. They are ignored where the
+ * process has more rights than the user who started it (secure_getenv).
  * Tests: tests/cli/variables.test, tests/unit/test_variables.c
  */
 #ifndef CTSC_BASE_VARIABLES_H

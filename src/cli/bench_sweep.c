@@ -26,7 +26,7 @@ int bench_list(const char *text, int64_t *out, int most) {
     return 0;
 }
 
-/* "x=f32[1,3]:rand" with another first size; *is: it describes a tensor. NULL without memory. */
+/* "x=f32[1,3]:rand" with another first size; *is: it describes a tensor. NULL if out of memory. */
 static char *sweep_spec(const char *spec, int64_t batch, bool *is) {
     const char *open = strchr(spec, '['), *rest;
     *is = open && open > spec && isalnum((unsigned char)open[-1]) &&

@@ -118,7 +118,7 @@ extern const struct argp cli_limits_argp;
      {0}}
 /* o with them. */
 ctsc_run_options cli_limited(const cli_limits *l, ctsc_run_options o);
-/* Before parsing: opt is -1 until --opt is given. False without memory. */
+/* Before parsing: opt is -1 until --opt is given. False if out of memory. */
 bool cli_call_init(cli_call *c, int argc);
 /* Inputs and the list of them. */
 void cli_call_free(cli_call *c);
@@ -157,7 +157,7 @@ const char *cli_bytes(double n, char *text, size_t size);
 const char *cli_grouped(int64_t n, char *text, size_t size);
 /* Prints JSON and frees it; CTSC_LIMIT without memory. */
 int cli_print_json(json_t *j);
-json_t *cli_value_json(const ctsc_value *v); /* NULL without memory */
+json_t *cli_value_json(const ctsc_value *v); /* NULL if out of memory */
 /* Parses with argp in the way all subcommands do (wrong usage exits with CTSC_USAGE). */
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into);
 /* A number of an option's argument; wrong text is a usage error. */

@@ -60,7 +60,7 @@ static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
-/* net.py -> net.pt; an archive is not overwritten by accident. NULL: no memory, or
+/* net.py -> net.pt; an archive is not overwritten by accident. NULL: out of memory, or
  * nothing to go by. */
 static char *compile_output(const cli_model *m) {
     if (!cli_is_source(m->path)) return NULL;

@@ -77,8 +77,8 @@ static const struct argp_option model_options[] = {
     {0},
 };
 
-/* The folders of --path, then those of PYTHONPATH, joined by ':'; NULL: none, or no memory (imports
- * will say what they miss). */
+/* The folders of --path, then those of PYTHONPATH, joined by ':';
+ * NULL: none, or out of memory (imports will say what they miss). */
 static char *model_folders(const cli_model *m) {
     const char *more = getenv("PYTHONPATH");
     size_t n = m->nfolders + (more && *more), len = 1;
@@ -478,7 +478,7 @@ static bool common_dump_items(const json_t *j, int indent, FILE *to) {
     return ok;
 }
 
-/* Indented, but for rows, which take a line. */
+/* Indented, except for rows, which take a line. */
 static bool common_dump(const json_t *j, int indent, FILE *to) {
     if (!common_is_row(j)) return common_dump_items(j, indent, to);
     char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
@@ -540,7 +540,7 @@ static json_t *common_element(const void *data, ctsc_dtype dt, int64_t i) {
     }
 }
 
-/* 16-bit floats as float32, which holds them: a new handle; NULL without memory. */
+/* 16-bit floats as float32, which holds them: a new handle; NULL if out of memory. */
 static ctsc_value *common_widen(const ctsc_value *v) {
     ctsc_dtype dt = ctsc_tensor_dtype(v);
     if (dt != CTSC_FLOAT16 && dt != CTSC_BFLOAT16) return ctsc_value_copy(v);

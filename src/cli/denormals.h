@@ -31,7 +31,7 @@ int denormals_measure(const ctsc_module *m, const char *method, const cli_inputs
                       const cli_limits *limits, int calls, denormals *out, ctsc_error *e);
 void denormals_free(denormals *d);
 /* {"us", "flushed_us", "rows": [{"name", "file", "line", "self_us", "flushed_self_us"}, ...]}, file
- * null and line 0 where they are not known; NULL without memory. */
+ * null and line 0 where they are not known; NULL if out of memory. */
 json_t *denormals_json(const denormals *d);
 /* Appends "net.py:12", the row's location, to a name, in text, which is returned. */
 const char *denormals_name(const denormals_row *r, char *text, size_t size);

@@ -87,7 +87,7 @@ static void show_shares(size_t n, const double *us, int *out) {
     }
 }
 
-/* The shares of the rows' self times; NULL without memory. */
+/* The shares of the rows' self times; NULL if out of memory. */
 static int *show_shares_of(const profile_rows *r) {
     double *us = calloc(r->n + 1, sizeof *us);
     int *out = calloc(r->n + 1, sizeof *out);
@@ -249,7 +249,7 @@ static int show_compare_pairs(const void *x, const void *y) {
     return (m < n) - (m > n);
 }
 
-/* Joins the tables of both sides; *n rows, NULL without memory. */
+/* Joins the tables of both sides; *n rows, NULL if out of memory. */
 static show_pair *show_join(const profile_args *a, size_t *n) {
     profile_rows r[2] = {{0}};
     bool ok = show_rows(a, &a->sides[0], &r[0]) && show_rows(a, &a->sides[1], &r[1]);
@@ -334,7 +334,7 @@ static int show_two(const profile_args *a) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Adds peak_percent to the rows of a table; false without memory. */
+/* Adds peak_percent to the rows of a table; false if out of memory. */
 static bool show_json_percents(json_t *rows, double peak) {
     size_t i;
     json_t *row;

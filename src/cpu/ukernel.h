@@ -2,9 +2,9 @@
 /*
  * ukernel.h - the table of micro-kernels, and which one of a family this processor runs best.
  *
- * ukernel.def is the only list: callers choose by it, tests go through it, `ctsc doctor` and
- * docs/precision.md print it. A record is a const object; whoever packs weights for one keeps it
- * with them. What isa_limit forbids is passed over, and what is slow here (isa_pays).
+ * ukernel.def is the only list: callers select by it, tests iterate over it, `ctsc doctor` and
+ * docs/precision.md print it. A record is a const object; code that packs weights for one keeps
+ * it with them. Kernels that isa_limit excludes or that are slow here (isa_pays) are skipped.
  * Tests: tests/unit/test_isa.c
  */
 #ifndef CTSC_CPU_UKERNEL_H

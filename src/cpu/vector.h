@@ -8,7 +8,7 @@
  * changes no result.
  *
  * Cloned functions have a copy for each of some instruction sets, which the loader chooses among:
- * no limit (isa.h) reaches them. All copies compute the same bits, but for those of attention's
+ * no limit (isa.h) reaches them. All copies compute the same bits, except for those of attention's
  * softmax, which fuse multiplications with sums where the processor does that.
  */
 #ifndef CTSC_CPU_VECTOR_H

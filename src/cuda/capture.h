@@ -2,11 +2,11 @@
 /*
  * capture.h - what a call asks of the device, captured instead of done.
  *
- * Between cuda_capture_begin and cuda_capture_end nothing that the calling thread asks of the
- * device happens. Kernels, copies, fillings and cuda_call's are captured with their parameters;
- * memory that is allocated does not exist, its address is made up and is none that a host or a
- * device could have. Whoever asks cannot tell, unless it wants a value: cuda_read and cuda_wait
- * fail with CTSC_UNSUPPORTED then, and so does cuda_capture_end. Other threads go on as ever.
+ * Between cuda_capture_begin and cuda_capture_end nothing that the calling thread queues on the
+ * device happens. Kernels, copies, fills and cuda_call's are captured with their parameters;
+ * memory that is allocated does not exist: its address is made up, and is none that a host or a
+ * device could have. Callers cannot tell, unless they need a value: cuda_read and cuda_wait
+ * then fail with CTSC_UNSUPPORTED, and so does cuda_capture_end. Other threads are unaffected.
  *
  * Which of the words among a kernel's parameters are addresses the layer cannot know: they are
  * structs of many kinds. So a call is captured twice, with made-up memory at other places the
@@ -38,9 +38,9 @@ ctsc_status cuda_capture_input(cuda_capture *n, diag *d, const void *like, size_
 ctsc_status cuda_capture_end(cuda_capture *n, diag *d);
 void cuda_capture_free(cuda_capture *n);
 
-/* While the calling thread captures: says that `what` cannot be captured, and spoils them. Else
- * CTSC_OK. For those who keep what they make of the device's memory for later calls, too: they
- * would keep what does not exist. */
+/* While the calling thread captures: reports that `what` cannot be captured,
+ * and invalidates the capture. Else CTSC_OK. Also for code that keeps device
+ * memory for later calls: it would keep memory that does not exist. */
 ctsc_status cuda_capture_refuse(diag *d, const char *what);
 /* Does p point into made-up memory? */
 bool cuda_capture_has(const cuda_capture *n, const void *p);

@@ -54,7 +54,7 @@ struct cuda_capture {
 /* The commands that the calling thread takes, or NULL. */
 extern _Thread_local cuda_capture *cuda_capturing;
 
-/* What cuda_launch and the like do while it captures. x: but for its parameters. */
+/* What cuda_launch and the like do while it captures. x: except for its parameters. */
 ctsc_status cuda_capture_add(cuda *c, diag *d, command x, const void *params, size_t nbytes);
 ctsc_status cuda_capture_alloc(cuda *c, diag *d, size_t nbytes, void **out);
 ctsc_status cuda_capture_write(cuda *c, diag *d, void *to, const void *host, size_t nbytes);

@@ -69,7 +69,7 @@ typedef struct programs {
     pthread_mutex_t lock;
     pthread_cond_t ready;
     strmap table;
-    cuda_program_stats stats; /* but for the launches */
+    cuda_program_stats stats; /* except for the launches */
 } programs;
 
 void programs_init(programs *p);

@@ -2,12 +2,12 @@
 /*
  * program.c - CUDA C++ to loaded kernels.
  *
- * Method: a program's key is a line about the compiler, the architecture and the options, a line
- * per header with the hash of its text, and the program's text. The image of a key comes from the
- * folder of compiled kernels (base/disk.h), else from NVRTC. Each device has a table from key to
- * loaded program: whoever misses enters a program without a module, makes it without the lock,
- * and wakes those who found it in the meantime. One that failed is kept with its message: it
- * would fail again.
+ * Method: a program's key is a line about the compiler, the architecture and the
+ * options, a line per header with the hash of its text, and the program's text. The
+ * image of a key comes from the folder of compiled kernels (base/disk.h), else from
+ * NVRTC. Each device has a table from key to loaded program: a thread that misses enters
+ * a program without a module, makes it without the lock, and wakes those that found it
+ * in the meantime. One that failed is kept with its message: it would fail again.
  *
  * An architecture that NVRTC does not know yet gets PTX of the newest one that it does, and the
  * driver compiles that.
@@ -282,7 +282,7 @@ static void program_make(cuda *c, program *g, const program_compiler *p, const c
 
 /* With the lock held: the program of key; *make: the caller has to make it (program_finish), as it
  * is new or memory ran out the last time.
- * NULL without memory. */
+ * NULL if out of memory. */
 static program *program_find(programs *ps, const strbuf *key, bool *make) {
     program *g = strmap_getn(&ps->table, key->data, key->len);
     *make = !g || (g->state == PROGRAM_FAILED && g->status == CTSC_LIMIT);

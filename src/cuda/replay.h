@@ -18,7 +18,7 @@
  * when memory runs out; the next play allocates another. All other memory that the call
  * reads (weights) has to stay in place; the owner of the replay ensures that.
  *
- * Thread-safe but for cuda_replay_free.
+ * Thread-safe except for cuda_replay_free.
  * Tests: tests/unit/test_cuda_replay.c
  */
 #ifndef CTSC_CUDA_REPLAY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * native.h - the classes that PyTorch writes in C++ and archives name:
- * __torch__.torch.classes.quantized.LinearPackedParamsBase and its like. Operators take
+ * __torch__.torch.classes.quantized.LinearPackedParamsBase and the like. Operators take
  * objects of them.
  *
  * There is one such type for the whole process. Its objects hold a capsule, and are never changed

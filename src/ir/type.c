@@ -139,7 +139,7 @@ static bool type_table_grow(type_table *t) {
     return true;
 }
 
-/* The interned equal of the model; NULL without memory. With the lock held. */
+/* The interned equal of the model; NULL if out of memory. With the lock held. */
 static type *type_table_get(type_table *t, const type *m) {
     if (t->used >= t->cap / 4 * 3 && !type_table_grow(t)) return NULL;
     size_t i = (size_t)m->hash & (t->cap - 1);

@@ -70,7 +70,7 @@ static bool type_union_holds(const type *u, const type *t) {
     return false;
 }
 
-/* Equal but for what is known of tensors. */
+/* Equal except for what is known of tensors. */
 static bool type_equal_plain(const type *a, const type *b) {
     return a == b || type_without_details((type *)a) == type_without_details((type *)b);
 }

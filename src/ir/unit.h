@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unit.h - a compilation unit: the classes and functions of one program, and who keeps them alive.
+ * unit.h - a compilation unit: the classes and functions of one program, and what keeps them alive.
  *
  * Functions are compiled when first needed: `compile` turns the definition into a graph,
  * under the unit's lock; the executor adds bytecode later.
@@ -146,7 +146,7 @@ function *unit_add_function(unit *u, const char *qualified, type *cls);
 ctsc_status unit_resolve(unit *u, diag *d, const char *qualified, type **cls, function **fn);
 /* Makes sure f->graph exists. Reports recursion as PyTorch does. */
 ctsc_status function_ensure_compiled(function *f, diag *d);
-/* f could not be declared: whoever needs it is told why. */
+/* f could not be declared: its users get this message. */
 void function_refuse(function *f, const diag *why);
 /* Do objects of cls say themselves what is saved of them: __getstate__(self) -> T and
  * __setstate__(self, T) -> None? */

@@ -35,7 +35,7 @@ static void writes_mark(writes_dce *w, node *n) {
     if (!vec_push(&w->todo, n)) w->failed = true;
 }
 
-/* ---- who writes what ------------------------------------------------------------------------- */
+/* ---- nodes that write ------------------------------------------------------------------------ */
 
 static void writes_link_location(void *ctx, int location) {
     writes_dce *w = ctx;

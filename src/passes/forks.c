@@ -18,8 +18,8 @@ enum { FORK_MAX_BODIES = 256 };
 
 static bool fork_is_wait(const node *n) { return n->kind == N_OP && node_is_op(n, SYM_WAIT); }
 
-/* Random operators of the library are effects as well, but for those that only look random, so that
- * no pass folds them; a program's own may draw from anywhere. */
+/* Random operators of the library are effects as well, except for those that only
+ * look random, so that no pass folds them; a program's own may draw from anywhere. */
 static bool fork_draws(const node *n) {
     return node_is_random(n) && strncmp(n->op_name, "aten::", 6) != 0;
 }

@@ -179,7 +179,7 @@ static void freeze_decide(freezer *f) {
             (!immutable && writes && !known_only_read(r->n->outputs.data[0])))
             freeze_keep(f, &r->o->slots[r->slot]);
     }
-    /* Who shares memory with what stays sees its changes. */
+    /* A value that shares memory with a kept attribute sees its changes. */
     ptrmap shared = {0};
     for (size_t i = 0; i < f->reads.len; i++) {
         const void *st = freeze_shared(&f->reads.data[i]);

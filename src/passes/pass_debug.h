@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pass_debug.h - what people who work on the compiler see of passes: graphs after some of them, and
- * which one left a graph that is not whole. Asked for by pass_options, or by CTSC_PRINT_AFTER and
- * CTSC_VERIFY for any program that uses the library.
+ * pass_debug.h - debugging output of passes, for compiler developers: graphs after
+ * some of them, and the pass that left an invalid graph. Requested by pass_options,
+ * or by CTSC_PRINT_AFTER and CTSC_VERIFY for any program that uses the library.
  * Tests: tests/unit/test_variables.c, tests/cli/opt.test, tests/cli/variables.test
  */
 #ifndef CTSC_PASSES_PASS_DEBUG_H

@@ -5,10 +5,10 @@
  *     before:  %4 : Device = prim::Constant[value="cpu"]()                 after:  %7 : Device = prim::Constant[value="cuda:0"]()
  *              %x = aten::zeros(%size, %dtype, %layout, %4, %pin)                  %x = aten::zeros(%size, %dtype, %layout, %7, %pin)
  *
- * A traced program has the device of its example arguments in every operator that makes a
- * tensor, and programs that were written for the CPU name none. Operators that are like another
- * tensor (zeros_like, new_ones) follow it. Moves (aten::to) stay what they are: whoever writes
- * them means them.
+ * A traced program has the device of its example arguments in every operator
+ * that makes a tensor, and programs that were written for the CPU name none.
+ * Operators that are like another tensor (zeros_like, new_ones) follow it.
+ * Moves (aten::to) are unchanged: a program that writes them means them.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #include "passes/passes.h"

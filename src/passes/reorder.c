@@ -67,7 +67,7 @@ static bool reorder_fresh(const node *n) {
     return n->kind == N_FUSION_GROUP || (n->kind == N_OP && n->op && node_makes_fresh(n));
 }
 
-/* Bytes of a new tensor; -1: not known; 0: no memory of its own. */
+/* Bytes of a new tensor; -1: not known; 0: out of memory of its own. */
 static int64_t reorder_bytes(const ir_value *v) {
     int64_t sizes[KNOWN_MAX_INTS], bytes;
     int n, dt = known_dtype(v);

@@ -477,7 +477,7 @@ static ir_value *slice_call(slice_build *b, op_symbol symbol, int n, ir_value *c
     return call->outputs.data[0];
 }
 
-/* The uses of a result, but for those within the loop, become the loop's output's. */
+/* The uses of a result, except for those within the loop, become the loop's output's. */
 static void slice_hand_on(slice_build *b, ir_value *v, ir_value *out) {
     for (size_t i = v->uses.len; i-- > 0;) {
         use u = v->uses.data[i];

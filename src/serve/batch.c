@@ -225,7 +225,7 @@ static size_t batch_bytes(const ctsc_value *t) {
     return bytes;
 }
 
-/* Argument `arg` of all jobs as one tensor, NULL without memory. */
+/* Argument `arg` of all jobs as one tensor, NULL if out of memory. */
 static ctsc_value *batch_concat(job *const *jobs, size_t n, size_t arg, int64_t rows) {
     int64_t sizes[CONFIG_MAX_DIMS];
     ctsc_value *first = jobs[0]->args[arg], *out = NULL;

@@ -119,7 +119,7 @@ static entry *folder_entry(repository *r, const char *name, int64_t number) {
     return NULL;
 }
 
-/* Notes a file, if it is there. path_take, config_take: from malloc. False: no memory. */
+/* Notes a file, if it is there. path_take, config_take: from malloc. False: out of memory. */
 static bool folder_note(repository *r, const char *name, int64_t number, char *path_take,
                         char *config_take, bool wanted) {
     bool ok = path_take && config_take, there = ok && folder_look_at(path_take).inode;
@@ -170,7 +170,7 @@ static const char *folder_ending(size_t i) {
     return NULL;
 }
 
-/* DIR/NAME.pt, or another ending where only that is there. NULL: no memory. */
+/* DIR/NAME.pt, or another ending where only that is there. NULL: out of memory. */
 static char *folder_archive(const char *dir, const char *name) {
     const char *ending;
     for (size_t i = 0; (ending = folder_ending(i)) != NULL; i++) {

@@ -45,7 +45,7 @@ typedef struct http_connection {
     struct http *h;
     struct MHD_Connection *c;
     int fd;
-    ctsc_cancel *cancel; /* of the request; NULL without memory */
+    ctsc_cancel *cancel; /* of the request; NULL if out of memory */
     /* since when it does what it does; 0: that may take any time */
     atomic_uint_fast64_t since_ns, limit_ns;
     char *body;
@@ -137,9 +137,9 @@ static void http_notify_connection(void *cls, struct MHD_Connection *mc, void **
     free(c);
 }
 
-/* The client has closed its side, and everything it sent has been read: a request that is not whole
- * now never will be, and the result of one that runs has hardly anybody who waits for it
- * (half-closed connections look the same). */
+/* The client has closed its side, and everything it sent has been read: an
+ * incomplete request will never be completed, and the result of a running one
+ * is hardly awaited by anybody (half-closed connections look the same). */
 static bool http_is_gone(const http_connection *c) {
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     int unread = 0;

@@ -2,9 +2,9 @@
 /*
  * listener.c - the socket that listens, and the thread that accepts.
  *
- * libmicrohttpd could do this, but not stop doing it: when several of its threads watch the socket,
- * MHD_quiesce_daemon (as of 1.0.1) takes it out of each one's epoll set while that thread, if it is
- * awake, does the same; whoever comes second ends the process.
+ * libmicrohttpd could do this, but not stop doing it: when several of its threads watch
+ * the socket, MHD_quiesce_daemon (as of 1.0.1) takes it out of each one's epoll set
+ * while that thread, if it is awake, does the same; the second one ends the process.
  * Tests: tests/serve/client.py
  */
 #include "serve/listener.h"

@@ -3,8 +3,8 @@
  * model.c - one loaded version of a model: from the bytes of its archive to threads that
  * wait for requests.
  *
- * The archive is read into memory and not mapped, so that whoever overwrites the file in place
- * harms no running request.
+ * The archive is read into memory and not mapped, so that
+ * overwriting the file in place harms no running request.
  * Tests: tests/unit/test_serve.c
  */
 #include "serve/model.h"

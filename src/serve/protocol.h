@@ -40,8 +40,8 @@ typedef struct exchange {
      * `done`, from that other thread. */
     void (*defer)(struct exchange *x);
     void (*done)(struct exchange *x);
-    /* if not NULL: what an inference may leave here for the next one; whoever set keep frees it
-     * (infer_keep_free) */
+    /* if not NULL: data that an inference may leave here for the
+     * next one; the code that set keep frees it (infer_keep_free) */
     void **keep;
 
     /* for the log */

@@ -25,7 +25,7 @@ void outputs_free(outputs *o);
 /* A request for an inference, ready to run. */
 typedef struct job {
     struct job *next;
-    model *model; /* a reference, given back by whoever made the job */
+    model *model; /* a reference, released by the maker of the job */
     size_t nargs;
     ctsc_value **args; /* references */
     int64_t rows;      /* along dimension 0 if it may be put together with others; else 0 */

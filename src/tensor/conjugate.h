@@ -8,10 +8,10 @@
  * Two bits of the handle say so (tensor.conjugated, tensor.negated); views of such a tensor have
  * them as well (tensor_view_raw).
  *
- * Few functions know the bits: these here, tensor_copy and all that copies through it, and the
- * operators that show, ask or copy without a look at the elements. All other operators get resolved
- * arguments (ir/op/op_lazy.c). Whoever reads tensor_data without an operator in between resolves
- * first.
+ * Few functions know the bits: these here, tensor_copy and all that copies
+ * through it, and the operators that show, query or copy without reading the
+ * elements. All other operators get resolved arguments (ir/op/op_lazy.c).
+ * Code that reads tensor_data without an operator in between resolves first.
  *
  * Thread safety and ownership: as for other views (tensor.h).
  * Tests: tests/unit/test_tensor.c, tests/python/test_py_lazy.py

@@ -8,7 +8,7 @@
  * to several threads; every element belongs to exactly one run.
  *
  * It does not allocate outputs and does not convert: operands come with the dtypes the kernel
- * expects (op_binary_prepare and its like, in runtime/kernels, do that part).
+ * expects (op_binary_prepare and the like, in runtime/kernels, do that part).
  * Tests: tests/unit/test_tensor.c
  */
 #ifndef CTSC_TENSOR_ITER_H

@@ -35,7 +35,7 @@ typedef struct quantiser {
     tensor *zero_points; /* 1-dim, contiguous: int64; of QSCHEME_CHANNEL_FLOAT float */
 } quantiser;
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 quantiser *quantiser_new(double scale, int64_t zero_point);
 /* scales and zero_points are borrowed, and have the dtypes named above. */
 quantiser *quantiser_new_channels(qscheme scheme, tensor *scales, tensor *zero_points, int axis);

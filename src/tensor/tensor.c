@@ -47,7 +47,7 @@ void tensor_moved(tensor *t, const storage *before) {
     else if (t->storage == home) storage_unref(home);
 }
 
-/* Sets up a handle on s with room for ndim sizes and strides. false: no memory. Every result of
+/* Sets up a handle on s with room for ndim sizes and strides. false: out of memory. Every result of
  * every operator is one, so it is a part of its callers. */
 static inline __attribute__((always_inline)) bool tensor_handle_init(tensor *t, dtype dt, int ndim,
                                                                      storage *s, bool in_storage) {
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) bool tensor_handle_init(tensor *t, 
     return t->sizes != NULL;
 }
 
-/* A handle without storage; NULL: no memory. */
+/* A handle without storage; NULL: out of memory. */
 static tensor *tensor_new_handle(dtype dt, int ndim) {
     tensor *t = recycle_alloc(sizeof *t);
     if (!t || tensor_handle_init(t, dt, ndim, NULL, false)) return t;
@@ -141,7 +141,7 @@ ctsc_status tensor_layout(diag *d, dtype dt, int ndim, const int64_t *sizes, int
     return CTSC_OK;
 }
 
-/* A handle on a storage of its own; NULL: no memory. */
+/* A handle on a storage of its own; NULL: out of memory. */
 static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroed) {
     tensor *t = zeroed ? NULL : tensor_block_new(nbytes);
     if (t) {

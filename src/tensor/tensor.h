@@ -50,7 +50,7 @@ typedef struct storage {
     void (*derived_free)(void *derived);
 } storage;
 
-/* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: no memory */
+/* uninitialised, aligned to TENSOR_ALIGNMENT; NULL: out of memory */
 storage *storage_new(size_t nbytes);
 /* the same, all zero; a large one costs nothing until it is touched */
 storage *storage_new_zeroed(size_t nbytes);
@@ -115,8 +115,8 @@ typedef struct tensor_block {
     bool lent;    /* the room is in use */
     void *room[TENSOR_ROOM];
 } tensor_block;
-/* A block with room for nbytes of aligned, uninitialised data; its handle is set up but for
- * the storage it refers to. NULL without memory, and where the allocator of tensor data is not
+/* A block with room for nbytes of aligned, uninitialised data; its handle is set up except for
+ * the storage it refers to. NULL if out of memory, and where the allocator of tensor data is not
  * the default one. */
 tensor *tensor_block_new(size_t nbytes);
 /* t refers to another storage than `before`: a handle in a block holds that block when it no longer

@@ -181,7 +181,7 @@ static inline value value_str_take(str *s) { return (value){.tag = V_STR, .u.str
 static inline value value_object_take(object *o) { return (value){.tag = V_OBJECT, .u.object = o}; }
 static inline value value_enum_take(enum_value *e) { return (value){.tag = V_ENUM, .u.enumv = e}; }
 
-/* Makers: NULL without memory. */
+/* Makers: NULL if out of memory. */
 str *str_new(const char *bytes, size_t len);
 str *str_new_raw(size_t len); /* bytes to be filled in; terminated */
 list *list_new(list_kind kind, struct type *elem, size_t reserve);
@@ -194,7 +194,7 @@ complex_box *complex_new(double re, double im);
 /* Lists. Indices must be in range (the operators do Python's wrapping and checking). */
 value list_get(const list *l, size_t i);        /* a new reference */
 void list_set_take(list *l, size_t i, value v); /* v must fit the kind */
-bool list_append_take(list *l, value v);        /* false: no memory (v is released) */
+bool list_append_take(list *l, value v);        /* false: out of memory (v is released) */
 bool list_insert_take(list *l, size_t i, value v);
 value list_remove_at(list *l, size_t i); /* the element, whose reference moves out */
 bool list_reserve(list *l, size_t n);
@@ -204,7 +204,7 @@ bool list_fits(list_kind kind, value v);
 
 /* Dicts. Keys are int, float, bool, str, complex, Device or Tensor (by identity). */
 bool dict_get(const dict *d, value key, value *out); /* borrowed in *out; false: absent */
-bool dict_set_take(dict *d, value key, value val);   /* false: no memory (both are released) */
+bool dict_set_take(dict *d, value key, value val);   /* false: out of memory (both are released) */
 bool dict_delete(dict *d, value key);                /* false: absent */
 void dict_clear(dict *d);
 

@@ -16,7 +16,7 @@
 
 /* A text with the styles and scripts of graphs in it, in the places of VIEW_STYLE and VIEW_SCRIPT
  * between comment signs, and `data` (NULL: none) in that of VIEW_DATA. data: JSON without '<'. The
- * caller's, to be given to free(); NULL without memory. */
+ * caller's, to be given to free(); NULL if out of memory. */
 char *view_fill(const char *text, size_t len, const char *data, size_t ndata, size_t *out_len);
 /* The page for `data`. */
 char *view_page(const char *data, size_t ndata, size_t *len);

@@ -59,7 +59,7 @@ char *view_fill(const char *text, size_t len, const char *data, size_t ndata, si
         if (n == 4 && !memcmp(name, "DATA", n) && data) view_put(&t, data, ndata);
         s = stop + 2;
     }
-    view_put(&t, "", 1); /* for those who take it for a string */
+    view_put(&t, "", 1); /* for users that take it for a string */
     if (t.failed) {
         free(t.data);
         return NULL;

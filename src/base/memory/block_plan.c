@@ -17,10 +17,10 @@
  * chosen by the size of the call's first large request. What has no place in a plan, as all
  * requests of a call with new shapes, gets the best gap that there is at the time.
  *
- * Invariants: a bit of slab.used is set while something lives in its slot; slab.holders counts
- * these and the owner, and who takes away the last one frees the slab. Slots are filled by the
- * owner's thread before their bit is set, and no two slots in use overlap: a plan sees to that as
- * long as the call keeps to it and nothing else lives in the slab, else whoever takes a place.
+ * Invariants: a bit of slab.used is set while a block is live in its slot; slab.holders counts
+ * these and the owner, and the last one to go frees the slab. Slots are filled by the owner's
+ * thread before their bit is set, and no two slots in use overlap: a plan ensures that as long as
+ * the call keeps to it and nothing else is live in the slab, else the code that takes a place does.
  */
 #include "base/memory/block_plan.h"
 
@@ -197,8 +197,8 @@ static int plan_by_size(const void *a, const void *b) {
     return (x->request > y->request) - (x->request < y->request);
 }
 
-/* Fills in offsets and size, which is 0 where everything outlives the call; false without
- * memory. */
+/* Fills in offsets and size, which is 0 where everything
+ * outlives the call; false if out of memory. */
 static bool plan_lay(plan *p) {
     size_t n = p->requests.len;
     const plan_request *r = p->requests.data;

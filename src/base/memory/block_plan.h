@@ -34,7 +34,7 @@ typedef struct plan_mark {
     bool outlives;          /* the plan knows that it outlives the call */
 } plan_mark;
 
-planner *planner_new(void); /* NULL without memory */
+planner *planner_new(void); /* NULL if out of memory */
 void planner_free(planner *p);
 
 void planner_begin(planner *p);
@@ -44,8 +44,8 @@ bool planner_end(planner *p);
 
 /* The place of a request of `bytes`; NULL: an ordinary block is needed. *m is for that as well. */
 void *planner_take(planner *p, size_t bytes, plan_mark *m);
-/* p: the planner of whoever frees; NULL: none. Returns whether the block lay in a slab, which has
- * it back then. */
+/* p: the planner of the freeing thread; NULL: none. Returns whether
+ * the block was in a slab, to which it is then returned. */
 bool planner_give(planner *p, const plan_mark *m);
 
 /* of the slab; 0: there is none */

@@ -89,7 +89,7 @@ typedef struct arena {
     bool failed;
 } arena;
 
-bool arena_init(arena *a); /* false: no memory (the arena is then usable by arena_free alone) */
+bool arena_init(arena *a); /* false: out of memory (the arena is then usable by arena_free alone) */
 void arena_free(arena *a);
 /* Makes room, so that the next `size` bytes of small allocations cannot fail. False (and
  * arena_failed) without memory. Pages that are not used afterwards cost nothing. */

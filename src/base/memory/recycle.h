@@ -24,7 +24,7 @@
 
 enum { RECYCLE_CLASSES = 128 };
 
-/* What a thread takes and gives back, for whoever measures programs. */
+/* What a thread allocates and frees, for tools that measure programs. */
 typedef struct recycle_watch {
     uint64_t blocks, bytes; /* taken so far */
     int64_t live, peak;     /* bytes held now, and at most; what was held before is not in them */
@@ -48,7 +48,7 @@ void recycler_end(recycler *r);
 /* Gives everything back to the allocator. */
 void recycler_free(recycler *r);
 
-void *recycle_alloc(size_t size);  /* not initialised; NULL without memory; aligned to 16 bytes */
+void *recycle_alloc(size_t size);  /* not initialised; NULL if out of memory; aligned to 16 bytes */
 void *recycle_zalloc(size_t size); /* zeroed */
 size_t recycle_size(size_t size);  /* of the block that recycle_alloc gives */
 /* size: what recycle_alloc was asked for. p may be NULL. */

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Gives one reference back; true if it was the last. Who holds the only one need not exchange the
- * count: nobody else has one to make another from. */
+/* Releases one reference; true if it was the last. The owner of the only
+ * one need not exchange the count: nobody else has one to copy from. */
 static inline bool refs_drop(atomic_int *refs) {
     return atomic_load_explicit(refs, memory_order_acquire) == 1 ||
            atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel) == 1;

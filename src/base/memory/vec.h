@@ -23,7 +23,7 @@
         size_t len, cap;                                                                           \
     }
 
-/* Makes room for `want` elements of `item` bytes; false without memory. */
+/* Makes room for `want` elements of `item` bytes; false if out of memory. */
 bool vec_reserve_raw(void **data, size_t *cap, size_t want, size_t item);
 bool avec_reserve_raw(arena *a, void **data, size_t *cap, size_t len, size_t want, size_t item);
 

@@ -32,8 +32,8 @@ typedef struct embedded {
     extern const uint8_t embedded_##name##_end[] __attribute__((visibility("hidden")));            \
     static embedded name = {embedded_##name, embedded_##name##_end, NULL};
 
-/* The text, which ends in a NUL and lives as long as the process; *len is its length. NULL without
- * memory. Any thread may ask. */
+/* The text, which ends in a NUL and lives as long as the process;
+ * *len is its length. NULL if out of memory. Any thread may ask. */
 const char *embedded_text(embedded *e, size_t *len);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_escape.h - how a character is written within a JSON string: for who has a buffer of his own.
+/* json_escape.h - how a character is written within a JSON string: for callers with a buffer.
  * Tests: tests/unit/test_base.c, tests/unit/test_serve.c */
 #ifndef CTSC_BASE_JSON_ESCAPE_H
 #define CTSC_BASE_JSON_ESCAPE_H

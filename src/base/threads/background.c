@@ -2,11 +2,11 @@
 /*
  * background.c - the thread of background.h, and its queue.
  *
- * Invariants: all of this is under background_lock, but for background_done, which is under
- * background_busy. That lock is held while a job runs, and by whoever forks: what a job was doing
- * would stay half done in the child. A thread that is over stays to be joined by the next one to
- * start it, or at the end. dlclose could not wait for it: it holds the loader's lock, which a job
- * that opens a library needs. So the library stays.
+ * Invariants: all of this is under background_lock, except for background_done, which
+ * is under background_busy. That lock is held while a job runs, and during fork: a job
+ * would otherwise be left half done in the child. A finished thread remains until the
+ * next start joins it, or until the end. dlclose could not wait for it: it holds the
+ * loader's lock, which a job that opens a library needs. So the library stays loaded.
  *
  * The end of the process is the difficult part. Compilers are written in C++: an object that one of
  * its functions makes when it is first called is destroyed by exit before whatever was registered

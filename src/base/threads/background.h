@@ -7,12 +7,12 @@
  * an idle process has none of it. Where it cannot be started, background_add says so and the
  * caller does the job.
  *
- * Ownership: a job is memory of its owner's, who takes it back, or else waits for it, before that
- * memory goes. It holds what it needs: those who asked for it may be gone when it runs.
- * The end: when the process exits, jobs that nobody has begun are left, and the one that was begun
- * is waited for: before anything else if it is the main thread that ends the process. dlclose
- * leaves the library that contains this where it is. fork: waits for the one that runs. The child
- * has those that were waiting, and starts a thread of its own.
+ * Ownership: a job is in its owner's memory; the owner takes it back, or else waits for
+ * it, before it frees that memory. A job holds everything it needs: its requesters may be
+ * gone when it runs. The end: when the process exits, jobs that have not begun are
+ * dropped, and the running one is waited for: before anything else if it is the main
+ * thread that ends the process. dlclose keeps the library that contains this loaded. fork:
+ * waits for the running job. The child has the waiting ones, and starts its own thread.
  * Tests: tests/unit/test_background.c
  */
 #ifndef CTSC_BASE_BACKGROUND_H

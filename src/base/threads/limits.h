@@ -14,8 +14,8 @@
  *   - A loop that may be long because tensors are large charges nothing and asks now and then
  *     (limits_stop); pool_for_limited does it between chunks.
  *
- * Who is told to stop gives up what it has made and fails with limits_fail, never with a result:
- * what was left out must not be read. Nobody's loop is slower for it where a thread has no limits.
+ * Code that is told to stop discards its results and fails with limits_fail: parts that
+ * were skipped must not be read. Loops are no slower where a thread has no limits.
  * Tests: tests/unit/test_limits.c
  */
 #ifndef CTSC_BASE_LIMITS_H

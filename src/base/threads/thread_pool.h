@@ -49,8 +49,8 @@ enum { POOL_SCRATCH = SANITIZED ? 0 : 8 << 20 };
 void *pool_scratch_take(void);
 void pool_scratch_give(void *scratch);
 
-/* Something to do, in memory of its maker's, who sets run and maker. Each task that was offered is
- * taken back, or waited for, before what offered it ends. */
+/* A task, in memory of its maker, which sets run and maker. Each task that was
+ * offered is taken back, or waited for, before the code that offered it ends. */
 typedef struct pool_task {
     void (*run)(struct pool_task *t);
     /* whose tasks belong together: he waits for them and is there until all are over */

@@ -59,7 +59,7 @@ static bool steps_wait(steps_job *job, int64_t done) {
             __builtin_ia32_pause();
 #endif
         } else {
-            sched_yield(); /* who has the last chunk may wait for this processor */
+            sched_yield(); /* the thread with the last chunk may wait for this processor */
         }
     }
     return !atomic_load_explicit(&job->stopped, memory_order_relaxed);

@@ -151,7 +151,7 @@ const struct argp cmd_convert_argp = {
     convert_help,
     NULL};
 
-/* IN's name with the ending of the format that is written. NULL: no memory. */
+/* IN's name with the ending of the format that is written. NULL: out of memory. */
 static char *convert_output(const convert_args *a) {
     const char *in = a->model.path, *ending = ctsc_format_find(a->to->name)->endings;
     size_t cut = 0, len = strcspn(ending, " ");

@@ -9,8 +9,8 @@
  *                          `ctsc train` has one, is left out
  *     a list               an example each, of these forms
  *
- * The rows of tensors that all have as many are examples, `batch` at a time, but for lists, whose
- * items are taken as they are.
+ * The rows of tensors that all have as many are examples, `batch`
+ * at a time, except for lists, whose items are taken as they are.
  * Tests: tests/cli/quantize.test
  */
 #include "cli/inputs.h"

@@ -2,11 +2,11 @@
 /*
  * cache.c - finds or makes the kernel of a loop nest (cache.h).
  *
- * Method: a table from key to entry under one lock. Whoever misses enters an entry without a
- * kernel, compiles without the lock, or has the background do so, and wakes those who found the
- * entry in the meantime. Who has to wait for an entry that the background has not begun makes it
- * himself. An entry that failed is kept with its message: the same nest would fail again. The key
- * is a line about the processor and the build, and the nest's IR.
+ * Method: a table from key to entry under one lock. A thread that misses enters an entry without
+ * a kernel, compiles without the lock, or leaves that to the background, and wakes those that
+ * found the entry in the meantime. A thread that has to wait for an entry that the background
+ * has not begun compiles it itself. An entry that failed is kept with its message: the same nest
+ * would fail again. The key is a line about the processor and the build, and the nest's IR.
  *
  * Ownership: a codegen owns its entries, their keys and machine code.
  */
@@ -55,7 +55,7 @@ struct codegen {
     cache_entry *entries;
     codegen_stats stats;
     background_job opening;
-    atomic_int opened; /* read without the lock, which whoever opens holds for long */
+    atomic_int opened; /* read without the lock, which is held for long while opening */
 };
 
 enum { CACHE_UNOPENED, CACHE_OPENING, CACHE_OPENED };

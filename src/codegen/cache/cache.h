@@ -7,10 +7,10 @@
  * content gives the same kernel. Thread-safe: two threads that ask for one kernel get it from
  * one compilation.
  *
- * Whoever asks waits (codegen_kernel), or leaves it to the thread of base/threads/background.h and
- * looks again (codegen_request). That thread also opens the compiler library, and reads and writes
- * the folder. The request holds a copy of all it needs: it outlives who made it, and a kernel that
- * nobody wants any more is made all the same.
+ * A caller waits (codegen_kernel), or leaves it to the thread of base/threads/background.h
+ * and checks again later (codegen_request). That thread also opens the compiler library,
+ * and reads and writes the folder. The request holds a copy of all it needs: it outlives
+ * the code that made it, and a kernel that is no longer needed is made all the same.
  *
  * The folder is base/disk.h's.
  *
@@ -60,12 +60,12 @@ typedef struct codegen_options {
     const char *library;
 } codegen_options;
 
-/* NULL without memory. A missing compiler library is found out at the first
+/* NULL if out of memory. A missing compiler library is found out at the first
  * request. o may be NULL. */
 codegen *codegen_new(const codegen_options *o);
 /* No kernel of it may run any more. */
 void codegen_free(codegen *c);
-/* The process's own, for the host; made at the first call, never freed. NULL without memory. */
+/* The process's own, for the host; made at the first call, never freed. NULL if out of memory. */
 codegen *codegen_shared(void);
 /* The same for another processor than the host: "sse2", "avx2", "avx512". Fails if codegen_shared
  * was called before. */

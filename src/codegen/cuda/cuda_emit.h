@@ -10,7 +10,7 @@
  * are made by one.
  *
  * The text includes "codegen/cuda/nest_cuda.h" and through it
- * "ir/scalar/scalar_ops.h", which whoever compiles it supplies (cuda_emit_headers):
+ * "ir/scalar/scalar_ops.h", which the compiling code supplies (cuda_emit_headers):
  * the definitions of operators are the same single source as on the CPU. It is C++
  * that the host's compiler accepts too, after tests/cuda/shim.h.
  *
@@ -44,7 +44,7 @@ ctsc_status nest_emit_cuda(nest *n, strbuf *out, cuda_kernel_shape *shape, diag 
  * `least` to `most` bytes. */
 int cuda_pack_width(size_t least, size_t most);
 
-/* Name, text pairs for #include, NULL-ended; live as long as the process. NULL without memory. */
+/* Name, text pairs for #include, NULL-ended; live as long as the process. NULL if out of memory. */
 const char *const *cuda_emit_headers(void);
 
 #endif

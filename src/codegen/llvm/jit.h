@@ -38,8 +38,8 @@ typedef struct jit_interface {
     bool (*compile)(const char *ir, size_t len, const jit_cpu *cpu, const char *symbol,
                     jit_output want, void **data, size_t *size, jit_error *error);
     void (*release)(void *data);
-    /* An engine holds loaded objects, whose symbols must differ. Thread-safe but
-     * for engine_free. */
+    /* An engine holds loaded objects, whose symbols must
+     * differ. Thread-safe except for engine_free. */
     jit_engine *(*engine_new)(jit_error *error);
     void (*engine_free)(jit_engine *e);
     bool (*load)(jit_engine *e, const char *symbol, const void *data, size_t size, void **address,

@@ -345,7 +345,7 @@ static bool group_read_node(group_state *s, const node *n) {
     return true;
 }
 
-/* false: no memory. */
+/* false: out of memory. */
 static bool group_reset(group_state *s, const group_name *names, bool unroll) {
     ptrmap_free(&s->values);
     *s = (group_state){.a = s->a,

@@ -34,7 +34,7 @@
  * 5. accumulate (v sum= x, prod=, min=, max=) is the one place where floating-point order is free
  *    within the innermost loop around it. min and max give NaN if any x is NaN.
  * 6. for evaluates its bounds once; the step is a constant, negative ones count down. Its flags:
- *      vector    iterations are independent but for accumulates: no store touches what another iteration reads
+ *      vector    iterations are independent except accumulates: no store touches what another iteration reads
  *                or writes. Vectorised without looking at addresses. No break, no fail inside.
  *      parallel  iterations are independent, and the kernel's arguments begin and end replace the bounds: the
  *                caller cuts [begin, end) into chunks. At most one, at the top, step 1, only lets before it and nothing after.
@@ -175,7 +175,7 @@ typedef struct nest_expr {
         const char *name;    /* CALL: "exp" means scalar_exp_T, T the type of the arguments */
     } u;
     struct nest_expr *args[NEST_MAX_ARGS];
-    uint32_t mark, slot; /* notes of whoever walks the nest */
+    uint32_t mark, slot; /* notes of the code that walks the nest */
 } nest_expr;
 
 /* "any" and "all" are MAX and MIN of bools. */

@@ -48,7 +48,7 @@ typedef struct quad_tile {
     /* per segment, for each two quads: whether their products may be added before they are
      * widened; NULL: none (read where quad_tile.h has PAIR) */
     const uint8_t *narrow;
-    bool small; /* bytes known to be at most 127, by whoever has looked */
+    bool small; /* bytes known to be at most 127, if they were checked */
     /* lines of 64 bytes to prefetch in each step, from `next` on: the panels that are next. Without
      * a depth at most one, and none where quad_tile.h has PAIR */
     const int8_t *next;
@@ -76,7 +76,7 @@ enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
 typedef struct quant_depthwise {
     const void *spread; /* what `spread` made of the columns of the input, */
     int64_t size;       /* so many bytes, */
-    bool small;         /* known to be at most 127, by whoever has looked */
+    bool small;         /* known to be at most 127, if they were checked */
     int64_t step;       /* bytes of it from one result to the next */
     const int64_t *tap; /* bytes of it from the first */
     const int8_t *b;    /* per tap a block's bytes */

@@ -199,7 +199,7 @@ static ctsc_status importer_class_member(unit *u, diag *d, type *cls, const stmt
             const char *name = intern(&u->names, target->items.data[0]->s);
             return s == CTSC_OK ? importer_add_attribute(u, d, cls, name, t) : s;
         }
-        return CTSC_OK; /* __parameters__ and its like: read by importer_mark_attributes */
+        return CTSC_OK; /* __parameters__ and the like: read by importer_mark_attributes */
     }
     if (st->kind == S_DEF) {
         char *q = arena_printf(&u->arena, "%s.%s", class_name(cls), st->def->name);

@@ -3,7 +3,7 @@
  * upgraders.c - finds the function that replaces an operator of an older archive version.
  *
  * The functions are TorchScript (prelude/upgraders.py, embedded) and are compiled into the
- * program's own unit when first needed. gelu and its like only gained an argument with a
+ * program's own unit when first needed. gelu and the like only gained an argument with a
  * default, and need none.
  * Tests: group `legacy` of the corpus, tests/corpus
  */

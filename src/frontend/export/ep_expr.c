@@ -8,10 +8,10 @@
  *     s0 + 1                                                           what it wrote before, and still writes for keys of ranges
  *     L['x'].size()[0] % 2 == 0                                        guards: Python, about the arguments
  *
- * Method. A parser by precedence makes a tree whose calls have canonical names ("floordiv" of //,
- * FloorDiv and CleanDiv); nothing is evaluated by name. Keyword arguments (positive=True) are
- * assumptions, and skipped. What is of no known form gives no tree, which is not an error:
- * whoever asks decides.
+ * Method. A parser by precedence makes a tree whose calls have canonical
+ * names ("floordiv" of //, FloorDiv and CleanDiv); nothing is evaluated by
+ * name. Keyword arguments (positive=True) are assumptions, and skipped. An
+ * unknown form gives no tree, which is not an error: the caller decides.
  */
 #include "base/text/text.h"
 #include "frontend/export/ep_internal.h"

@@ -11,7 +11,7 @@
 #include <math.h>
 
 /* Python writes numbers that JSON has not, and so did torch.export up to 2.7, which writes them as
- * texts since. The text with quotes around them; false: there are none, or no memory. */
+ * texts since. The text with quotes around them; false: there are none, or out of memory. */
 static bool json_quote_numbers(const char *text, size_t len, strbuf *out) {
     static const char *const words[] = {"Infinity", "-Infinity", "NaN"};
     size_t from = 0;

@@ -44,7 +44,7 @@ typedef struct ep_modules {
     ir_value *self;
     node *anchor; /* attributes are read before it */
     ep_module root;
-    VEC(ep_module *) all; /* but for the root */
+    VEC(ep_module *) all; /* except for the root */
 } ep_modules;
 
 /* The class of the root, and the graph with its parameter `self`. */
@@ -57,7 +57,7 @@ function *ep_modules_forward(ep_modules *p, const char *const *names);
 ep_state *ep_modules_add(ep_modules *p, const char *name, ep_role role, value v);
 /* Its value in the graph. */
 ir_value *ep_modules_read(ep_modules *p, ep_state *s);
-/* A reference to the object of m and of what is in it; NULL: no memory. */
+/* A reference to the object of m and of what is in it; NULL: out of memory. */
 object *ep_modules_object(ep_modules *p, ep_module *m);
 void ep_modules_end(ep_modules *p);
 

@@ -120,7 +120,7 @@ static void irgen_type_clash(emitter *e, source_range r, const char *name, const
     sb_free(&b);
 }
 
-/* _3 and its like come from the printer of archives: they name nothing. */
+/* _3 and the like come from the printer of archives: they name nothing. */
 static bool irgen_meaningful_name(const char *name) {
     if (strchr(name, '$')) return false; /* nor the subject of a match */
     if (name[0] != '_') return name[0] != '\0';

@@ -164,7 +164,7 @@ typedef struct inlinee {
     bool only;                /* it cannot be called otherwise */
 } inlinee;
 
-/* The submodules of a ModuleList and its kin, by number, or of a ModuleDict and its kin, by key:
+/* The submodules of a ModuleList and the like, by number, or of a ModuleDict and the like, by key:
  * names of attributes. */
 typedef struct module_container {
     bool keyed;

@@ -386,7 +386,7 @@ bool irgen_annotated_assign(emitter *e, const stmt *st) {
 
 /* ---- augmented assignment -------------------------------------------------------------------- */
 
-/* a op= b of an object: __iadd__ and its like, or __add__. */
+/* a op= b of an object: __iadd__ and the like, or __add__. */
 static ir_value *assign_augment_object(emitter *e, const stmt *st, ir_value *old, ir_value *rhs) {
     static const char *const names[O_COUNT] = {
         [O_ADD] = "add",           [O_SUB] = "sub", [O_MUL] = "mul", [O_DIV] = "truediv",

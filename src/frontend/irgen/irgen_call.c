@@ -93,7 +93,7 @@ bool irgen_arguments(emitter *e, const expr *x, size_t first, actual **out, int 
     return true;
 }
 
-/* args with one more in front; NULL without memory. */
+/* args with one more in front; NULL if out of memory. */
 static actual *call_prepend(emitter *e, actual first, int n, const actual *args) {
     actual *all = arena_array(e->scratch, actual, n + 1);
     if (!all) return diag_no_memory(e->diag), NULL;

@@ -426,7 +426,7 @@ static bool special_is_list_like(const type *t) {
     return t->nelems > 0;
 }
 
-/* len and its kin: classes define them by methods. */
+/* len and the like: classes define them by methods. */
 static ir_value *special_magic(emitter *e, const expr *x, const sugar *s) {
     static const struct { op_symbol op; const char *magic; } table[] = {
         {SYM_LEN, "__len__"},     {SYM_HEX, "__hex__"},      {SYM_OCT, "__oct__"},

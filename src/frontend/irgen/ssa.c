@@ -205,7 +205,7 @@ static ir_value *ssa_mapped(void *ctx, ir_value *v) {
     return to ? to : v;
 }
 
-/* Copies the nodes of `from` in front of `at`; *out is what v became. False without memory. */
+/* Copies the nodes of `from` in front of `at`; *out is what v became. False if out of memory. */
 static bool ssa_copy_block(graph *g, const block *from, node *at, ir_value *v, ir_value **out) {
     ptrmap map = {0};
     bool ok = true;

@@ -299,7 +299,7 @@ bool onnx_op_concat(onnx_node *n, const char *text) {
     return axis && onnx_result(n, ONNX_EMIT(p, "aten::cat", list, axis));
 }
 
-/* Sizes of parts that are equal, but for the last ones. */
+/* Sizes of parts that are equal, except for the last ones. */
 static ir_value *split_sizes(onnx_node *n, ir_value *x, ir_value *axis) {
     int64_t sizes[SHAPE_MAX];
     int64_t at = onnx_attr_int(n, "axis", 0), size = onnx_declared_size(n, 0, at),

@@ -3,7 +3,7 @@
  * onnx_out_math.c - arithmetic, activations, products and reductions as nodes of ONNX.
  *
  * ONNX converts nothing by itself: arguments are cast to the dtype that torch computes in, which is
- * the result's but for comparisons.
+ * the result's except for comparisons.
  */
 #include "frontend/onnx/onnx_out_internal.h"
 #include "tensor/promote.h"

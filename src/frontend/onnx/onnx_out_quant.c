@@ -391,7 +391,7 @@ static bool quant_named(out_call *c, const char *name) {
     if (!strcmp(own, "linear")) return quant_linear(c, relu);
     if (!strcmp(own, "linear_dynamic")) return quant_linear_dynamic(c);
     if (!strncmp(own, "conv", 4) && own[n - 1] == 'd' && n < 17) return quant_conv(c, own, relu);
-    /* with Scalar2 and its like scale and zero point come after: results say them */
+    /* with Scalar2 and the like scale and zero point come after: results say them */
     for (size_t i = 0; i < sizeof quant_ops / sizeof *quant_ops; i++)
         if (!strcmp(quant_ops[i].name, own)) return quant_mapped(c, &quant_ops[i], relu);
     return out_refuse(c->o, "the operator has no form in ONNX");

@@ -101,7 +101,7 @@ typedef struct program {
 } program;
 enum { SOURCE_MAX_DEPTH = 150 };
 
-/* What ModuleList and its kin are to the emitter. */
+/* What ModuleList and the like are to the emitter. */
 typedef enum container_kind {
     CONTAINER_NONE,
     CONTAINER_LIST,       /* ModuleList, Sequential */
@@ -305,7 +305,7 @@ bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
 /* false with an error: torch.jit.trace was given o */
 bool source_untraced(program *g, source_range r, const py_object *o);
 bool source_is_module(const py_object *o); /* an instance of nn.Module */
-/* instance._parameters and its like */
+/* instance._parameters and the like */
 const py_dict *source_module_dict(const py_object *instance, const char *name);
 /* The type and object for an instance of nn.Module. */
 module_type *source_module_type(program *g, source_range r, py_object *instance);

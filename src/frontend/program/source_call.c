@@ -138,7 +138,7 @@ static bool call_is_dispatch(const py_object *o) {
            call_member(o, "if_true") && call_member(o, "if_false") && call_member(o, "arg_name");
 }
 
-/* max_pool2d and its kin: which of two functions is called depends on a constant bool
+/* max_pool2d and the like: which of two functions is called depends on a constant bool
  * among the arguments. */
 static sugar *call_dispatch(emitter *e, source_range r, const py_object *o, int nargs,
                             const actual *args, type *hint) {

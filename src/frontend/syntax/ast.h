@@ -175,7 +175,7 @@ typedef struct func_def {
 typedef struct class_def {
     const char *name;
     expr_list bases;
-    VEC(keyword) keywords; /* but for metaclass */
+    VEC(keyword) keywords; /* except for metaclass */
     stmt_list body;        /* ASSIGN, ANN_ASSIGN, DEF, EXPR (docstrings), PASS */
     expr_list decorators;
     source_range range;

@@ -3,7 +3,7 @@
  * lexer.h - source text to tokens, one at a time.
  *
  * Layout is Python's: line ends and indentation are tokens, except inside brackets. Comments
- * vanish, but for
+ * vanish, except for
  * `# type:` comments, which ride on the token that follows them (the line's NEWLINE, the INDENT of
  * a body, the parameter after a comma).
  *

@@ -24,8 +24,8 @@ typedef struct call_arg {
     bool empty; /* an empty list of no known type: it fits any list */
 } call_arg;
 
-/* A unit for such calls: it knows the operators and nothing else. NULL without
- * memory (d says so). */
+/* A unit for such calls: it knows the operators and
+ * nothing else. NULL if out of memory (d says so). */
 unit *call_unit_new(diag *d);
 
 /* op: "aten::add", or one overload, "aten::add.Tensor". Parameter i is argument i, in the order

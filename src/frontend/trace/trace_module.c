@@ -155,7 +155,7 @@ static ir_value *module_read_tensor(trace *t, diag *d, trace_declared *a) {
     return a->ir = n->outputs.data[0];
 }
 
-/* Module `part` of m, with a class called class_name. NULL without memory. */
+/* Module `part` of m, with a class called class_name. NULL if out of memory. */
 static trace_module *module_new(trace *t, trace_module *m, const char *part,
                                 const char *class_name) {
     trace_module *sub = arena_new(&t->arena, trace_module);

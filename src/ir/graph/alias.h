@@ -39,7 +39,7 @@
 
 typedef struct alias_db alias_db;
 
-alias_db *alias_new(graph *g); /* NULL without memory */
+alias_db *alias_new(graph *g); /* NULL if out of memory */
 void alias_free(alias_db *db);
 
 /* ---- values ---------------------------------------------------------------------------------- */

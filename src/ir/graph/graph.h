@@ -152,8 +152,8 @@ struct node {
     source_range range;
     const call_site *call; /* of inlined nodes, for messages; NULL: the graph's own */
     bool range_hidden; /* for messages only: PyTorch's graph text shows no place for this node */
-    /* prim::Uninitialized and prim::unchecked_cast that an archive's code asks for: who reads the
-     * result checks it */
+    /* prim::Uninitialized and prim::unchecked_cast from an
+     * archive's code: the reader of the result checks it */
     bool doubtful;
     /* of traced nodes: "__module.conv1", printed as ", scope: ..."; NULL: none */
     const char *scope;
@@ -187,7 +187,7 @@ struct graph {
     strmap call_sites;  /* the bytes of each -> itself */
 };
 
-/* NULL without memory. After building or changing a graph, look at arena_failed(&g->arena). */
+/* NULL if out of memory. After building or changing a graph, look at arena_failed(&g->arena). */
 graph *graph_new(void);
 void graph_free(graph *g);
 
@@ -259,7 +259,7 @@ const call_site *graph_call_site(graph *g, source_range r, const char *callee, c
                                  const call_site *caller);
 /* not inserted */
 node *node_clone(graph *dst, const node *n, ir_value *(*map)(void *ctx, ir_value *v), void *ctx);
-graph *graph_clone(const graph *g); /* NULL without memory */
+graph *graph_clone(const graph *g); /* NULL if out of memory */
 
 /* Names a value. If another value has the name, that one is renamed name.1, name.2, ... (PyTorch's
  * rule: the latest owner keeps the plain name). "" clears. */

@@ -97,7 +97,7 @@ int64_t node_int(const node *n, const char *name) {
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-/* Whoever reads the elements of a constant finds them in memory (tensor/conjugate.h). */
+/* Readers of a constant's elements find them in memory (tensor/conjugate.h). */
 static void attr_resolve(graph *g, value *v) {
     tensor *t;
     if (v->tag != V_TENSOR || !tensor_is_lazy(v->u.tensor)) return;

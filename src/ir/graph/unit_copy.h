@@ -23,7 +23,7 @@
 
 typedef struct unit_copy unit_copy;
 
-/* NULL without memory. It remembers what it copied: types stay one type. */
+/* NULL if out of memory. It remembers what it copied: types stay one type. */
 unit_copy *unit_copy_new(unit *to);
 void unit_copy_free(unit_copy *c); /* c may be NULL */
 /* *out: a reference to v as the target knows it. */

@@ -21,7 +21,7 @@ static inline int autocast_lower(op_symbol key, bool device) {
 
 /* The dtype of the result. lower: of the argument that autocast_lower names. Scripts convert
  * float32 alone to less, and numbers of 16 bits alone to float32; programs everything that is
- * floating, but for float64. */
+ * floating, except for float64. */
 static inline dtype autocast_dtype(op_symbol key, dtype have, bool on, dtype lower) {
     bool half = dtype_is_half(have);
     if (!on) return have;

@@ -178,7 +178,7 @@ static op_group *op_group_find(const char *name, size_t len) {
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-/* An arena with memory left, with the lock held; NULL without memory. */
+/* An arena with memory left, with the lock held; NULL if out of memory. */
 static arena *op_arena_get(void) {
     if (op_arenas && !arena_failed(&op_arenas->arena)) return &op_arenas->arena;
     op_arena *a = mem_zalloc(sizeof *a);

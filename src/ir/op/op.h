@@ -151,8 +151,8 @@ static inline op_fn op_function(const op *o, int nargs, const value *args) {
 /* Refuses None where o's schema has a tensor: an argument of the program's that was None, or the
  * gradient of what has none. */
 ctsc_status op_check_defined(diag *d, const op *o, int nargs, const value *args);
-/* Refuses dtypes that meet in none, as PyTorch does: those that are only stored, but for unsigned
- * integers beside floating numbers. */
+/* Refuses dtypes that meet in none, as PyTorch does: those that are
+ * only stored, except for unsigned integers beside floating numbers. */
 ctsc_status op_check_promotion(diag *d, dtype a, dtype b);
 /* Calls visit for every known overload, in the order of schemas.txt. */
 void op_visit(void (*visit)(void *ctx, const op *o), void *ctx);

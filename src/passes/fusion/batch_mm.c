@@ -98,7 +98,7 @@ static bool batch_alike(const struct batch_row *r, const node *a, const node *n)
            !batch_bias(r, a) == !batch_bias(r, n);
 }
 
-/* ---- who reads the results ------------------------------------------------------------------- */
+/* ---- readers of the results ------------------------------------------------------------------ */
 
 /* Products compute the same from any layout; questions about shape and dtype do not look at it. */
 static bool batch_reader(const node *n) {

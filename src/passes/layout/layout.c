@@ -24,9 +24,9 @@
  * back to channels first, which each value gets once if something without a rule reads it
  * (including a return). Then the originals are removed, or else their counterparts.
  *
- * Writes. A value has a twin if nobody writes its memory later, or if the one who does is the last
- * that reads it: then it is as if the operator made a new value, and the counterpart writes the
- * twin. The alias database is asked about original nodes only.
+ * Writes. A value has a twin if nothing writes its memory later, or if the writer is
+ * also the last reader: then it is as if the operator made a new value, and the
+ * counterpart writes the twin. The alias database is queried about original nodes only.
  *
  * Strides. A value that leaves a region has the layout that it would have without: a
  * convolution's result that of its image or its weight, others that of their first operand.

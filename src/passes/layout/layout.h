@@ -87,8 +87,8 @@ layout_twin *layout_use(layout *l, const ir_value *v, int spatial, bool sure);
 /* The same, by a conversion if there is none; NULL: v is written later, or has a twin of another
  * kind. channels: about how many it has. */
 layout_twin *layout_bring(layout *l, ir_value *v, int spatial, int64_t channels);
-/* Gives v, an output of l->at, a twin that is like `like` in all but `last`. NULL
- * without memory. */
+/* Gives v, an output of l->at, a twin that is like
+ * `like` in all but `last`. NULL if out of memory. */
 layout_twin *layout_give(layout *l, ir_value *v, ir_value *last, const layout_twin *like);
 
 /* t has `like`'s layout, unless another layout has been set. */
@@ -119,7 +119,7 @@ ir_value *layout_ints(layout *l, int n, const int64_t *ints);
  * value may have; 0: that is not known. Holds if the operator that gets it succeeds. */
 int layout_from_end(const layout_twin *t, int64_t dim);
 /* Dim v of the value whose twin is t, as one of t->last. *from_end (may be NULL): layout_from_end.
- * NULL without memory. */
+ * NULL if out of memory. */
 ir_value *layout_dim(layout *l, const layout_twin *t, ir_value *v, int *from_end);
 
 #endif

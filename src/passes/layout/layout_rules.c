@@ -39,7 +39,7 @@ static int layout_spatial(layout *l, const node *n) {
     return 0;
 }
 
-/* A constant that is broadcast, permuted; NULL: no memory. */
+/* A constant that is broadcast, permuted; NULL: out of memory. */
 static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
     int64_t dims[TENSOR_MAX_DIMS];
     tensor *seen, *permuted;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * value_analysis.h - what a graph says about single values: constants, dtypes, ranks, sizes,
- * and who reads them.
+ * value_analysis.h - what a graph says about single values:
+ * constants, dtypes, ranks, sizes, and their readers.
  *
  * Everything here is known for certain: "not known" is the answer where it is not. Shapes and
- * dtypes come from tensor types with details (constants, specialised graphs) and from the operators
- * that made a value. Who reads is looked up in the schemas, use by use; values are followed through
- * views, lists and branches, not further: what leaves that view counts as written.
+ * dtypes come from tensor types with details (constants, specialised graphs) and from the
+ * operators that made a value. Readers are determined from the schemas, use by use; values are
+ * followed through views, lists and branches, not further: a value that escapes counts as written.
  * Tests: tests/ir/peephole
  */
 #ifndef CTSC_PASSES_PASS_VALUE_ANALYSIS_H
@@ -48,7 +48,7 @@ bool known_list_kept(const ir_value *v);
 node *known_fixed_list(const ir_value *v);
 /* Does anything in g write to tensors or containers, or call what might? */
 bool known_graph_writes(const graph *g);
-/* The same, but for lists of numbers and texts. */
+/* The same, except for lists of numbers and texts. */
 bool known_graph_writes_tensors(const graph *g);
 /* Does an operator in g change sizes or strides of an existing tensor (resize_, t_, set_,
  * ...)? Calls count. */

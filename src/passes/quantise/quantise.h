@@ -17,10 +17,10 @@
  * placed where plain integers come in and go out; where one follows the other with the same
  * scale and zero point, neither is made. Weights are packed while compiling, as constants.
  *
- * Who writes a model does not matter: quantise_forms.c reads the ways to write both conversions
- * (ONNX's operators, quantized_decomposed's of torch.export; quantise_fake.c makes the latter of
- * fake_quantize). An importer of an operator on integers (QLinearAdd) writes it as dequantise,
- * the operator on floats, quantise; that is also its meaning.
+ * The source of the model does not matter: quantise_forms.c reads all spellings of both
+ * conversions (ONNX's operators, quantized_decomposed's of torch.export; quantise_fake.c
+ * makes the latter of fake_quantize). An importer of an operator on integers (QLinearAdd)
+ * writes it as dequantise, the operator on floats, quantise; that is also its meaning.
  *
  * What may be between the two is in quantise_rules.def: an operator, and the function that makes
  * one on integers of it. Bounds (relu, clip) in front of a quantisation are bounds of the

@@ -91,7 +91,7 @@ ctsc_status quantise_insert(diag *d, graph *g, const quantise_plan *p, bool *mad
 /* ---- quantise_weights.c ---------------------------------------------------------------------- */
 
 /* The weight as qint8 with the scale of the tensor or of each index of `axis`, symmetric, between
- * -127 and 127; turned weights are turned back. NULL: not finite, or no memory. */
+ * -127 and 127; turned weights are turned back. NULL: not finite, or out of memory. */
 tensor *quantise_weight_bytes(const quantise_layer *l, bool per_tensor);
 /* The packed parameters of a layer for quantized:: operators. None: they cannot be made. */
 value quantise_layer_pack(const quantise_layer *l, bool per_tensor);
@@ -101,7 +101,7 @@ tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights 
 ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights *w,
                                 bool decomposed);
 /* Integers [n, k] (int8) and scales (float32 [n, groups]; of a weight of more dims or without
- * groups with as many dims as it, of size 1 but for the features) of w, in l->w's form or its
+ * groups with as many dims as it, of size 1 except for the features) of w, in l->w's form or its
  * transpose; false: it cannot be, or has zero points. */
 bool quantise_weight_parts(const quantise_layer *l, const quantise_weights *w, tensor **q,
                            tensor **scale);

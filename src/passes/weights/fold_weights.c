@@ -438,8 +438,8 @@ static ctsc_status weights_new(diag *d, const tensor *t, tensor **out) {
     return st;
 }
 
-/* Who wants the elements of a weight that waits for them? `layout` takes the convolution's original
- * and what it is multiplied by, and no other pass reads elements of a convolution's weight. */
+/* Who needs the elements of a deferred weight? `layout` takes the convolution's original
+ * and its factors, and no other pass reads elements of a convolution's weight. */
 static bool weights_put_off(const weights_pass *p, const weights_layer *l, const tensor *w) {
     return p->cx->put_off && l->spatial > 0 && weights_head_of(w->storage)->factors &&
            tensor_suggested_format(l->weight) == FORMAT_CONTIGUOUS;

@@ -107,8 +107,8 @@ static ir_value *pack_zeros(node *at, const pack_weights *w) {
 
 /* ---- integers made floats, their sums scaled ------------------------------------------------- */
 
-/* What v is, but for views that keep the order of elements and conversions to dt; NULL: it is none
- * of that dtype. */
+/* What v is, except for views that keep the order of elements
+ * and conversions to dt; NULL: it is none of that dtype. */
 static const tensor *pack_behind_views(const ir_value *v, int64_t dt) {
     tensor *t;
     int64_t to = -1;

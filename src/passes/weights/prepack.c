@@ -22,7 +22,7 @@
 
 enum { PREPACK_LEAST = 1024 }; /* elements */
 
-/* The constant v with a storage of its own, in front of `at`; NULL: there is no memory. */
+/* The constant v with a storage of its own, in front of `at`; NULL: out of memory. */
 static ir_value *prepack_own(node *at, const ir_value *v, const tensor *t) {
     tensor *own;
     if (tensor_constant(NULL, t, &own) != CTSC_OK) return NULL;
@@ -120,7 +120,7 @@ static int prepack_parameters(const node *n) {
     }
 }
 
-/* An equal constant may take a constant's place in any list, whoever else has the list. */
+/* An equal constant may replace a constant in any list, even a shared one. */
 static bool prepack_recurrent_rule(node *n) {
     int at = prepack_parameters(n);
     node *list = at < 0 ? NULL : n->inputs.data[at]->def;

@@ -13,7 +13,7 @@ bool prepack_is_half(const tensor *w);
 bool prepack_is_weight(const tensor *w);
 /* The weight of an aten::linear that is such a constant. */
 bool prepack_fits(const node *n, tensor **weight);
-/* The same as a constant with a storage of its own; NULL: there is no memory. */
+/* The same as a constant with a storage of its own; NULL: out of memory. */
 ir_value *prepack_weight(node *n, const tensor *t);
 
 #endif

@@ -44,14 +44,14 @@ static inline void api_reads(const ctsc_value *v, const char *reader) {
 static inline ctsc_status api_given(diag *d, const void *p, const char *what) {
     return p ? CTSC_OK : diag_fail(d, CTSC_USAGE, "%s is NULL", what);
 }
-/* n values from the caller: makers give NULL without memory, which it may not have looked at. */
+/* n values from the caller: makers give NULL if out of memory, which it may not have looked at. */
 static inline bool api_all_given(size_t n, ctsc_value *const *values) {
     for (size_t i = 0; i < n; i++)
         if (!values || !values[i]) return false;
     return true;
 }
 struct profiler *api_profiler(const ctsc_profiler *p); /* NULL for NULL */
-ctsc_value *api_wrap_take(value v);                    /* NULL without memory: v is released */
+ctsc_value *api_wrap_take(value v);                    /* NULL if out of memory: v is released */
 /* A method of the module by name; the failure lists those it has. */
 ctsc_status api_method(const ctsc_module *m, diag *d, const char *name, struct function **out);
 /* All arguments of a method as it takes them: self, those given, defaults. *out: new references, to

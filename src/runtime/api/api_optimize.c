@@ -182,8 +182,8 @@ static ctsc_status graph_for_print(const group_records *groups, const graph *g, 
     return s;
 }
 
-/* Of a call whose gradients are taken, by the function itself or by who calls it: what such calls
- * run. *out stays NULL where there is no such program. */
+/* For a call whose gradients are taken, by the function itself or by its caller: the
+ * program that such calls run. *out stays NULL where there is no such program. */
 static ctsc_status graph_for_gradients(const ctsc_module *m, function *f, const value *args,
                                        unsigned flags, strbuf *text, diag *d, graph **out) {
     bool asks = false;

@@ -23,7 +23,7 @@ struct ctsc_scope {
 };
 
 bool scope_failed(const ctsc_scope *s);
-/* The scope's handle of v, whose reference it takes; NULL without memory, which is
+/* The scope's handle of v, whose reference it takes; NULL if out of memory, which is
  * the scope's error. */
 ctsc_value *scope_own_take(ctsc_scope *s, value v);
 /* Is there an argument to use? NULL is an error, unless an earlier one explains it. */

@@ -112,7 +112,7 @@ static bool debuginfo_text(const debuginfo *di, value v, strbuf *out) {
     return true;
 }
 
-/* The source of this text, made once. NULL: no memory. */
+/* The source of this text, made once. NULL: out of memory. */
 static source *debuginfo_source(debuginfo *di, const char *name, const strbuf *text,
                                 uint32_t line) {
     for (size_t i = 0; i < di->sources.len; i++) {

@@ -347,7 +347,7 @@ static ctsc_status make_parameter(pickle_vm *vm, const value *args, size_t n, va
     return CTSC_OK;
 }
 
-/* torch.per_tensor_affine and its like: only ever the first part of a quantiser's description. */
+/* torch.per_tensor_affine and the like: only ever the first part of a quantiser's description. */
 static ctsc_status make_qscheme(pickle_vm *vm, const value *args, size_t n, value *out) {
     (void)args, (void)n, (void)out;
     return pickle_bad(vm, "a quantization scheme cannot be called");

@@ -7,7 +7,7 @@
  * must not be truncated while it is in use: the kernel answers an access beyond the new end with
  * SIGBUS. Replace model files by renaming a new one over them.
  *
- * Ownership: a reader is closed by whoever took it over; memory readers borrow.
+ * Ownership: a reader is closed by its last owner; memory readers borrow.
  * Tests: tests/unit/test_archive.c
  */
 #include "runtime/archive/archive_internal.h"

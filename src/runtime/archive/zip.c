@@ -9,8 +9,8 @@
  * told so).
  *
  * Ownership: an archive is counted; storages that are slices hold a reference, so the mapping goes
- * when the last of them does. An open archive does not change (but for flags that say "checked"),
- * so threads may share it. Tests: tests/unit/test_archive.c, tests/fuzz/fuzz_archive.c
+ * when the last of them does. An open archive does not change (except for flags that say
+ * "checked"), so threads may share it. Tests: tests/unit/test_archive.c, tests/fuzz/fuzz_archive.c
  */
 #include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"

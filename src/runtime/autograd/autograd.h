@@ -102,8 +102,8 @@ typedef struct grad_call {
     bool zeros;       /* of outputs without a gradient; else NULL */
 } grad_call;
 
-/* A function that sees gradients on their way: of a leaf, or of an output of a node. Counted: by
- * the list it is in, and by who may remove it. */
+/* A function that receives gradients in a pass: of a leaf, or of an output of a node.
+ * Reference-counted: by the list that contains it, and by the handle that may remove it. */
 typedef struct grad_hook {
     atomic_int refs;
     atomic_bool removed;
@@ -160,7 +160,7 @@ typedef struct autograd_meta {
 
 /* ---- what is known of tensors (grad_meta.c) -------------------------------------------------- */
 
-autograd_meta *autograd_meta_of(diag *d, tensor *t); /* made if need be; NULL without memory */
+autograd_meta *autograd_meta_of(diag *d, tensor *t); /* made if need be; NULL if out of memory */
 /* Does t require a gradient? Also of a view whose base came to require one by a write. */
 bool autograd_requires_grad(const tensor *t);
 /* Where t's gradient goes; borrowed. Makes the node of a view that was written
@@ -200,7 +200,7 @@ void grad_hooks_free(grad_hook *hooks);
 /* ---- nodes (grad_node.c) --------------------------------------------------------------------- */
 
 /* Room for everything but geometry; edges, shapes and saved values are empty.
- * NULL without memory. */
+ * NULL if out of memory. */
 grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int ninputs,
                          int noutputs, int nsaved);
 /* n is the latest node again: its edges lead to nodes that were made after it (of views,
@@ -210,7 +210,7 @@ grad_node *grad_node_ref(grad_node *n);
 void grad_node_unref(grad_node *n);
 void grad_edge_unref(grad_edge *e);
 grad_edge grad_edge_ref(grad_edge e);
-/* Keeps t's shape in s; false without memory. */
+/* Keeps t's shape in s; false if out of memory. */
 bool grad_shape_set(grad_shape *s, const tensor *t);
 /* Input i of n is t: its shape, and the edge to what made it where it needs a gradient. */
 ctsc_status grad_node_set_input(diag *d, grad_node *n, int i, tensor *t);

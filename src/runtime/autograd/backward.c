@@ -388,7 +388,7 @@ static ctsc_status backward_relate(const backward *b, const grad_node *n, value 
     return backward_recount(b, n->negated, "aten::_neg_view", t);
 }
 
-/* The gradient of a view's base: zeros but for the view. */
+/* The gradient of a view's base: zeros except for the view. */
 static ctsc_status backward_of_view(backward *b, grad_node *n, tensor *g, tensor **out) {
     function *fn = op_host_installed->library_function("_as_strided_grad", b->cx->diag);
     if (!fn) return b->cx->diag->status;

@@ -45,7 +45,7 @@ typedef struct capture {
 /* What the thread records; NULL: nothing. */
 extern _Thread_local capture *capture_current;
 
-/* Begins with `ninputs` tensors as parameters. false: no memory. */
+/* Begins with `ninputs` tensors as parameters. false: out of memory. */
 bool capture_begin(capture *c, int ninputs, tensor *const *inputs);
 /* The operator has run. Nothing to do where nobody records. */
 void capture_call(capture *c, const op *o, int nargs, const value *args, int returns,

@@ -24,7 +24,7 @@ struct grad_pair {
     bool draws;   /* random numbers */
 };
 
-/* How the call was made, for those who want to differentiate its gradients. */
+/* How the call was made, for differentiating its gradients. */
 typedef struct pair_call {
     grad_call node; /* what the node sees */
     grad_pair *pair;
@@ -737,7 +737,7 @@ static ctsc_status pair_differentiate(op_ctx *cx, grad_node *n, value *result, t
     return s;
 }
 
-/* A parameter with its place in the graph; NULL without memory. */
+/* A parameter with its place in the graph; NULL if out of memory. */
 static ctsc_status pair_leaf(op_ctx *cx, grad_node *n, int param, tensor **out) {
     value v = value_none();
     TRY(grad_unsave(cx->diag, n, &n->saved[param], true, &v));

@@ -56,7 +56,7 @@ static void programs_free(code_extra *x) {
 /* Objects that the function makes itself are gone when it ends. */
 static bool program_makes(const ir_value *v) { return v->def && v->def->kind == N_CREATE_OBJECT; }
 
-/* torch.no_grad and its kin: all they do is switch the mode, which the capture has seen. */
+/* torch.no_grad and the like: all they do is switch the mode, which the capture has seen. */
 static bool program_is_mode(const ir_value *v) {
     static const char modes[] = "__torch__.torch.autograd.grad_mode.";
     return v->type->kind == T_CLASS && !strncmp(class_name(v->type), modes, sizeof modes - 1);

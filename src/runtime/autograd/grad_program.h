@@ -10,7 +10,7 @@
  * as taped code. At level 3 the first call is captured, at 0 and 1 none. A function has at
  * most PROGRAM_MAX programs: one with other sizes in each call runs taped.
  *
- * A caller who wants to go on differentiating (runtime.grad_requested) gets results with a history:
+ * A caller that continues to differentiate (runtime.grad_requested) gets results with a history:
  * such calls are a pair of programs (grad_pair.h).
  * Threads: programs are made under a lock and not changed after that.
  * Tests: tests/corpus/grad at every level, tests/autograd

@@ -177,8 +177,8 @@ static opcode tr_fast_opcode(const op *o) {
     return BC_COUNT;
 }
 
-/* Operands at their last use would have to be released: those are left to CALL_OP, but for scalars,
- * which need no release. */
+/* Operands at their last use would have to be released: those are
+ * left to CALL_OP, except for scalars, which need no release. */
 static bool tr_fast_operand(translator *tr, const node *n, int i) {
     return tr_is_scalar(n->inputs.data[i]->type) || !operand_last_use(tr_input(tr, n, i));
 }
@@ -700,7 +700,7 @@ static void tr_node(translator *tr, node *n) {
     }
 }
 
-/* The nodes of a block; its returns are the caller's, who gives their registers back. */
+/* The nodes of a block; its returns are the caller's, which releases their registers. */
 static void tr_block(translator *tr, block *b) {
     const block_life *life = tr_block_life(tr, b);
     if (b->parent) tr_place(tr, b->parent);

@@ -43,7 +43,7 @@ typedef struct runtime {
     bool allow_unsafe;            /* operators that touch files */
     /* what the program does is recorded (runtime/autograd); and gradients are on */
     bool taped, grad_enabled;
-    bool grad_requested; /* by the caller, who goes on differentiating what comes back */
+    bool grad_requested; /* by the caller, which differentiates the result further */
     int depth;           /* nesting of calls, for the cap */
     const object *root;  /* the module that is run; NULL: not known */
     /* the workspace around it, if any: the interpreter's stack is kept there (workspace.h) */

@@ -6,7 +6,7 @@
  * Two calls of a function with equal signatures ask for the same, if no element is read. A
  * signature is a row of words: tags, numbers, texts, the geometry of tensors, which of them are the
  * same or share memory, and where. Arguments that other things than tensors, numbers, texts,
- * tuples, lists and dicts take part in have none; but for the first, which may be an object: it
+ * tuples, lists and dicts take part in have none; except for the first, which may be an object: it
  * counts as itself.
  *
  * Ownership: a signature borrows its tensors and storages from the values it was made of.
@@ -38,7 +38,7 @@ bool signature_of_any(signature *s, int n, const value *args);
 bool signature_equal(const signature *s, size_t nwords, const uint64_t *words);
 
 /* v with to[i] where from[i] is, all of them s's tensors; lists and dicts are new. A new reference;
- * false without memory. */
+ * false if out of memory. */
 bool signature_substitute(const signature *from, tensor *const *to, value v, value *out);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct workspace_slot {
 } workspace_slot;
 typedef struct workspace_pool { workspace_slot slots[WORKSPACE_SPARE]; } workspace_pool;
 
-/* Its recycler becomes the thread's. NULL without memory. */
+/* Its recycler becomes the thread's. NULL if out of memory. */
 workspace *workspace_take(workspace_pool *p);
 void workspace_give(workspace_pool *p, workspace *w);
 void workspace_pool_free(workspace_pool *p);

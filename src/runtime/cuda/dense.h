@@ -123,8 +123,8 @@ ctsc_status dense_affine_run(diag *d, const tensor *out, const dense_affine *p);
 ctsc_status dense_deform_run(diag *d, const tensor *columns, const dense_deform *p);
 /* Fills in where faults go. */
 ctsc_status dense_regions_run(diag *d, const tensor *out, dense_region kind, dense_regions *p);
-/* The boxes that are kept, best score first: overlaps are found on the device, and who suppresses
- * whom on the host. */
+/* The boxes that are kept, best score first: overlaps are found
+ * on the device; which box suppresses which, on the host. */
 ctsc_status dense_nms(diag *d, const tensor *boxes, const tensor *scores, double threshold,
                       tensor **out);
 

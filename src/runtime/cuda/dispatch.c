@@ -11,8 +11,8 @@
  *     random numbers, patterns   made on the host and moved, so that programs draw the same numbers everywhere
  *     numbers from tensors       read to the host first
  *     all else                   refused, or with the program's consent done on the host (through_host.c)
- * Tensors of two devices do not meet, but for 0-dim tensors of the host among the operands of what
- * works element by element.
+ * Tensors of two devices do not meet, except for 0-dim tensors of
+ * the host among the operands of what works element by element.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #include "runtime/cuda/dispatch.h"
@@ -260,8 +260,8 @@ static const device_route *dispatch_route(const op *o) {
     const device_route *r = atomic_load_explicit(&o->route, memory_order_acquire);
     if (r) return r;
     r = dispatch_find_route(o);
-    /* Overloads are const to those who ask for them; the registry, which has them, makes none of
-     * its memory const (op.c). */
+    /* Overloads are const to their users; the registry, which
+     * owns them, makes none of its memory const (op.c). */
     if (r) atomic_store_explicit(&((op *)o)->route, r, memory_order_release);
     return r;
 }

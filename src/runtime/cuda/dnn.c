@@ -80,7 +80,7 @@ static dnn_device *dnn_device_of(diag *d, cuda *c) {
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* What decides how a convolution is done, compared as bytes. Sizes as in dense_conv, but for
+/* What decides how a convolution is done, compared as bytes. Sizes as in dense_conv, except for
  * leading dims of one element beyond two. */
 typedef struct dnn_kind {
     int64_t batch, in_channels, group_channels, out_channels, in[3], kernel[3], outs[3], stride[3],
@@ -417,7 +417,7 @@ static bool dnn_execute(diag *d, cuda *c, dnn_device *dev, const dnn_plan *p,
     dnn_run r = {dev, p, conv->input, conv->weight, e->bias, e->other, conv->out, NULL};
     if (cuda_alloc(c, NULL, (size_t)p->workspace, &r.workspace) != CTSC_OK) return false;
     *status = cuda_call(c, d, dnn_convolve, &r, sizeof r);
-    cuda_free(c, r.workspace); /* whoever gets it next uses it later */
+    cuda_free(c, r.workspace); /* its next user uses it later in the stream */
     return true;
 }
 

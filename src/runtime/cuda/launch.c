@@ -199,7 +199,7 @@ typedef struct launch {
     const launch_kernel *k;
     const int64_t *slots;
     void *scratch;
-    size_t nbytes; /* of params, but for begin and end */
+    size_t nbytes; /* of params, except for begin and end */
     _Alignas(8) char params[LAUNCH_PARAMS];
 } launch;
 

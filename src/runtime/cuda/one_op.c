@@ -93,7 +93,7 @@ static type *one_op_param_type(const value *v) {
                                : TYPE_BOOL;
 }
 
-/* NULL: no memory, or no kernel can hold this node. */
+/* NULL: out of memory, or no kernel can hold this node. */
 static graph *one_op_graph(const op *o, const value *args, bool numbers) {
     ir_value *inputs[ONE_OP_ARGS];
     graph *g = graph_new();

@@ -89,7 +89,7 @@ static ctsc_status record_attribute_read(record *r, diag *d, const value *of, co
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* dropout and its like do not draw where nothing is trained. */
+/* dropout and the like do not draw where nothing is trained. */
 static bool record_draws_nothing(frame *f, const site *s) {
     const schema *sc = s->op->schema;
     for (int i = 0; i < sc->nargs && i < s->nargs; i++) {

@@ -69,7 +69,7 @@ static void recordings_free(code_extra *x) {
     mem_free(t);
 }
 
-/* c's table; NULL without memory. */
+/* c's table; NULL if out of memory. */
 static recordings *recordings_of(code *c) {
     code_extra *x = __atomic_load_n(&c->recordings, __ATOMIC_ACQUIRE);
     if (x) return (recordings *)x;
@@ -97,7 +97,7 @@ static entry *table_find(recordings *t, const signature *s) {
     return NULL;
 }
 
-/* Room for one more: the last goes, but for one that a thread is about to fill. */
+/* Room for one more: the last goes, except for one that a thread is about to fill. */
 static void table_shrink(recordings *t) {
     entry **last = NULL;
     for (entry **at = &t->first; *at; at = &(*at)->next)

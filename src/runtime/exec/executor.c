@@ -123,7 +123,7 @@ static ctsc_status executor_code_optimised(function *f, int level, const object 
     return s == CTSC_OK ? CTSC_OK : code_new(d, executor_name(f), f->graph, out);
 }
 
-/* Level 0: f as it is written, but for what every level does. */
+/* Level 0: f as it is written, except for what every level does. */
 static ctsc_status executor_code_plain(function *f, diag *d, code **out) {
     pass_ctx cx = {.diag = d, .device = executor_device(f), .autocast = executor_autocast(f)};
     bool cast = executor_casts(f);

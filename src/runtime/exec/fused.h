@@ -12,12 +12,12 @@
  * once need no compiler; at the first one for groups with loops, whose first run may already be
  * long, and at --opt 3.
  *
- * Who waits for them: nobody. They are lowered in the call, which takes a tenth of the time, and
- * compiled in the background (codegen_request); until then the operators are interpreted. Only
- * loops, which natively may be a hundred times faster, wait, for RUNTIME_PATIENCE_US of a call in
- * sum. At --opt 3, and where the process says so (codegen_set_in_calls), calls wait for what they
- * ask for: which call is the first native one depends on nothing but the calls then, and so does
- * how results are rounded.
+ * Nobody waits for kernels. Groups are lowered in the call, which takes a tenth of the
+ * time, and compiled in the background (codegen_request); until then the operators are
+ * interpreted. Only loops, which natively may be a hundred times faster, wait, for
+ * RUNTIME_PATIENCE_US of a call in total. At --opt 3, and where the process says so
+ * (codegen_set_in_calls), calls wait for the kernels they request: then the first native
+ * call depends on nothing but the sequence of calls, and so does the rounding of results.
  *
  * Ownership: a fused belongs to the code (bytecode.h) that calls it and borrows the graph from
  * the node it was made of. Thread-safe: kernels are only added, under a lock, and published with

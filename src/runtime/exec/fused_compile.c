@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fused_compile.c - when a kernel of a fusion group is made, and who waits for it
- * (fused.h says when).
+ * fused_compile.c - when a kernel of a fusion group is
+ * made, and which calls wait for it (fused.h says when).
  *
  * Tests: tests/unit/test_background.c, test_steady.c
  */

@@ -5,7 +5,7 @@
  *
  *     fused.c            its life, and a call: which of the ways below it takes
  *     fused_keys.c       the specialisation cache: keys seen, kernels made, which of them fits
- *     fused_compile.c    when a kernel is made, and who waits for it
+ *     fused_compile.c    when a kernel is made, and what waits for it
  *     fused_launch.c     a kernel is given its buffers and numbers, and runs
  *     fused_fallback.c   the operators instead: in smaller groups, or one by one
  *     fused_device.c     tensors that are on a device

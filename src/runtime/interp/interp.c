@@ -27,7 +27,7 @@ static stack_chunk *stack_add(stack_chunk *prev, size_t need) {
     return c;
 }
 
-/* The top chunk has no room for n slots: the next one, which has. NULL without memory. */
+/* The top chunk has no room for n slots: the next one, which has. NULL if out of memory. */
 static stack_chunk *stack_grow(interp *in, size_t n) {
     stack_chunk *c = in->top, *next = c ? c->next : NULL;
     if (next && next->size < n) { /* the spare one is too small */
@@ -39,7 +39,7 @@ static stack_chunk *stack_grow(interp *in, size_t n) {
     return c;
 }
 
-/* n slots, not initialised; NULL without memory. */
+/* n slots, not initialised; NULL if out of memory. */
 static inline value *stack_push(interp *in, size_t n) {
     stack_chunk *c = in->top;
     if ((!c || c->size - c->used < n) && !(c = stack_grow(in, n))) return NULL;
@@ -384,7 +384,7 @@ static ctsc_status interp_call_borrowed(interp *in, function *f, int nargs, cons
 
 void interp_begin(interp *in, runtime *rt, diag *d) {
     *in = (interp){.rt = rt, .d = d, .outer_mode = float_mode_begin()};
-    /* a program without limits of its own keeps to those of who calls it */
+    /* a program without limits of its own keeps to its caller's */
     in->outer_limits = runtime_is_limited(rt) ? limits_use(runtime_limits(rt, &in->limits))
                                               : limits_current;
     if (!rt->ws) return;

@@ -119,8 +119,8 @@ ctsc_status interp_call_hook(interp *in, value object, const char *name, value *
     return interp_run_function(in, fn, n, args, out);
 }
 
-/* Regions of torch.autocast for the CPU have become casts by now (passes/autocast.c), but for those
- * that were not understood. For other devices, or not enabled, it changes nothing here. */
+/* Regions of torch.autocast for the CPU have become casts by now (passes/autocast.c), except for
+ * those that were not understood. For other devices, or not enabled, it changes nothing here. */
 static ctsc_status call_check_autocast(interp *in, value v) {
     if (v.tag != V_OBJECT || !pass_autocast_is(v.u.object->cls)) return CTSC_OK;
     int enabled = class_find_attribute(v.u.object->cls, "_enabled"),

@@ -217,7 +217,7 @@ typedef struct tolist {
     size_t at;       /* element reached */
 } tolist;
 
-/* false: no memory. */
+/* false: out of memory. */
 static bool tolist_complex(double re, double im, value *out) {
     complex_box *c = complex_new(re, im);
     if (c) *out = (value){.tag = V_COMPLEX, .u.complex = c};
@@ -249,7 +249,7 @@ static bool tolist_element(tolist *w, value *out) {
     return true;
 }
 
-/* The part of the tensor from dimension dim on. false: no memory. */
+/* The part of the tensor from dimension dim on. false: out of memory. */
 static bool tolist_build(tolist *w, type *t, int dim, value *out) {
     if (dim == w->t->ndim) return tolist_element(w, out);
     type *elem = type_elem(t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.h - who sees what a program does, instruction by instruction: a profile
+ * watch.h - observers of a program, instruction by instruction: a profile
  * (observe/profile.h), or the recording of a call on a device (cuda/record.h).
  *
  * A call has one watch at most (runtime.watch). The interpreter asks once per instruction with a

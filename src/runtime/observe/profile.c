@@ -100,7 +100,7 @@ static profile_row *profiler_row(profiler *p, profile_table t, const char *key,
     return strmap_put(&p->rows[t], own, r) ? r : NULL;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static profile_shadow *profile_shadow_of(profile *c, profile_table t, const char *key,
                                          const profile_row *like) {
     profile_shadow *sh = strmap_get(&c->shadows[t], key);
@@ -116,7 +116,7 @@ static profile_shadow *profile_shadow_of(profile *c, profile_table t, const char
     return sh;
 }
 
-/* A string of the profiler with this text; NULL without memory. */
+/* A string of the profiler with this text; NULL if out of memory. */
 static const char *profile_text(profile *c, const char *text) {
     const char *known = strmap_get(&c->texts, text);
     if (known) return known;
@@ -297,7 +297,7 @@ static profile_code *profile_code_of(profile *c, const code *code) {
     return k->records && !arena_failed(&c->arena) ? k : NULL;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static profile_record *profile_find(profile *c, const code *code, const instr *i) {
     profile_code *k = c->last_code;
     if (code != c->last || !k) {

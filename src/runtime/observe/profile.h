@@ -80,14 +80,14 @@ typedef struct profiler {
     uint64_t origin; /* clock_now when it was made or reset */
     uint64_t calls, dropped;
     int64_t total_ns; /* of the calls */
-    bool failed;      /* something was not counted: no memory */
+    bool failed;      /* something was not counted: out of memory */
 } profiler;
 
-profiler *profiler_new(size_t max_events); /* NULL without memory */
+profiler *profiler_new(size_t max_events); /* NULL if out of memory */
 void profiler_free(profiler *p);
 void profiler_reset(profiler *p);
 
-/* Around a call of f: what rt.watch is to be, a profile that counts into p; NULL without memory.
+/* Around a call of f: what rt.watch is to be, a profile that counts into p; NULL if out of memory.
  * r: the thread's recycler. */
 watch *profiler_begin(profiler *p, function *f, recycler *r);
 void profiler_end(profiler *p, watch *w, recycler *r);

@@ -52,7 +52,7 @@ typedef struct composite_index {
 } composite_index;
 
 static pthread_once_t composite_once = PTHREAD_ONCE_INIT;
-static composite_index *composite_known; /* NULL without memory */
+static composite_index *composite_known; /* NULL if out of memory */
 
 /* The overload's part of "mul__Tensor__d_self": 0 if the function is none of these. */
 static size_t index_stem(const char *name, size_t n) {

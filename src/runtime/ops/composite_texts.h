@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* The text of "operators/prims.py"; NULL: there is no such file, or no memory. */
+/* The text of "operators/prims.py"; NULL: there is no such file, or out of memory. */
 const char *composite_text(const char *path, size_t *len);
 /* The file that defines the function: "operators/prims.py"; NULL: none. */
 const char *composite_path(const char *function);

@@ -9,7 +9,7 @@
 
 enum { DERIVED_MAX = 32 };
 
-/* Runs the base: args without those the schema writes, but for an in-place overload's self. */
+/* Runs the base: args without those the schema writes, except for an in-place overload's self. */
 static ctsc_status derived_call(op_ctx *cx, const value *args, const op **base, value *results) {
     const schema *s = cx->op->schema;
     const op *o = *base = op_find(cx->op->fn_ctx);

@@ -32,7 +32,7 @@ enum {
 /* Of a file that holds a program, in any format that is known (formats.c). Takes r over, also on
  * failure. */
 ctsc_status module_load(diag *d, reader r, module **out);
-/* One that has nothing yet; NULL: no memory. */
+/* One that has nothing yet; NULL: out of memory. */
 module *module_new_empty(void);
 void module_free(module *m);
 struct function *module_method(const module *m, const char *name); /* NULL: none */

@@ -110,7 +110,7 @@ static ctsc_status call_hooked(const class_info *c, function *f, runtime *rt, si
 static ctsc_status call_prepare_gradients(function *f, runtime *rt, diag *d) {
     bool gradients;
     TRY(autograd_wanted(f, d, &gradients));
-    rt->grad_requested |= rt->taped; /* by the caller, who wants results with their history */
+    rt->grad_requested |= rt->taped; /* by the caller, which needs results with their history */
     if (gradients) rt->taped = rt->grad_enabled = true;
     return CTSC_OK;
 }

@@ -272,10 +272,10 @@ ctsc_status weights_state(diag *d, const char *path, value *out) {
 
 /* ---- scales beside weights ------------------------------------------------------------------- *
  *
- *     fc.weight             float8_e4m3fn or its kin, int8
+ *     fc.weight             float8_e4m3fn or the like, int8
  *     fc.weight_scale       what it is multiplied with: of the tensor, of rows, of blocks
  *     fc.weight_scale_inv   the same, as DeepSeek names it
- *     fc.input_scale        of activations, for those who compute in eight bits
+ *     fc.input_scale        of activations, for computing in eight bits
  */
 
 static const char *const weights_suffixes[] = {"_scale", "_scale_inv"};

@@ -21,7 +21,7 @@
  * Staying float. Layers whose name fits a pattern do. With max_error, so do as many others as are
  * needed, those with the largest error of their own first; how many is found by bisection, which
  * takes for granted that fewer quantised layers do not make the error larger. Where even none is
- * enough, that is a failure: the module stays as it was but for being frozen.
+ * enough, that is a failure: the module stays as it was except for being frozen.
  * Tests: tests/unit/test_ptq.c, tests/cli/quantize.test, tests/onnx/quantize.py
  */
 #ifndef CTSC_RUNTIME_PTQ_PTQ_H

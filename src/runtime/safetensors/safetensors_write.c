@@ -97,7 +97,7 @@ static ctsc_status safe_layout(safe_writer *w) {
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
-/* Takes item; false without memory, or where a text is not UTF-8. */
+/* Takes item; false if out of memory, or where a text is not UTF-8. */
 static bool safe_set(json_t *o, const char *key, json_t *item) {
     return json_object_set_new(o, key, item) == 0;
 }
@@ -130,7 +130,7 @@ static bool safe_metadata_json(const safe_writer *w, size_t n, const safe_pair *
     return ok;
 }
 
-/* The text, padded; to be freed with free. NULL: no memory, or no UTF-8. */
+/* The text, padded; to be freed with free. NULL: out of memory, or no UTF-8. */
 static char *safe_header_text(const safe_writer *w, size_t n, const safe_pair *metadata,
                               size_t *len) {
     json_t *header = json_object();

@@ -3,7 +3,7 @@
  * lazy_order.c - the memory order that the elements of a lazy tensor would
  * have if each operator wrote its result as PyTorch does (tensor/strides.h).
  *
- * Code does not depend on it but for two things: what the outputs of a kernel look like, and
+ * Code does not depend on it except for two things: what the outputs of a kernel look like, and
  * whether view() would refuse. Most tensors are row-major, which `contiguous` says without numbers.
  * Of the others strides are kept as the arguments at hand give them. That they come in the same
  * order for all arguments a plan is for follows from its conditions: strides of arguments are

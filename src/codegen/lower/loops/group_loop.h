@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * group_loop.h - inside of the lowering of loops: what values are while a loop is lowered,
- * and who does what.
+ * group_loop.h - internals of the lowering of loops: what
+ * values are while a loop is lowered, and which file does what.
  *
  *     group_loop.c         the plan: arguments, results, what is decided in front of the loop
  *     group_loop_flow.c    blocks, loops, branches

@@ -105,7 +105,7 @@ typedef enum py_kind {
     PY_PROPERTY, /* property: getter, setter (or NULL) */
     PY_STATICMETHOD,
     PY_CLASSMETHOD, /* fn_object */
-    PY_TYPE,        /* type: List[int] and its like: name, args */
+    PY_TYPE,        /* type: List[int] and the like: name, args */
     PY_SUPER,       /* super: search after class cls, self */
     /* seq: what is still to come. Generators and lazy builtins are run to their end at once */
     PY_ITERATOR,
@@ -134,7 +134,7 @@ typedef struct py_function {
     py_object **defaults; /* parallel to def->params; NULL: none */
     py_object *cls;       /* class it was defined in, for super(); NULL: free */
     py_script_mode mode;
-    /* @torch.no_grad() and its kin: of its calls at module level */
+    /* @torch.no_grad() and the like: of its calls at module level */
     enum { PY_GRADIENTS_KEPT, PY_GRADIENTS_OFF, PY_GRADIENTS_ON } gradients;
     bool is_script_if_tracing;
     py_object *autocast; /* @torch.autocast(...): the object; NULL: none */
@@ -471,7 +471,7 @@ bool py_set_subscript(py *p, source_range r, py_object *o, py_object *index, py_
 bool py_length(py *p, source_range r, py_object *o, int64_t *out);
 /* The underlying value of an object of a class derived from str, int or float,
  * or of a member of an enum that is also an int or a str; else the object. */
-#define PY_PLAIN "<plain>" /* the attribute that holds it, but for enums */
+#define PY_PLAIN "<plain>" /* the attribute that holds it, except for enums */
 const py_object *py_plain(const py_object *o);
 /* The dict or list that an object of a class derived from one holds, the value of a member of an
  * enum; other objects are what they are. */

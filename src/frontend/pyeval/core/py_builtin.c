@@ -463,7 +463,7 @@ static py_object *builtin_type(py *p, const char *name, py_builtin_fn make) {
     return builtin_add_methods(p, name, cls) ? cls : NULL;
 }
 
-/* NULL: no such builtin, or no memory. */
+/* NULL: no such builtin, or out of memory. */
 static py_object *builtin_make(py *p, const char *name) {
     name = intern(p->names, name);
     py_builtin_fn fn = builtin_row(py_number_types, name);

@@ -35,7 +35,7 @@ void py_name_exception(py *p, const char *name) {
     mem_free(d->exception);
     d->exception = mem_strdup(name);
     if (d->exception && d->items.len) return;
-    diag_clear(d); /* who catches it could not tell it from others */
+    diag_clear(d); /* a handler could not distinguish it from others */
     diag_no_memory(d);
 }
 

@@ -100,7 +100,7 @@ static py_object *number_floats(py *p, source_range r, operator_kind op, double 
     case O_DIV: return y != 0 ? py_float(p, x / y) : number_zero(p, r, op, true);
     case O_FLOORDIV:
         if (y == 0) return number_zero(p, r, op, true);
-        /* (x - m) / y is whole but for rounding */
+        /* (x - m) / y is whole except for rounding */
         return py_float(p, floor((x - number_floor_mod(x, y)) / y + 0.5));
     case O_MOD: return y != 0 ? py_float(p, number_floor_mod(x, y)) : number_zero(p, r, op, true);
     case O_POW:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_modules.c - the modules that the evaluator knows: who fills which, and the small ones.
+ * py_modules.c - the modules that the evaluator knows: which file fills which, and the small ones.
  *
  * Method. Modules made in C are filled from tables of rows when they are first
  * imported; those that are better written in Python are in prelude/. Modules that make

@@ -3,9 +3,9 @@
  * py_gradients.c - module-level code that trains: what is recorded, gradients of tensors,
  * optimisers, the state of random numbers.
  *
- * Method. Operators are recorded from the time on when a file of the program is read that mentions
- * what gradients are asked for with: other programs pay nothing. All is done by whoever runs
- * operators (py_host.training); here are the objects.
+ * Method. Operators are recorded from the moment a file of the program is read
+ * that mentions a function for gradients: other programs pay nothing. All is
+ * done by the code that runs operators (py_host.training); here are the objects.
  * Ownership: an optimiser is a capsule's, which the evaluator holds like a tensor.
  * Tests: tests/lang/training*.py, tests/interop/module_level.py
  */

@@ -3,8 +3,8 @@
  * py_jit.c - torch.jit as module-level code sees it: decorators that say how a function
  * is to be compiled.
  *
- * Method. Nothing is compiled here: @torch.jit.script and its kin leave a mark on the function
- * or class (py_function.mode, py_class.is_script), and whoever compiles the program reads it.
+ * Method. Nothing is compiled here: @torch.jit.script and the like leave a mark on the function
+ * or class (py_function.mode, py_class.is_script), which the compiler of the program reads.
  * Inside compiled functions the names of these builtins are forms of the emitter's. An overload
  * declared by @torch.jit._overload is a function whose `overloads` end with itself; the
  * definition that follows in the same scope takes the list over (py_stmt.c), the function's own

@@ -203,8 +203,8 @@ static bool script_argument(py *p, source_range r, const py_object *o, type *t, 
     return true;
 }
 
-/* The arguments in the schema's order, self first. One that is missing ends them, one too many
- * follows: whoever runs the method counts them. */
+/* The arguments in the schema's order, self first. A missing one ends them,
+ * a surplus one follows: the code that runs the method counts them. */
 static bool script_arguments(PY_ARGS, const function *f, value *given, size_t *n) {
     const schema *s = f->schema;
     (void)self;

@@ -191,8 +191,8 @@ static py_object *tensor_get_false(py *p, source_range r, py_object *o) {
     return (void)r, (void)o, p->false_;
 }
 
-/* Attributes of every tensor, which no program can set but for those that py_tensor_setattr knows:
- * computed here, or operators without arguments. */
+/* Attributes of every tensor, which no program can set except for those that
+ * py_tensor_setattr knows: computed here, or operators without arguments. */
 typedef struct tensor_property {
     const char *name;
     tensor_getter get; /* NULL: op */
@@ -547,7 +547,7 @@ bool py_tensor_setattr(py *p, source_range r, py_object *o, const char *name, py
 
 /* ---- Python's operators ---------------------------------------------------------------------- */
 
-/*    op    operator                number on the left: operator, and who comes first     in place */
+/*    op    operator                number on the left: operator, and which is first     in place */
 enum tensor_left { LEFT_SWAP, LEFT_KEEP, LEFT_RECIPROCAL, LEFT_TENSOR };
 static const struct tensor_operator {
     const char *text, *op, *left_op;

@@ -11,13 +11,13 @@
  *                                                      %11 : Tensor = aten::view(%8, %10)
  *
  * Method. All operators of Python code are called in one place (py_ops.c), which knows the
- * overload, the objects that the arguments came from and their values. Tensors are known by what
- * they are. Numbers are known by their objects, which are never shared nor freed: sizes of tensors
- * that follow the inputs (x.shape, x.size(), x.numel()) are recorded as aten::size, arithmetic on
- * such numbers (+ - * / // % **, unary minus, float()) as operators of numbers, also inside lists
- * and tuples of arguments. A 0-dim tensor in the place of a number is recorded as aten::Int and its
- * like. PyTorch has 0-dim tensors in the place of such numbers, which are type-promoted as tensors
- * and fail isinstance(n, int).
+ * overload, the objects that the arguments came from and their values. Tensors are known by
+ * what they are. Numbers are known by their objects, which are never shared nor freed:
+ * sizes of tensors that follow the inputs (x.shape, x.size(), x.numel()) are recorded as
+ * aten::size, arithmetic on such numbers (+ - * / // % **, unary minus, float()) as
+ * operators of numbers, also inside lists and tuples of arguments. A 0-dim tensor in the
+ * place of a number is recorded as aten::Int and the like. PyTorch has 0-dim tensors in the
+ * place of such numbers, which are type-promoted as tensors and fail isinstance(n, int).
  *
  * Everything else that leaves the world of tensors is a constant: the truth of a tensor, item(),
  * int(), float(), tolist(), len(), comparisons of sizes, range(size), and whatever Python's library

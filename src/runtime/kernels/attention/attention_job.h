@@ -31,7 +31,7 @@ typedef struct attention_job {
 struct attention_way {
     /* Can it do this one? Then it sets groups, queries and step. */
     bool (*fit)(attention_job *job);
-    /* Items [begin, end). Fails only without memory. */
+    /* Items [begin, end). Fails only if out of memory. */
     ctsc_status (*run)(const attention_job *job, diag *d, int64_t begin, int64_t end);
 };
 

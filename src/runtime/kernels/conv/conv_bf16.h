@@ -18,7 +18,7 @@ bool conv_bf16_fits(const conv_shape *s);
 bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m, size_t *bytes);
 /* Is that how `packed` is laid out? Dilated kernels have other segments than those that are not. */
 bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed);
-/* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false without memory. */
+/* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false if out of memory. */
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
 /* As conv_rows; dt: float32, or bfloat16, of in, out and after->other; scale: for bfloat16 alone.
  * Fails without memory, and where a limit came between. */

@@ -57,7 +57,7 @@ static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed
     }
 }
 
-/* A part of an image of 16 bits; its scale is conv_half's, and its epilogue, but for bounds. */
+/* A part of an image of 16 bits; its scale is conv_half's, and its epilogue, except for bounds. */
 static ctsc_status last_run_floats(void *ctx, const conv_shape *s, const float *x, float *out) {
     last_call part = *(const last_call *)ctx;
     dense_epilogue after = {.bias = part.after->bias};

@@ -2,8 +2,8 @@
 /*
  * conv_packed.c - see conv_packed.h.
  *
- * One thread packs at a time; those that need the weights wait, since what a convolution computes
- * shall not depend on who came first.
+ * One thread packs at a time; those that need the weights wait, since
+ * the result of a convolution must not depend on which came first.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_packed.h"
@@ -100,7 +100,7 @@ static void packed_fill_panel(const conv_packed *p, const float *w, const double
     conv_winograd_pack(&one, w);
 }
 
-/* False without memory. */
+/* False if out of memory. */
 static bool packed_fill(const conv_packed *p, const conv_shape *s, const float *w,
                         const double *factors) {
     size_t bytes = (size_t)(p->nr * p->depth * p->taps) * sizeof(float);

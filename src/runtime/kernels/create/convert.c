@@ -344,7 +344,7 @@ ctsc_status op_to_mkldnn(op_ctx *cx, const value *args, value *results) {
     return op_call(cx, "aten::to.dtype", 5, to, results);
 }
 
-/* prim::MKLDNNHardSwish(self) and its kin, in place too. */
+/* prim::MKLDNNHardSwish(self) and the like, in place too. */
 ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results);
 ctsc_status op_mkldnn_unary(op_ctx *cx, const value *args, value *results) {
     static const char *const table[][2] = {

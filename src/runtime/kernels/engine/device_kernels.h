@@ -81,8 +81,8 @@ typedef struct device_kernels {
     ctsc_status (*deform)(diag *d, const tensor *columns, const dense_deform *p);
     /* Fills in where faults go. */
     ctsc_status (*regions)(diag *d, const tensor *out, dense_region kind, dense_regions *p);
-    /* The boxes that are kept, best score first: overlaps are found on the device, and who
-     * suppresses whom on the host. */
+    /* The boxes that are kept, best score first: overlaps are found
+     * on the device; which box suppresses which, on the host. */
     ctsc_status (*nms)(diag *d, const tensor *boxes, const tensor *scores, double threshold,
                        tensor **out);
     /* As move_copy, for elements of `item` bytes on the device. */

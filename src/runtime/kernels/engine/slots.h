@@ -34,7 +34,7 @@ enum { SLOTS_MAX = 64, SLOTS_ALIGN = 64, SLOTS_OWN = -1 };
 static inline bool slots_are_own(size_t bytes) { return bytes + 1 <= POOL_SCRATCH; }
 
 /* Of `bytes` each, for a call of `chunks`: in `small`, aligned, of `room` bytes, if they fit there.
- * False without memory. */
+ * False if out of memory. */
 static inline bool slots_begin_in(slots *s, size_t bytes, int64_t chunks, void *small,
                                   size_t room) {
     int64_t n = slots_are_own(bytes) ? 1 : pool_threads();

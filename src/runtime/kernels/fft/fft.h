@@ -48,7 +48,7 @@ typedef struct fft_plan {
 } fft_plan;
 
 /* A plan for that many lines of n (complex, or real) numbers: few lines are better split.
- * NULL without memory. */
+ * NULL if out of memory. */
 fft_plan *fft_plan_new(int64_t n, bool wide, bool real, int64_t lines);
 void fft_plan_free(fft_plan *p);
 
@@ -113,11 +113,11 @@ typedef struct fft_pair {
 } fft_pair;
 
 /* Transforms [n][lanes] numbers at x, with tmp as room of the same size: returns the one that
- * holds the result, re NULL without memory. Forward; exchange re and im of x and of the
+ * holds the result, re NULL if out of memory. Forward; exchange re and im of x and of the
  * result for backward. */
 fft_pair fft_exec_float(const fft_plan *p, fft_pair x, fft_pair tmp, int64_t lanes);
 fft_pair fft_exec_double(const fft_plan *p, fft_pair x, fft_pair tmp, int64_t lanes);
-/* Runs lines [begin, end) of the job; false without memory. */
+/* Runs lines [begin, end) of the job; false if out of memory. */
 bool fft_lines_float(const fft_job *j, const fft_plan *p, int64_t begin, int64_t end);
 bool fft_lines_double(const fft_job *j, const fft_plan *p, int64_t begin, int64_t end);
 
@@ -129,7 +129,7 @@ static inline int64_t fft_vector_of(bool wide) {
 }
 static inline int64_t fft_round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-/* An aligned block for count numbers; *base is what to free. NULL without memory. */
+/* An aligned block for count numbers; *base is what to free. NULL if out of memory. */
 void *fft_room(bool wide, size_t count, void **base);
 
 #endif

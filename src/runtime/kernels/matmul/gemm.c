@@ -156,7 +156,7 @@ static const gemm_type gemm_types[DT_COMPUTED] = {
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* A contiguous copy of a matrix that BLAS does not take as it is. NULL without memory. */
+/* A contiguous copy of a matrix that BLAS does not take as it is. NULL if out of memory. */
 static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
     size_t bytes;
     if (!size_mul((size_t)rows, (size_t)cols, &bytes) || !size_mul(bytes, dtype_size(dt), &bytes))
@@ -180,7 +180,7 @@ static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
 /* ---- half and bfloat16 ----------------------------------------------------------------------- */
 
 /* The matrix as floats: its rows or, where its columns are the ones without gaps, these one after
- * the other. *room: bytes to give back with recycle_free. NULL without memory. */
+ * the other. *room: bytes to give back with recycle_free. NULL if out of memory. */
 static float *gemm_widen(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat, size_t *room) {
     const bool by_columns = mat->cs != 1 && mat->rs == 1;
     int64_t lines = by_columns ? cols : rows, n = by_columns ? rows : cols,
@@ -256,8 +256,8 @@ static double gemm_own_work(const gemm_own_job *job, int64_t rows, int64_t cols,
             (packs_b ? GEMM_PACKS * (double)cols : 0));
 }
 
-/* Chunks that the threads have as much to do with; no more of them than that takes, but for large
- * products: a thread that is held up leaves some to others. */
+/* Chunks that the threads have as much to do with; no more of them than that takes,
+ * except for large products: a thread that is held up leaves some to others. */
 static int64_t gemm_own_cut(gemm_own_job *job, int threads) {
     const gemm_problem *p = &job->whole;
     double load = p->m < GEMM_LOAD ? GEMM_LOAD : (double)p->m,

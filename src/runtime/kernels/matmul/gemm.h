@@ -49,7 +49,7 @@ ctsc_status matmul_linear(op_ctx *cx, tensor *input, tensor *weight, tensor *bia
 ctsc_status matmul_linear_with(op_ctx *cx, tensor *input, tensor *weight, tensor *bias, epilogue *e,
                                tensor **out);
 /* Floating-point operations of torch.einsum on tensors that it takes, pair by pair as it goes about
- * them; path: or NULL. -1: no memory. */
+ * them; path: or NULL. -1: out of memory. */
 int64_t einsum_work(const str *equation, const list *ops, const list *path);
 
 #endif

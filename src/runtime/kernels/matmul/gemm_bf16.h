@@ -20,7 +20,7 @@ typedef struct gemm_bf16_product {
 
 /* Is there anything faster here than products of floats? */
 bool gemm_bf16_usable(void);
-/* Only where it is usable. Fails only without memory. */
+/* Only where it is usable. Fails only if out of memory. */
 ctsc_status gemm_bf16(diag *d, const gemm_bf16_product *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * linear_nbits.c - linear layers and embeddings whose constant weights have few bits: those that
- * the pass "reduce-precision" makes of float ones (ctsc::linear_int8w and its kin), and those of
+ * the pass "reduce-precision" makes of float ones (ctsc::linear_int8w and the like), and those of
  * files (ctsc::linear_nbits, ctsc::embedding_nbits).
  *
  * What is not packed (nbits_weight.h) is computed with the weights as floats.

@@ -38,7 +38,7 @@ typedef struct nbits_matrix {
 static inline bool nbits_group_fits(int64_t k, int64_t group) {
     return group > 0 && (group >= k || group % NBITS_EIGHT == 0);
 }
-/* False without memory, or where groups do not fit; nothing is to be freed then. */
+/* False if out of memory, or where groups do not fit; nothing is to be freed then. */
 bool nbits_matrix_make(nbits_matrix *m, const nbits_source *s);
 void nbits_matrix_free(nbits_matrix *m);
 
@@ -47,7 +47,7 @@ void nbits_matrix_free(nbits_matrix *m);
 typedef enum nbits_rows { NBITS_AS_FLOATS, NBITS_AS_BYTES, NBITS_AS_WIDE } nbits_rows;
 
 /* out = x m + bias. x and out are contiguous, of dtype dt: float32, float16 or bfloat16; bias has
- * n floats, or is NULL. Fails only without memory. */
+ * n floats, or is NULL. Fails only if out of memory. */
 ctsc_status nbits_product(diag *d, const nbits_matrix *m, nbits_rows as, dtype dt, const void *x,
                           int64_t rows, const float *bias, void *out);
 /* The same of rows that are integers already: scale * (q - zero), both of a row; zero NULL: 0. out

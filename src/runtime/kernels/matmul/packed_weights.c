@@ -2,9 +2,9 @@
 /*
  * packed_weights.c - see packed_weights.h.
  *
- * storage.derived goes from NULL through two marks to the packed weight: used once, and not to be
- * packed. Whoever makes it is chosen by exchanging the mark, so that no lock is held while others
- * use the weight as it is.
+ * storage.derived goes from NULL through two marks to the packed weight: used
+ * once, and not to be packed. The thread that packs is chosen by exchanging
+ * the mark, so that no lock is held while others use the unpacked weight.
  */
 #include "runtime/kernels/matmul/packed_weights.h"
 

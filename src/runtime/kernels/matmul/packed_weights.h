@@ -20,8 +20,8 @@
  * `release`, was made before. Thread-safe. */
 void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from,
                       void (*release)(void *made));
-/* The same at the first call: for forms that compute otherwise than the weight itself. Who comes
- * while it is made waits. Packing that is turned off (ctsc_set_packing) changes nothing. */
+/* The same at the first call: for forms that compute differently from the weight itself. Threads
+ * that arrive while it is made wait. Disabled packing (ctsc_set_packing) changes nothing. */
 void *prepack_derived_now(storage *s, void *(*make)(const void *from), const void *from,
                           void (*release)(void *made));
 /* Releases the pages of w, which has a packed

@@ -323,7 +323,7 @@ static const quad_kernels *quad_strip_kernels(const quad_matrix *m, int64_t rows
 }
 
 /* Rows of the first tile of those that are left. Tiles of vectors are as even as they can be; those
- * of registers have a half or all of their rows, but for the last one. */
+ * of registers have a half or all of their rows, except for the last one. */
 static int quad_tile_rows(const quad_kernels *u, int64_t left) {
     int64_t most = u->rows, half = most / 2;
     if (!u->begin) return (int)(left / ((left + most - 1) / most));

@@ -52,7 +52,7 @@ void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* column(ctx, group, j, to) writes the segments * k elements of column j. False: no memory. */
+/* column(ctx, group, j, to) writes the segments * k elements of column j. False: out of memory. */
 bool quad_matrix_make(quad_matrix *m, int64_t groups, int64_t n, int64_t segments, int64_t k,
                       void (*column)(const void *ctx, int64_t group, int64_t j, int16_t *to),
                       const void *ctx);
@@ -69,7 +69,7 @@ typedef struct quad_taps {
     void *block;
 } quad_taps;
 
-/* channel(ctx, c, 0, to) writes the rows * width elements of channel c. False: no memory. */
+/* channel(ctx, c, 0, to) writes the rows * width elements of channel c. False: out of memory. */
 bool quad_taps_make(quad_taps *t, int64_t channels, int64_t rows, int64_t width,
                     void (*channel)(const void *ctx, int64_t c, int64_t zero, int16_t *to),
                     const void *ctx);

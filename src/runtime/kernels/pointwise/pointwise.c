@@ -71,7 +71,7 @@ ctsc_status pw_require_fits_value(op_ctx *cx, const value *v, dtype dt) {
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static void pw_operand_scalar(pw_operand *o, dtype dt) {
-    /* One reference is the operand's own, so that who takes and drops another does not free it. */
+    /* One reference is the operand's own, so that taking and dropping another does not free it. */
     o->scalar_storage = (storage){
         .refs = 1, .data = o->scalar_data, .nbytes = sizeof o->scalar_data};
     o->scalar = (tensor){

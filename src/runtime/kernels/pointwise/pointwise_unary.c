@@ -146,7 +146,7 @@ OPERATOR(sgn) {
 
 PW_COMPLEX_LOOPS(CHEAP, conj, 1, 0)
 static const pw_op pw_conj = {"conj_cpu", PW_SAME, {PW_COMPLEX_ROW(conj)}};
-/* conj_physical(x): a tensor of its own, but for real x in the functional form. */
+/* conj_physical(x): a tensor of its own, except for real x in the functional form. */
 OPERATOR(conj_physical) {
     tensor *t = args[0].u.tensor;
     if (dtype_is_complex((dtype)t->dtype))

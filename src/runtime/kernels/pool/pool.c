@@ -662,7 +662,7 @@ static ctsc_status pool_max(op_ctx *cx, const pool_words *w, const value *args,
     const char *name = w->dims == 1 && !with_indices ? "max_pool1d_impl"
                        : w->dims == 1                ? "max_pool2d"
                                                      : w->name;
-    /* PyTorch takes integers since 2.0, but for max_pool1d alone. */
+    /* PyTorch takes integers since 2.0, except for max_pool1d alone. */
     bool ints = dtype_is_integral((dtype)input->dtype) && input->dtype != DT_BOOL &&
                 (w->dims > 1 || with_indices) && !tensor_cuda(input);
     TRY(ints ? wide_as(cx, input, DT_INT64, &x) : wide_input(cx, name, input, &x));

@@ -45,7 +45,7 @@ typedef struct qmatmul_job {
     int ndim;                             /* of the batch */
     int64_t batch[TENSOR_MAX_DIMS], a_strides[TENSOR_MAX_DIMS], b_strides[TENSOR_MAX_DIMS];
     int64_t batches, block, blocks; /* rows of a chunk, chunks of a matrix */
-    quad_matrix panels;             /* but for its data */
+    quad_matrix panels;             /* except for its data */
     int64_t lda;                    /* of rows as they are multiplied */
     /* what becomes of sums: bytes, or, out_sums, themselves */
     bool out_sums;

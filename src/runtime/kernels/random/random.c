@@ -102,7 +102,7 @@ static double random_round(dtype dt, double x) {
                             : bfloat16_to_float(bfloat16_from_float((float)x));
 }
 
-/* x * scale + shift with one rounding, in float but for float64: PyTorch's kernels are compiled
+/* x * scale + shift with one rounding, in float except for float64: PyTorch's kernels are compiled
  * with fused multiply-add. */
 static double random_affine(dtype dt, double x, double scale, double shift) {
     return dt == DT_FLOAT64 ? fma(x, scale, shift) : fmaf((float)x, (float)scale, (float)shift);

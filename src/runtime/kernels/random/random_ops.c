@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random_ops.c - the random operators: rand and its kin, in-place fills, sampling, dropout.
+ * random_ops.c - the random operators: rand and the like, in-place fills, sampling, dropout.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/create/create.h"

@@ -152,7 +152,7 @@ const rnn_prepacked *rnn_prepack(rnn_kind kind, const rnn_weights *w) {
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* Who has micro-kernels has these. */
+/* Processors with micro-kernels have these. */
 #if defined(__x86_64__)
 #define RNN_CELLS VECTOR_LOOPS TARGET_AVX2
 #else

@@ -228,7 +228,7 @@ ctsc_status op_cat(op_ctx *cx, const value *args, value *results) {
     return status ? status : op_finish(cx, args, out, results);
 }
 
-/* ---- stack and its kin ----------------------------------------------------------------------- */
+/* ---- stack and similar ----------------------------------------------------------------------- */
 
 ctsc_status op_stack(op_ctx *cx, const value *args, value *results) {
     const value *tensors = &args[0];

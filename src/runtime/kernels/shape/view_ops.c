@@ -667,7 +667,7 @@ VIEW_COPY(op_unfold_copy, op_unfold)
 VIEW_COPY(op_view_as_real_copy, op_view_as_real)
 VIEW_COPY(op_view_as_complex_copy, op_view_as_complex)
 
-/* ---- writing into a view: select_scatter and its like ---------------------------------------- */
+/* ---- writing into a view: select_scatter and the like ---------------------------------------- */
 
 /* PyTorch copies all of self's memory: gaps stay gaps, and as_strided counts
  * from its start. Where neither is observable, only self is copied. */
