@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bind_dtype.c - ctsc.float32 and its like: one object per element type, with PyTorch's attributes.
+ * bind_dtype.c - ctsc.float32 and the like: one object per element type, with PyTorch's attributes.
  */
 #include "bind.h"
 
