@@ -406,10 +406,10 @@ enum {
     PY_MAX_DEPTH = 2000,
     PY_MAX_STEPS = 50000000,
     PY_MAX_ITEMS = 10000000,
-    PY_MAX_BYTES = 1 << 30,
     PY_STEP_ITEMS = 8,
     PY_STEP_BYTES = 4096
 };
+static const size_t PY_MAX_BYTES = (size_t)2 << 30; /* matplotlib takes a third */
 
 /* ---- the evaluator --------------------------------------------------------------------------- */
 

@@ -511,7 +511,8 @@ static const py_method_row py_object_methods[] = {
     {0},
 };
 
-/* Where eval() looks for names: in the dicts it was given, else where it is called. */
+/* Where eval() and exec() look for names: in the dicts they were given, else where they are
+ * called. */
 static py_env *reflect_eval_env(py *p, py_object *const *a) {
     bool globals = a[1] && !py_is_none(a[1]), locals = a[2] && !py_is_none(a[2]);
     if ((globals && a[1]->kind != PY_DICT) || (locals && a[2]->kind != PY_DICT)) return NULL;
@@ -523,29 +524,45 @@ static py_env *reflect_eval_env(py *p, py_object *const *a) {
         env->module->u.mod.name = "<string>";
         env->module->u.mod.globals = a[1]->u.dict;
     }
-    if (locals) env->vars = a[2]->u.dict;
+    env->vars = a[locals ? 2 : 1]->u.dict;
     return env;
 }
 
-/* eval() of an expression's text. */
-static py_object *reflect_eval(PY_ARGS) {
-    py_object *a[3];
-    (void)self;
-    PY_TAKE("eval", "source globals? locals?", a);
+/* eval() of an expression's text, exec() of statements'. */
+static py_object *reflect_text(py *p, source_range r, py_object *const *a, bool statements) {
     const char *text = py_as_text(a[0]);
     if (!text)
-        return py_fail(p, r, "TypeError", "eval() arg 1 must be a string, bytes or code object");
-    while (*text == ' ' || *text == '\t') text++;
+        return py_fail(p, r, "TypeError", "%s() arg 1 must be a string, bytes or code object",
+                       statements ? "exec" : "eval");
+    while (!statements && (*text == ' ' || *text == '\t')) text++;
     size_t n = strlen(text);
     source *src = source_new("<string>", text, n);
     expr *x = NULL;
-    if (!py_hold_source(p, src)) return NULL;
-    if (parse_expression(p->diag, p->a, p->names, src, 0, (uint32_t)n, &x) != CTSC_OK) {
+    stmt_list *body = arena_new(p->a, stmt_list);
+    if (!py_hold_source(p, src) || !body) return NULL;
+    ctsc_status st = statements
+                         ? parse_module(p->diag, p->a, p->names, src, body)
+                         : parse_expression(p->diag, p->a, p->names, src, 0, (uint32_t)n, &x);
+    if (st != CTSC_OK) {
         if (p->diag->status == CTSC_FAILED) py_name_exception(p, "builtins.SyntaxError");
         return NULL;
     }
     py_env *env = reflect_eval_env(p, a);
-    return env ? py_eval(p, env, x) : py_fail(p, r, "TypeError", "globals must be a dict");
+    if (!env) return py_fail(p, r, "TypeError", "globals must be a dict");
+    if (!statements) return py_eval(p, env, x);
+    return py_exec(p, env, body) ? p->none : NULL;
+}
+static py_object *reflect_eval(PY_ARGS) {
+    py_object *a[3];
+    (void)self;
+    PY_TAKE("eval", "source globals? locals?", a);
+    return reflect_text(p, r, a, false);
+}
+static py_object *reflect_exec(PY_ARGS) {
+    py_object *a[3];
+    (void)self;
+    PY_TAKE("exec", "source globals? locals?", a);
+    return reflect_text(p, r, a, true);
 }
 
 /* open(): a module of the prelude has it. */
@@ -586,6 +603,7 @@ static const struct {
     {"print", reflect_print},
     {"open", reflect_open},
     {"eval", reflect_eval},
+    {"exec", reflect_exec},
     {"__import__", reflect_import},
 };
 
