@@ -202,7 +202,7 @@ class Places:
         tree = os.path.join(self.folder, "a b", "ctsc")
         if os.path.exists(tree):
             return tree
-        skip = lambda folder, names: [n for n in names if n == "__pycache__" or (folder == ROOT and (n.startswith((".git", "build")) or n == "dist"))]
+        skip = lambda folder, names: [n for n in names if n == "__pycache__" or (folder == ROOT and (n.startswith((".git", "build-")) or n in ("build", "dist")))]
         shutil.copytree(ROOT, tree, symlinks=True, ignore=skip)
         for name in OBJECTS:
             if not os.path.exists(os.path.join(self.build, name)):
