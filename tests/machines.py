@@ -9,7 +9,7 @@ that between them change everything once, several things at a time where each ca
 tell which one it was, and the oldest processors, run where they are named or with "all". What this machine cannot run is said, and not counted.
 
   processors  CTSC_MAX_ISA limits ctsc's own kernels and the code that it compiles; with variables of their own, OpenBLAS and libm take the paths of an
-              older processor too. A newer one than this cannot be played.
+              older processor too. A newer one than this can be emulated (tests/machines/bochs.py).
   OpenBLAS    OPENBLAS_CORETYPE chooses the kernels, which sum in other orders. libraries of other threading, where installed
   users       a copy of the checkout whose sources belong to someone else, run as nobody (or, without root, as whoever runs this)
   folders     a checkout, a TMPDIR with a space; no HOME; a folder of kernels that cannot be made, or not be written to; umasks
