@@ -100,7 +100,7 @@ static ctsc_status fft_inverse_real(op_ctx *cx, const tensor *in, int n, const f
     return st;
 }
 
-/* ---- layout of results ---------------------------------------------------------------------- */
+/* ---- layout of results ----------------------------------------------------------------------- */
 
 /* By insertion, the largest strides first. */
 static void fft_sort_dims(int n, int *dims, const int64_t *strides) {

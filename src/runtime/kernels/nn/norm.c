@@ -54,7 +54,7 @@ static void norm_rows_range(void *ctx, int64_t begin, int64_t end) {
         const T *scale = j->scale;
         const T *shift = j->shift;
         if (j->inner ==
-            1) { /* one element per row: consecutive rows run through scale and shift */
+            1) { /* one element per row: consecutive rows run through all scales and shifts */
             for (int64_t r = begin; r < end;) {
                 int64_t at = r % j->period;
                 int64_t n = int64_min(end - r, j->period - at);

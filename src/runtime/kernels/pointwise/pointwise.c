@@ -394,7 +394,7 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     return CTSC_OK;
 }
 
-/* ---- strided inputs ------------------------------------------------------------------------- */
+/* ---- strided inputs -------------------------------------------------------------------------- */
 
 typedef struct pw_packed {
     iter_kernel loop;
