@@ -113,7 +113,7 @@
     {"y = sum.dim_IntList(a, [1]); z = sum.dim_IntList(a, [0]); return y, z",
      "f32[2,3]{1 2 3 4 5 6}", NULL, NULL, true},
 
-    /* ---- positions of extremes -------------------------------------------------------------- */
+    /* ---- positions of extremes --------------------------------------------------------------- */
     {"x = mul.Scalar(a, 2); y = argmax(x, 1); return y",
      "f32[2,6]{1 7 3 7 5 6 -inf -inf -inf -inf -inf -inf}",
      "f32[3,7]{1 2 nan 3 4 nan 1 7 7 7 1 1 1 1 inf 0 0 0 inf 0 0}"},
