@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isa.c - asks the processor and the operating system which instruction sets there are (isa.h).
+ * isa.c - asks the processor and the operating system for instruction sets (isa.h).
  *
- * Method. Two words: what was detected, and what of it is allowed. Detection is idempotent, so two
- * threads that come at once both do it and store the same. AMX is there once Linux permits its
- * tile registers, which is asked once per process and holds for all of its threads.
+ * Method. Two words: the detected sets, and those that are allowed. Detection is idempotent, so
+ * two threads that detect at the same time store the same. AMX is available once Linux permits
+ * its tile registers, which is requested once per process and holds for all of its threads.
  * Tests: tests/unit/test_isa.c
  */
 #include "cpu/isa.h"

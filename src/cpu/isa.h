@@ -2,12 +2,12 @@
 /*
  * isa.h - which instruction sets the processor has, and which of them may be used.
  *
- * The rows are in isa.def. This is the one place that asks the processor and the operating system:
- * everything else asks isa_has, which is a load and a test, at every call, so that a limit set in
- * between holds from then on. What was made for a wider set before (packed weights) keeps it.
+ * The rows are in isa.def. This is the only code that asks the processor and the operating
+ * system: everything else calls isa_has, a load and a test, each time, so that a limit
+ * takes effect at once. Data made earlier for a wider set (packed weights) keeps it.
  *
- * Functions whose vectors the compiler makes (vector.h) are chosen when the library is loaded and
- * know no limit: their copies compute the same bits.
+ * Functions vectorised by the compiler (vector.h) are selected when the
+ * library is loaded and know no limit: their copies compute the same bits.
  * Tests: tests/unit/test_isa.c
  */
 #ifndef CTSC_CPU_ISA_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vector.h - which functions become vector code.
+ * vector.h - which functions the compiler vectorises.
  *
- * The compiler makes vectors of loops of any length only where it is told to: vector code is
- * large, and most of a file of kernels is not worth it. So the functions that hold the loops are
- * marked, one by one. The build turns ?: into selects in all kernels (-fno-trapping-math), which
- * changes no result.
+ * The compiler vectorises loops of any length only on request: vector code
+ * is large, and most of a file of kernels is not worth it. So the functions
+ * that hold the loops are marked, one by one. The build turns ?: into
+ * selects in all kernels (-fno-trapping-math), which changes no result.
  *
  * Cloned functions have a copy for each of some instruction sets, which the loader chooses among:
  * no limit (isa.h) reaches them. All copies compute the same bits, except for those of attention's

@@ -3,11 +3,11 @@
  * crc.c - CRC-32 at memory speed, so that every record of an archive can be checked when it is
  * opened.
  *
- * Method: on x86 with carry-less multiplication, four 128-bit accumulators are folded over the
- * data (V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009): an
+ * Method: on x86 with carry-less multiplication, four 128-bit accumulators are folded over the data
+ * (V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009): an
  * accumulator A represents A * x^512 once the next 64 bytes have been added, so it is replaced by
- * its two halves times x^(512+64) and x^512 modulo the polynomial. What is left in the end is a
- * 16-byte message with the same remainder, which zlib finishes, together with the tail. Elsewhere
+ * its two halves times x^(512+64) and x^512 modulo the polynomial. The final result is a 16-byte
+ * message with the same remainder, which zlib finishes together with the remaining bytes. Elsewhere
  * zlib does all of it. Tests: tests/unit/test_archive.c (against zlib, all lengths and alignments)
  */
 #include "cpu/convert/crc.h"

@@ -2,11 +2,11 @@
 /*
  * transpose.c - see transpose.h.
  *
- * The last block of rows or columns is moved back over some that are done. With
- * fewer columns than 8, whole vectors are stored all the same: what is too much is
- * overwritten by the next row, except for the last rows, which are moved element by
- * element. With fewer rows, whole vectors are loaded. Few columns (the planes of a
- * picture) are woven: each vector of the result is picked from those of all columns.
+ * The last block of rows or columns overlaps blocks already done. With fewer
+ * columns than 8, whole vectors are still stored: the surplus is overwritten by
+ * the next row, except for the last rows, which are moved element by element. With
+ * fewer rows, whole vectors are loaded. Few columns (the planes of a picture) are
+ * interleaved: each vector of the result is picked from those of all columns.
  * Tests: tests/unit/test_transpose.c
  */
 #include "cpu/convert/transpose.h"

@@ -2,9 +2,9 @@
 /*
  * transpose.h - matrices of 4-byte elements transposed in registers, on processors with AVX2.
  *
- * Method: blocks of 8 x 8. A tile is TRANSPOSE_ROWS rows of the result high, so that the lines of
- * the source are used up while they are in the first cache, whatever their distance; along a tile,
- * the halves of the result's lines are written soon after one another.
+ * Method: blocks of 8 x 8. A tile is TRANSPOSE_ROWS rows of the result high, so that the lines
+ * of the source are used up while they are in the first-level cache, whatever their stride;
+ * along a tile, the two halves of each line of the result are written shortly after one another.
  * Tests: tests/unit/test_transpose.c
  */
 #ifndef CTSC_CPU_CONVERT_TRANSPOSE_H

@@ -2,11 +2,11 @@
 /*
  * gemm_avx2.c - micro-kernels for processors with AVX2 and FMA.
  *
- * Tiles of 6 x 16 floats (6 x 8 doubles): 12 accumulators, two vectors of B and a broadcast fill 15
- * of the 16 registers, and 12 chains are more than the 8 to 10 that keep two units of latency 4 or
- * 5 busy. Tiles of one vector have 12 rows for the same reason. A permutation takes as long as two
- * multiply-adds here, so that groups' pixels are spread when they are copied, and not once for each
- * tap. The kernels are in gemm_micro_tile.h.
+ * Tiles of 6 x 16 floats (6 x 8 doubles): 12 accumulators, two vectors of B and a
+ * broadcast fill 15 of the 16 registers, and 12 chains are more than the 8 to 10 that keep
+ * two units of latency 4 or 5 busy. Tiles of one vector have 12 rows for the same reason.
+ * A permutation takes as long as two multiply-adds here, so the pixels of groups are
+ * spread when they are copied, not once per tap. The kernels are in gemm_micro_tile.h.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "cpu/gemm/gemm_micro.h"

@@ -2,11 +2,11 @@
 /*
  * gemm_pack.c - packing of operands into the panels that micro-kernels read.
  *
- * Method: operands without gaps along the side are copied; those without gaps along k are
- * transposed in registers, 8 x 8 floats (4 x 4 doubles) at a time; everything else, and what is
- * left at the borders, goes element by element. Eight rows of a narrower panel write past its
- * width, into the next step of k: steps are written in order and a panel's last rows first, so what
- * was spoilt is written again. The way back is the same exchange of rows and columns.
+ * Method: operands that are contiguous along the side are copied; those contiguous along k are
+ * transposed in registers, 8 x 8 floats (4 x 4 doubles) at a time; everything else, including
+ * the borders, goes element by element. Eight rows of a narrower panel write past its width,
+ * into the next step of k: steps are written in order and a panel's last rows first, so the
+ * overwritten data is written again. Unpacking is the same exchange of rows and columns.
  * Tests: tests/unit/test_gemm_block.c
  */
 #include "cpu/cpu_tuning.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_pack_panels.h - panels of matrices, there and back, for one element type.
+ * gemm_pack_panels.h - packing and unpacking of panels, for one element type.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     T           element

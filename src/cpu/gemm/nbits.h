@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nbits.h - products of rows with weights of 4 or 8 bits that have a scale, and perhaps a zero
- * point, for each group of k of a column. As records of functions.
+ * nbits.h - products of rows with 4-bit or 8-bit weights that have a scale, and
+ * perhaps a zero point, for each group of k of a column. As records of functions.
  *
- * A weight is scale * (q - middle - zero): q its 4 or 8 bits without sign, middle 8 or 128, and
- * zero 0 where there are no zero points.
+ * A weight is scale * (q - middle - zero): q its unsigned 4 or 8
+ * bits, middle 8 or 128, and zero 0 where there are no zero points.
  *
  * Weights are in panels of nbits_micro.columns columns; a panel has one block for each segment of
  * k (a part of a group, or a whole one), which is read from front to back:
@@ -14,12 +14,12 @@
  *     scale   [column], float16 or float
  *     zero    [column], a signed byte or float, or nothing
  *
- * The last segment may be shorter; k is padded to a multiple of 8 with anything, as rows have zeros
- * there.
+ * The last segment may be shorter; k is padded to a multiple
+ * of 8 with any values, since rows have zeros there.
  *
- * Rows are floats, or whole numbers with a scale for each segment: bytes, or two bytes each
- * (NBITS_BASE * high + low). Sums of a segment of whole numbers are exact; they, and sums of
- * floats, are float32 from segment to segment. A row's result does not depend on the others.
+ * Rows are floats, or integers with a scale for each segment: bytes, or two bytes each
+ * (NBITS_BASE * high + low). Sums of a segment of integers are exact; they, and sums of floats,
+ * are accumulated in float32 across segments. A row's result does not depend on the others.
  * Tests: tests/unit/test_nbits.c
  */
 #ifndef CTSC_CPU_GEMM_NBITS_H

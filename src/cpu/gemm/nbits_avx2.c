@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nbits_avx2.c - products with weights of 4 or 8 bits (nbits.h), of 256 bits: with AVX2 alone, and
- * with dot products of bytes (AVX-VNNI).
+ * nbits_avx2.c - products with 4-bit or 8-bit weights (nbits.h), 256
+ * bits wide: with plain AVX2, and with byte dot products (AVX-VNNI).
  *
- * Without these: sums of two products of a byte of a row with 4 bits fit 16 bits by far. Bytes of
- * weights lend their sign to the row's, which makes them bytes without one, and two products of at
- * most 128 * 127 fit 16 bits.
+ * Without these: sums of two products of a byte of a row with 4 bits easily fit
+ * 16 bits. The sign of weight bytes is moved to the row's bytes, which makes
+ * the weights unsigned, and two products of at most 128 * 127 fit 16 bits.
  * Tests: tests/unit/test_nbits.c
  */
 #include "cpu/gemm/nbits.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nbits_whole_tile.h - the kernels of nbits.h for rows of whole numbers as text, for one set of
- * instructions.
+ * nbits_whole_tile.h - the kernels of nbits.h for rows
+ * of integers as text, for one set of instructions.
  *
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     NAME(x), TARGET         names of what is defined here, and the attribute for the instructions
@@ -10,9 +10,9 @@
  *     DOT8(acc, q, x)         acc + q x
  * The vectors are those of nbits_float_tile.h, which is included before.
  *
- * Method: a tile has two lines of bytes at most, which are two rows, or the low and the high bytes
- * of one. More would not be faster: two keep the units that multiply busy, and the sums of more do
- * not fit the registers.
+ * Method: a tile has at most two lines of bytes, which are two rows, or
+ * the low and the high bytes of one. More would not be faster: two keep
+ * the multipliers busy, and more sums do not fit in the registers.
  */
 
 /* Four bytes of a row for all lanes. */

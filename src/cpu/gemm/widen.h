@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * widen.h - products of float rows with weights of two bytes each, which become floats in
- * registers: for few rows, whose time is the weights' way from memory. As records of functions.
+ * widen.h - products of float rows with two-byte weights, converted to floats in
+ * registers: for few rows, where reading the weights dominates. As records of functions.
  *
  * Weights are float16 or bfloat16, in panels of WIDEN_COLUMNS columns, step after
- * step of k. Sums are float32, multiplied by a scale per column at the end. A row's sums do not
- * depend on the rows beside it, but on whether there are any.
+ * step of k. Sums are float32, multiplied by a scale per column at the end. A
+ * row's sums do not depend on the other rows, only on whether there are any.
  * Tests: tests/unit/test_linear_half.c
  */
 #ifndef CTSC_CPU_GEMM_WIDEN_H

@@ -5,7 +5,7 @@
  * Included with these defined, once for each; all of them are undefined afterwards:
  *     V, LANES                vectors of floats, lanes of one
  *     NAME(x), TARGET         names of what is defined here, and the attribute for the instructions
- *     MR, VECTORS             rows of a tile of so many vectors
+ *     MR, VECTORS             rows of a tile of VECTORS vectors
  *     ELEMENT                 of weights
  *     WIDEN(p)                LANES of them as floats
  *     SET1(x) ZERO() FMA(a, b, c) ADD(a, b) VLOAD(p) VSTORE(p, v)

@@ -2,14 +2,14 @@
 /*
  * amx.h - AMX's instructions on tile registers, for amx_tile.h.
  *
- * There are eight registers, TMM0 to TMM7, of up to 16 rows of 64 bytes; a thread says how many
- * rows and bytes each has (amx_configure) before it uses them, and gives them back (amx_release),
- * since they make the context that the kernel saves 8 KiB larger. Compilers have intrinsics for
- * these, but gcc 12's for ldtilecfg says that it reads 8 of the 64 bytes, so that stores to the
- * others are dropped. In assembly, operands say what is read and written; no compiler allocates
- * tile registers by itself, so their numbers are fixed here and nothing has to be clobbered.
- * Everything is volatile, and so stays in order; a load may depend on any store before it, and a
- * store changes what is read later: both say "memory".
+ * There are eight registers, TMM0 to TMM7, of up to 16 rows of 64 bytes; a thread configures
+ * their rows and bytes (amx_configure) before it uses them, and releases them afterwards
+ * (amx_release), since they make the context that the kernel saves 8 KiB larger. Compilers
+ * have intrinsics for these, but gcc 12's for ldtilecfg says that it reads 8 of the 64 bytes,
+ * so that stores to the others are dropped. In assembly, operands say what is read and
+ * written; no compiler allocates tile registers by itself, so their numbers are fixed here
+ * and nothing has to be clobbered. Everything is volatile, and so stays in order; a load may
+ * depend on any store before it, and a store changes what is read later: both say "memory".
  */
 #ifndef CTSC_CPU_QUAD_AMX_H
 #define CTSC_CPU_QUAD_AMX_H

@@ -9,21 +9,21 @@
  *     LOAD(n, p, stride) STORE(n, p, stride) DOT(c, a, b)   likewise
  *     FILL(to, from, n)       64 bytes: the first n < 64 of `from`, then zeros
  *     PREFETCH(p)             the line at p
- *     ANY_BYTES               if defined: what is no part of a row may meet the weights' zeros;
- *                             not a number among it would spoil sums of floats
+ *     ANY_BYTES               if defined: bytes outside a row may meet the weights' zeros;
+ *                             a NaN among them would spoil sums of floats
  * Defines NAME(begin), NAME(end) and NAME(tile) of a record; those of above stay.
  *
- * Method. A tile is 32 x 32: its sums are registers 0 to 3, which begin as copies of the row that
- * t->start is, rows 4 and 5, weights 6 and 7, so that a step of 16 quads loads four registers for
- * four products. Rows are read where they are. Of 17 to 31 rows the lower 16 begin among the upper
- * ones, and what is computed twice is equal: all registers keep their 16 rows. Only for tiles of
- * fewer rows than 16 are there registers of fewer (NAME(begin)), because the rows above or below
- * may be nobody's. What is left of a segment's quads after whole steps is copied between zeros,
- * unless what follows it is harmless, and there.
+ * Method. A tile is 32 x 32: its sums are registers 0 to 3, which begin as copies of the
+ * row at t->start, rows 4 and 5, weights 6 and 7, so that a step of 16 quads loads four
+ * registers for four products. Rows are read in place. For 17 to 31 rows the two halves
+ * overlap, and values computed twice are equal: all registers keep their 16 rows. Only
+ * tiles of fewer than 16 rows configure smaller registers (NAME(begin)), because the rows
+ * above or below may be out of bounds. The quads of a segment that remain after whole
+ * steps are copied between zeros, unless the bytes after them exist and are harmless.
  *
- * bfloat16: a step adds to each sum that of two chains, of the even and of the odd ones of its 32
- * products; how steps are cut depends on the matrix alone, and so results depend neither on rows
- * nor on tiles nor on threads.
+ * bfloat16: a step adds to each sum that of two chains, of the even and of
+ * the odd ones of its 32 products; the division into steps depends only on
+ * the matrix, so results depend neither on rows nor on tiles nor on threads.
  */
 
 enum {

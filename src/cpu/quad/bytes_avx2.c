@@ -2,13 +2,13 @@
 /*
  * bytes_avx2.c - products of bytes with vectors of 256 bits: AVX-VNNI, and AVX2.
  *
- * Tiles are 6 x 16 and 4 x 16. Without vpdpbusd there are two ways. vpmaddubsw adds pairs of
- * products that saturate at 16 bits, which those of activations of at most 127 cannot reach
- * (archives with a reduced range hold hardly any others), so a tile's are looked at first. Where
- * weights are not large at once, which packing looks at, two such sums still fit 16 bits and are
- * widened together, three multiplications instead of four. For the rest, bytes of even and of odd
- * places are widened to 16 bits where they are: weights once per quad, so that a row costs four
- * instructions instead of two.
+ * Tiles are 6 x 16 and 4 x 16. Without vpdpbusd there are two ways. vpmaddubsw adds
+ * pairs of products and saturates at 16 bits, which cannot happen with activations
+ * of at most 127 (archives with a reduced range hold hardly any others), so a
+ * tile's are checked first. Where weights are not all large, which packing checks,
+ * two such sums still fit 16 bits and are widened together: three multiplications
+ * instead of four. Otherwise even and odd bytes are widened to 16 bits in place:
+ * weights once per quad, so that a row costs four instructions instead of two.
  * Tests: tests/unit/test_quantized_bytes.c
  */
 #include "cpu/quad/quad.h"

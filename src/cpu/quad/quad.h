@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quad.h - products whose factors are smaller than their sums: four bytes, or two bfloat16, to a
- * lane of 32 bits; as records of functions.
+ * quad.h - products whose factors are narrower than their sums: a k-group of
+ * four bytes, or two bfloat16, per lane of 32 bits; as records of functions.
  *
  * A quad is the four bytes of k that one lane multiplies and adds (elsewhere a k-group, or VNNI
  * layout). A panel is QUAD_COLUMNS columns of the weights, quad after quad: [quad][column][4
  * bytes]. A tile is some rows times one or two panels; quad_tile.h is its text.
  *
- * AMX multiplies by 16 quads of a panel at a time, which are one of its tile registers as they are
- * (amx_tile.h). Its records have other ones beside them, `vectors`, for few rows and for all that
- * is not a product: both read the same panels, whose segments are filled up to the depth of a step.
+ * AMX multiplies by 16 quads of a panel at a time, which are exactly one of its tile registers
+ * (amx_tile.h). Its records have a second set, `vectors`, for few rows and for everything but
+ * products: both read the same panels, whose segments are padded to the depth of a step.
  *
  * Bytes: activations are unsigned, weights signed, sums int32 that wrap. Processors without
- * vpdpbusd multiply in 16 bits and get the same sums: no kernel saturates on the way.
+ * vpdpbusd multiply in 16 bits and get the same sums: no kernel saturates in between.
  *
  * In a depthwise convolution of bytes, four rows of the kernel at a time are a
  * k-group: `spread` interleaves the bytes of four input rows, once for all taps

@@ -13,7 +13,7 @@
  *     SPLAT(p)                the quad at p in each lane
  *     DP(acc, x, w)           acc and the products of x and w
  *     PAIR(acc, x, w, y, v)   if defined: acc and the products of x and w and of y and v, for
- *                             quads that the tile says are narrow
+ *                             quads that the tile marks as narrow (16-bit safe)
  * Defines NAME(tile)(rows, panels, tile).
  */
 

@@ -3,7 +3,7 @@
  * activation_tile.h - the activations of activation.h for one instruction set;
  * activation_vector.c includes it once for each.
  *
- * Wanted, and undefined afterwards:
+ * Included with these defined; all are undefined afterwards:
  *     V, I                     a vector of floats, of as many 32-bit integers; LANES: how many
  *     NAME(x), TARGET          names of what is defined here; the functions' attribute
  *     LOAD, STORE, SET1, ADD, SUB, MUL, DIV, FMA (a * b + c), FNMA (c - a * b), ABS

@@ -3,9 +3,9 @@
  * byte_rows.h - element-wise functions of rows of
  * quantised (unsigned) bytes, as records of functions.
  *
- * What is computed in float is rounded to nearest even; then the zero point is added, and the
- * result bounded. Callers see to it that no number is 2^30 or more. All records give the same
- * bytes. Rows may be of any length and alignment; out may be one of the operands.
+ * Float results are rounded to nearest even; then the zero point is added, and the
+ * result clamped. Callers ensure that no number is 2^30 or more. All records give the
+ * same bytes. Rows may be of any length and alignment; out may be one of the operands.
  *
  * byte_rows_tile.h is the text, included by byte_rows_vector.c once for AVX2 and once
  * for AVX-512. A table of 256 bytes is four vectors with AVX-512 VBMI; with AVX2

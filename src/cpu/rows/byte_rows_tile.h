@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * byte_rows_tile.h - the functions of byte_rows.h but for tables, as text, for one set of vectors.
+ * byte_rows_tile.h - the functions of byte_rows.h except tables, as text, for one set of vectors.
  *
  * Included with these defined; all are undefined afterwards:
  *     V, F, LANES             vectors of int32 and of float, lanes of one
