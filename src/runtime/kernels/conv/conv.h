@@ -2,7 +2,7 @@
 /*
  * conv.h - what the convolution operators share.
  *
- * All of them are seen as three-dimensional: a convolution over fewer dims has leading dims of
+ * All of them are treated as three-dimensional: a convolution over fewer dims has leading dims of
  * size 1. conv.c checks arguments and serves the operators; conv_kernels.c and conv_depthwise.c
  * compute the forward ones, conv_transpose.c the transposed ones. Tests: tests/unit/test_conv.c
  */

@@ -2,12 +2,12 @@
 /*
  * conv_half.c - see conv_half.h.
  *
- * Method. A part of the work is as many images, or rows of the result of one image, as leave its
- * floats in the second cache: its input is widened, convolved as any image of floats is, and the
- * sums become results of 16 bits (epilogue_halves) while they are there. Padding stays padding:
- * the first and the last rows' part have what is left of it. Parts have a whole number of the
- * tiles that Winograd's kernels cut a result into, so that cutting changes no sum; and each is
- * large enough that reading the weights once more is not what it costs.
+ * Method. A unit of work is a number of images, or rows of the result of one image, whose
+ * floats fit in the second-level cache: its input is widened, convolved as float images are,
+ * and the sums become 16-bit results (epilogue_halves) while they are in the cache. Padding
+ * stays padding: the parts of the first and the last rows have their share of it. Parts have a
+ * whole number of the tiles that Winograd's kernels cut a result into, so that cutting changes
+ * no sum; and each is large enough that reading the weights again is not the dominant cost.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_half.h"

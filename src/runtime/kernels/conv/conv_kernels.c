@@ -2,11 +2,11 @@
 /*
  * conv_kernels.c - computes convolutions.
  *
- * Method: the columns of an image's unfolded matrix (one per output position, one row per channel
- * and kernel tap) are made block by block in a scratch buffer and multiplied by the weights
- * (im2col). Convolutions of kernel size 1 multiply the image itself. Threads share images, groups
- * and blocks, or, when these are few, the single products. Small images are done several at a time
- * (conv_together.h). Depthwise convolutions are conv_depthwise.c's.
+ * Method: the columns of an image's unfolded matrix (one per output position, one row per
+ * channel and kernel tap) are made block by block in a scratch buffer and multiplied by
+ * the weights (im2col). Convolutions of kernel size 1 multiply the image itself. Threads
+ * share images, groups and blocks, or, when these are few, the single products. Small
+ * images are batched (conv_together.h). Depthwise convolutions are in conv_depthwise.c.
  * Tests: tests/unit/test_conv.c
  */
 #include "base/minmax.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_last.h - convolutions of images whose channels come last (engine/channels_last.h), of
- * float32, float16 and bfloat16, with constant weights that are packed for them.
+ * conv_last.h - channels-last convolutions (engine/channels_last.h) of float32,
+ * float16 and bfloat16, with constant weights that are packed for them.
  *
- *     conv_last.c            chooses among
- *     conv_rows.c            direct: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
+ *     conv_last.c            selects one of these:
+ *     conv_rows.c implicit GEMM: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
  *     conv_winograd.c        3x3 kernels of stride 1 on tiles, with fewer multiplications
  *     conv_last_depthwise.c  one input channel per output channel
- *     conv_tune.c            measures whether the direct way or Winograd's is faster, where the program wants that
- *     conv_half.c            does images of 16 bits part by part as floats
- *     conv_packed.h          what is kept of the weights
+ *     conv_tune.c            measures whether implicit GEMM or Winograd is faster, where the program asks for it
+ *     conv_half.c            computes 16-bit images part by part as floats
+ *     conv_packed.h          the packed forms of the weights
  *
- * Each result is a sum in an order that depends on the convolution's shape alone (and on what was
- * measured for it), so that threads do not change it.
+ * Each result is a sum in an order that depends only on the convolution's
+ * shape (and on the measurement for it), so that threads do not change it.
  * Tests: tests/unit/test_conv_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_LAST_H

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_last_depthwise.h - depthwise convolutions of images whose channels come last, of float32,
- * float16 and bfloat16: one input channel per output channel.
+ * conv_last_depthwise.h - channels-last depthwise convolutions of
+ * float32, float16 and bfloat16: one input channel per output channel.
  *
- * Method: vectors over channels. A tile is seven (or four) output columns of one vector of
- * channels, with AVX-512 of two rows: its sums stay in registers, and every input vector is loaded
- * once and added, times its weights, to all the outputs that it is a part of. Taps outside the
- * image are left out, by a look at a bit per input column. Tiles that do not fit the row's end are
- * moved back over outputs that are there already, and the last vector of channels likewise: the
- * same sums are stored twice.
+ * Method: vectors over channels. A tile is seven (or four) output columns of one
+ * vector of channels, with AVX-512 of two rows: its sums stay in registers, and
+ * every input vector is loaded once and added, times its weights, to all the
+ * outputs that use it. Taps outside the image are skipped, by a test of one bit
+ * per input column. Tiles at the end of a row overlap outputs already computed,
+ * and so does the last vector of channels: the same sums are stored twice.
  *
- * Kernels of a width or stride that there are no tiles for are done four columns at a time, tap by
- * tap; dilated ones as several convolutions of every n-th column. In each case a result is the sum
- * over the taps in their order, beginning with the bias: the same bits for all instruction sets,
- * which cpu/conv/depthwise_vector.c includes the template for.
+ * Kernels of other widths or strides than the tiles' are computed four columns at a time,
+ * tap by tap; dilated ones as several convolutions of every n-th column. In each case a
+ * result is the sum over the taps in order, beginning with the bias: the same bits for
+ * all instruction sets, for which cpu/conv/depthwise_vector.c includes the template.
  *
- * Of images of 16 bits each row becomes floats once, when the first row of results sees it, in a
- * ring of as many rows as those computed together see; results become 16 bits row by row.
+ * Rows of 16-bit images are converted to floats once, when the first row of results reads
+ * them, in a ring of as many rows as are used together; results become 16 bits row by row.
  * Tests: tests/unit/test_conv_last_depthwise.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_CONV_CONV_LAST_DEPTHWISE_H

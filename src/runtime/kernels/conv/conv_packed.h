@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_packed.h - constant weights of convolutions whose channels come last, as their
- * kernels read them.
+ * conv_packed.h - constant weights of channels-last
+ * convolutions, in the form that their kernels read.
  *
- * Made when they are used a second time and kept with the weight's storage (storage.derived), which
- * has to be a constant's: the pass "layout" gives each convolution's weight a storage of its own
- * (tensor_constant). The first time they are made panel by panel, each forgotten when it was used
- * (where there are no groups): programs that run once need no memory for them, and results are the
- * same. The pages of the original are given back each time, if they are those of a file.
+ * Made at the second use and kept with the weight's storage (storage.derived), which has to be
+ * a constant's: the pass "layout" gives each convolution's weight a separate storage
+ * (tensor_constant). At the first use they are made panel by panel, each discarded after use
+ * (where there are no groups): programs that run once need no memory for them, and results are
+ * the same. The pages of the original are released each time, if they are those of a file.
  *
  *     CONV_ROWS       outputs in panels of a micro-kernel's nr, or of one vector if they are no more; a panel has one step of nr weights per tap and input channel, taps outermost: the order in which
  *                     rows of pixels are read.

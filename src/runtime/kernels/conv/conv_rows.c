@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_rows.c - direct convolution of images whose channels come last.
+ * conv_rows.c - channels-last convolution as implicit GEMM.
  *
  * Method. Implicit GEMM, without im2col: a tile of results is some neighbouring positions
  * of an output row times a panel of output channels. For each tap the tile's input pixels
@@ -12,8 +12,8 @@
  * Where taps are far apart, nothing is copied: rows of results are split at the positions
  * where a tap enters or leaves the image, so that a tile sees all of a tap or nothing.
  *
- *     strips of the output (threads share them)        whose input stays in a core's second cache
- *       blocks of segments                            as many weights of a panel as stay there beside it
+ *     strips of the output (threads share them) whose input stays in a core's second-level cache
+ *       blocks of segments                            as many weights of a panel as fit there too
  *         panels of output channels
  *           tiles
  *
@@ -22,8 +22,8 @@
  * Rows of three taps, over pixels that fill a vector, have three-tap kernels that load a pixel
  * once for all of its taps ("taps kernel"): those pixels are copied at a stride of one vector.
  *
- * Sums of more than a block are added up in the result. Kernels of size 1 see all images
- * as one long row.
+ * Sums over more than one block accumulate in the result.
+ * Kernels of size 1 treat all images as one long row.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_rows.h"

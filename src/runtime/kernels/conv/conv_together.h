@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv_together.h - several small images as one whose depth they are.
+ * conv_together.h - batches small images along the depth dimension.
  *
  *     [image][channel][place]  ->  [channel][image][place]
  *

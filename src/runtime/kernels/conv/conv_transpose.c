@@ -5,7 +5,7 @@
  * Method: transposed weights times the image give, for every input position, what each kernel tap
  * adds to the output (the columns of im2col); col2im adds them up. The work is cut into groups of
  * output channels, so that no two threads add to the same element, and in each of them into blocks
- * of input positions, added in order. Small images are done several at a time (conv_together.h).
+ * of input positions, added in order. Small images are batched (conv_together.h).
  * Tests: tests/unit/test_conv.c
  */
 #include "runtime/kernels/conv/conv.h"

@@ -2,13 +2,13 @@
 /*
  * conv_tune.c - see conv_tune.h.
  *
- * Method. Which of the sums in place and the two tiles of Winograd's is fastest follows from a
- * model of instructions and bytes (conv_winograd_best), which knows neither how many multiply-adds
- * a processor makes at a time nor its caches. Where a program asks for it (ctsc_set_tuning) each is
- * tried instead, with a weight, an image and a result of the convolution's own size. What was
- * fastest is kept for the process, and in the folder of compiled kernels (base/disk.h) for later
- * ones, under the shape, the processor's name and its kernels'. The number of threads is no part of
- * it: the same form serves any, so that results do not depend on them.
+ * Method. By default a model of instructions and bytes (conv_winograd_best) selects among
+ * implicit GEMM and the two tiles of Winograd; it knows neither a processor's throughput of
+ * multiply-adds nor its caches. If a program asks for it (ctsc_set_tuning) each is timed
+ * instead, with a weight, an image and a result of the convolution's own size. The winner
+ * is kept for the process, and in the folder of compiled kernels (base/disk.h) for later
+ * ones, under the shape, the processor's name and its kernels'. The number of threads is
+ * not part of the key: one form serves any number, so that results do not depend on it.
  * Tests: tests/unit/test_conv_last.c
  */
 #include "runtime/kernels/conv/conv_tune.h"

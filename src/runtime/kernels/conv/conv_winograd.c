@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * conv_winograd.c - 3x3 convolutions of stride 1 by Winograd's minimal filtering, F(4x4, 3x3) and
- * F(2x2, 3x3); of volumes as well, whose slices are transformed each for itself and added up.
+ * F(2x2, 3x3); also of volumes, whose slices are transformed separately and added up.
  *
  * Method. A tile of 4 x 4 results is made from 6 x 6 pixels: both are transformed to the
  * values of polynomials at six points in each direction, where convolution is multiplication:
@@ -19,9 +19,9 @@
  * its slices: the transformed pixels of a slice serve every slice of results that reads it.
  *
  *     batches of tiles, shares of panels       (threads share them) whose transformed input stays
- *                                              in the second cache, or is larger, where weights
- *                                              cost more than that
- *       some panels of output channels         whose products stay there beside it
+ *                                              in the second-level cache, or is larger,
+ *                                              where weights cost more than that
+ *       some panels of output channels         whose products fit there too
  *
  * With groups, each has its own panels, one group's after the other's:
  * a share is some groups, and transforms only their channels.

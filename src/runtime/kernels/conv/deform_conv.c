@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deform_conv.c - torchvision's deformable convolution: a convolution whose taps are moved by
- * offsets that the program computed, and optionally weighted by a mask.
+ * deform_conv.c - torchvision's deformable convolution: a convolution whose
+ * taps are shifted by computed offsets, and optionally weighted by a mask.
  *
  * Method: the moved taps are read by bilinear interpolation into the columns of a matrix, one per
  * output position, which the weights are multiplied with. Source: J. Dai et al., "Deformable

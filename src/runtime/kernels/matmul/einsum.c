@@ -2,11 +2,11 @@
 /*
  * einsum.c - torch.einsum, and tensordot with it.
  *
- * Method: every operand becomes a view with one dim per subscript of the equation: those of the
- * result first, the ellipsis's dims among them, then those summed over. Dims an operand lacks have
- * size 1, repeated subscripts are a diagonal (their strides added). Pairs of operands are then
- * contracted by one batched matrix product each, as soon as nobody else has a dim it is summed
- * over. Tests: tests/unit/test_einsum.c
+ * Method: every operand becomes a view with one dim per subscript of the equation:
+ * those of the result first, the ellipsis's dims among them, then those summed over.
+ * Dims an operand lacks have size 1, repeated subscripts are a diagonal (their strides
+ * added). Pairs of operands are then contracted by one batched matrix product each,
+ * once no other operand has the dim to sum over. Tests: tests/unit/test_einsum.c
  */
 #include "runtime/kernels/matmul/gemm.h"
 

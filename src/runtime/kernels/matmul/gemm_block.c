@@ -3,11 +3,11 @@
  * gemm_block.c - blocks of matrix products.
  *
  * Method: the five loops around a micro-kernel of Goto and van de Geijn ("Anatomy of
- * High-Performance Matrix Multiplication", 2008) in the form of BLIS. A panel of B, kc x nr
- * elements, stays in the first cache (24 KiB of 32) while all tiles of a block of A pass it; the
- * block of A, mc x kc (216 KiB), stays in the second (512 KiB or more on the processors that have
- * these instructions); a block of B, kc x nc (6 MiB), in the third. Constants, not the machine's
- * own sizes: the sums, and so the results, depend on kc.
+ * High-Performance Matrix Multiplication", 2008) in the form of BLIS. A panel of B, kc x
+ * nr elements, stays in the L1 cache (24 KiB of 32) while all tiles of a block of A use
+ * it; the block of A, mc x kc (216 KiB), stays in L2 (512 KiB or more on the processors
+ * that have these instructions); a block of B, kc x nc (6 MiB), in L3. These are
+ * constants, not the machine's own sizes: the sums, and so the results, depend on kc.
  *
  * A product whose rows fit one block of A needs a packed panel of B only once, so it never has
  * more than one. Few rows do not repay packing B at all: if B is contiguous along its rows, tiles

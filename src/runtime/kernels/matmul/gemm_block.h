@@ -3,9 +3,9 @@
  * gemm_block.h - ctsc's own products of float and double matrices: a product cut into blocks that
  * fit the caches, on a processor's micro-kernels.
  *
- * How a product is done (gemm_plan) follows from its shape and strides. Done that way, an element
- * of C depends on its row of A and its column of B alone: rows and columns may be cut anywhere and
- * shared among threads. Nothing here allocates or uses threads.
+ * The algorithm of a product (gemm_plan) follows from its shape and strides. Given that,
+ * an element of C depends only on its row of A and its column of B: rows and columns may
+ * be divided anywhere and shared among threads. Nothing here allocates or uses threads.
  * Tests: tests/unit/test_gemm_block.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_GEMM_BLOCK_H

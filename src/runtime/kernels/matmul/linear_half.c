@@ -2,16 +2,16 @@
 /*
  * linear_half.c - linear layers whose weight is a constant of float16 or bfloat16.
  *
- * Method. The weight is packed at the first call and stays as narrow as it is: no call converts all
- * of it. Of a storage each matrix that is met is kept: those of experts are views of one tensor.
- * Sums are float32, begin with the bias, and are rounded once. There are two ways, chosen when the
- * weight is packed:
+ * Method. The weight is packed at the first call and keeps its 16 bits: no call
+ * converts all of it. Each matrix in a storage that is used is kept: those of
+ * experts are views of one tensor. Sums are float32, begin with the bias, and
+ * are rounded once. There are two forms, chosen when the weight is packed:
  *
  *     quads    bfloat16 where the processor multiplies pairs of it (quad_matrix.h), any number of
  *              rows
  *     panels   else. Few rows: weights become floats in registers (cpu/gemm/widen.h), so that a row
- *              costs the weights' way from memory. More rows: some columns at a time become float
- *              panels, for the kernels of those; that is paid for by the rows.
+ *              costs one read of the weights. More rows: some columns at a time are
+ *              converted to float panels, for the float kernels; many rows amortise that.
  *
  * Tests: tests/unit/test_linear_half.c
  */

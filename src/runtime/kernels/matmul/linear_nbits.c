@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linear_nbits.c - linear layers and embeddings whose constant weights have few bits: those that
- * the pass "reduce-precision" makes of float ones (ctsc::linear_int8w and the like), and those of
- * files (ctsc::linear_nbits, ctsc::embedding_nbits).
+ * linear_nbits.c - linear layers and embeddings whose constant weights have few bits:
+ * those that the pass "reduce-precision" makes from float ones (ctsc::linear_int8w
+ * and the like), and those of files (ctsc::linear_nbits, ctsc::embedding_nbits).
  *
- * What is not packed (nbits_weight.h) is computed with the weights as floats.
+ * Layers that are not packed (nbits_weight.h) compute with the weights as floats.
  * Tests: tests/unit/test_precision.c, tests/unit/test_linear_nbits.c, tests/cli/precision.test
  */
 #include "base/memory/recycle.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linear_reduced.c - linear layers that round their factors: ctsc::linear_bf16, which the pass
- * "reduce-bf16" makes of layers with constant weights. Those that reduce weights alone are in
- * linear_nbits.c.
+ * linear_reduced.c - linear layers that round their factors:
+ * ctsc::linear_bf16, which the pass "reduce-bf16" makes from layers with
+ * constant weights. Those that reduce only weights are in linear_nbits.c.
  *
- * Weights are packed at the first call, so that all calls compute alike; the pages of the original
- * are given back. What the kernels do not cover (other dtypes) is computed by aten::linear, errors
- * among it.
+ * Weights are packed at the first call, so that all calls compute
+ * alike; the pages of the original are released. Cases that the kernels
+ * do not cover (other dtypes) go to aten::linear, including errors.
  * Tests: tests/unit/test_precision.c, tests/cli/precision.test
  */
 #include "base/memory/recycle.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nbits_matrix.h - matrices of weights of 4 or 8 bits with a scale, and perhaps a zero point, for
- * each group of k, packed for the kernels of cpu/gemm/nbits.h; their products with rows.
+ * nbits_matrix.h - matrices of 4-bit or 8-bit weights with a scale, and perhaps a zero point,
+ * for each group of k, packed for the kernels of cpu/gemm/nbits.h; their products with rows.
  *
  * For layers reduced by the runtime, and for files that have such weights.
  * Tests: tests/unit/test_nbits.c

@@ -2,11 +2,11 @@
 /*
  * nbits_product.c - products of rows with weights of 4 or 8 bits (nbits_matrix.h).
  *
- * Method. A row costs the weights' way from memory: whole numbers are multiplied by integer
- * instructions, floats by weights that become floats in registers. Many rows of whole numbers go
- * on so, a block of rows passing each panel, which stays in the second cache. Many rows of floats,
- * and of whole numbers of two bytes where there are no dot products of bytes, take some columns at
- * a time as float panels, for the kernels of those.
+ * Method. For a single row, reading the weights dominates: integers are multiplied by
+ * integer instructions, floats by weights converted to floats in registers. Many rows
+ * of integers work the same way, a block of rows passing each panel, which stays in
+ * the L2 cache. Many rows of floats, and of two-byte integers where there are no byte
+ * dot products, take some columns at a time as float panels, for the float kernels.
  * Tests: tests/unit/test_nbits.c
  */
 #include "base/memory/recycle.h"

@@ -2,11 +2,11 @@
 /*
  * nbits_weight.c - see nbits_weight.h.
  *
- * How float weights are reduced. Without zero points the side with the larger number takes the
- * levels that there are more of (-8 of -8 to 7; the scale may be negative), so that no weight is
- * off by more than half a step. With zero points the levels go from the smallest number, or 0, to
- * the largest, or 0, and 0 is one of them. Scales are rounded up to float16 where that holds them
- * as normal numbers, so that they take two bytes.
+ * How float weights are reduced. Without zero points the side with the larger magnitude
+ * takes the side with more levels (-8 of -8 to 7; the scale may be negative), so that
+ * no weight is off by more than half a step. With zero points the levels range from the
+ * smallest number, or 0, to the largest, or 0, and 0 is one of them. Scales are rounded
+ * up to float16 where they are normal numbers there, so that they take two bytes.
  */
 #include "runtime/kernels/matmul/nbits_weight.h"
 

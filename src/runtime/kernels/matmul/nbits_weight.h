@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nbits_weight.h - what is packed of constant weights of few bits (nbits_matrix.h), and kept with
- * their storages: of float weights that are to be reduced, and of weights as files have them.
+ * nbits_weight.h - packed forms of constant weights of few bits (nbits_matrix.h), kept
+ * with their storages: of float weights to be reduced, and of weights as in files.
  *
  * Packed at the first call (prepack_derived_now). NULL: packing is not possible, and the operator
  * computes with the weights as floats.

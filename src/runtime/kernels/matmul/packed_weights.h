@@ -3,10 +3,10 @@
  * packed_weights.h - constant weights, packed once for the kernels that multiply by them.
  *
  * The pass "prepack" gives operators whose weight is a constant another name
- * (ctsc::linear_prepacked) and the weight a storage of its own (tensor_constant); recurrent layers
- * know by that storage what they may pack. Packing takes as long as some calls, so it is put off
- * until the weight is used a second time: programs that run once do without. Then the pages of the
- * original are given back, if they are those of a file.
+ * (ctsc::linear_prepacked) and the weight a separate storage (tensor_constant), by which
+ * recurrent layers recognise what they may pack. Packing takes as long as some calls, so
+ * it is deferred until the weight is used a second time: programs that run once do
+ * without. Then the pages of the original are released, if they are those of a file.
  * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c, tests/cli/prepack.test
  */
 #ifndef CTSC_RUNTIME_KERNELS_MATMUL_PACKED_WEIGHTS_H

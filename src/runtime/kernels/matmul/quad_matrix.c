@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quad_matrix.c - weights in panels of quads, strips of rows, and what becomes of sums
- * (quad_matrix.h).
+ * quad_matrix.c - weights in panels of quads, strips
+ * of rows, and the epilogues of sums (quad_matrix.h).
  *
- * Method, of bytes. Activations are multiplied as the unsigned bytes they are; their zero point,
- * times the sum of a column's weights, is what the sums begin with. What is beside the input of a
- * convolution is therefore the zero point, not 0. Weights less their zero point are bytes where
- * that is 0, as it is in PyTorch's archives; of others the rest goes to a second set, and a third.
- * Invariant: sums are exact modulo 2^32, and wrap as PyTorch's do.
+ * Method, of bytes. Activations are multiplied as unsigned bytes; their zero point, times
+ * the sum of a column's weights, is the initial value of the sums. The padding around the
+ * input of a convolution is therefore the zero point, not 0. Weights minus their zero point
+ * are bytes if it is 0, as in PyTorch's archives; otherwise the excess goes to a second
+ * set, and a third. Invariant: sums are exact modulo 2^32, and wrap as PyTorch's do.
  *
- * Sums of bfloat16 begin with the bias; full tiles are stored where they belong.
+ * Sums of bfloat16 begin with the bias; full tiles are stored directly to the result.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c,
  * tests/unit/test_precision.c
  */

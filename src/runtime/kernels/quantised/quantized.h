@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized.h - what the operators on quantised tensors share: numbers to integers and back, and
+ * quantized.h - what the operators on quantised tensors share: conversions, and
  * packed parameters. Integer matrices are multiplied by matmul/quad_matrix.c.
  *
- * quantized_tensor.c  making quantised tensors, and asking about them
+ * quantized_tensor.c  making quantised tensors, and querying them
  * quantized_plain.c   plain integers: ONNX's and torch.export's, and as quantised tensors
  * quantized_affine.c  torchao's integers, a scale for each row
- * quantized_packed.c  packed parameters: prepack, unpack, what archives hold of them
+ * quantized_packed.c  packed parameters: prepack, unpack, their form in archives
  * quantized_linear.c  linear, dynamic and static
  * quantized_matmul.c  products of integers of two tensors, plain or quantised
  * quantized_conv.c    convolutions and transposed ones, as products of rows of taps
@@ -14,12 +14,12 @@
  * quantized_unary.c   functions of one element, by table
  * quantized_binary.c  add, mul, cat, ...
  * quantized_pool.c    poolings and mean
- * quantized_other.c   what only moves elements, normalisations, and what else is computed in float
+ * quantized_other.c operators that only move elements, normalisations, and others computed in float
  * quantized_embedding.c  rows of 8, 4 or 2 bits
  *
- * Weights are int8, activations uint8, sums int32; a sum becomes an integer of the result by one
- * float multiplication, rounding to nearest even. In what PyTorch's engines differ,
- * tensor/qengine.h says which is followed.
+ * Weights are int8, activations uint8, sums int32; a sum becomes an integer
+ * of the result by one float multiplication, rounding to nearest even.
+ * Where PyTorch's engines differ, tensor/qengine.h says which is followed.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #ifndef CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H

@@ -3,9 +3,9 @@
  * quantized_affine.c - torchao's numbers as integers and back: choose_qparams_affine,
  * quantize_affine, dequantize_affine.
  *
- * Blocks are of any shape; here they are rows (of the last dim), which is what networks have whose
- * activations are quantised as they run, a scale for each token. Everything else is left to the
- * operators' bodies in TorchScript, whose arithmetic this is.
+ * Blocks may have any shape; here they are rows (of the last dim), as in networks
+ * whose activations are quantised at run time, with a scale for each token. Everything
+ * else is left to the operators' bodies in TorchScript, whose arithmetic this is.
  * Tests: tests/pt2/cases_torchao.py, tests/unit/test_quantized_plain.c
  */
 #include "base/threads/thread_pool.h"

@@ -2,10 +2,10 @@
 /*
  * quantized_depthwise.c - convolutions of quantised tensors with one channel per group.
  *
- * Method. For a block of channels and some results of a row, the input's rows that they see are put
- * side by side, four bytes to a lane (quad_kernels.spread), columns beside the input as the zero
- * point; a tap along the row is then one multiplication of a lane's four bytes. What is spread
- * stays in the first cache, and each column of it serves all taps along the row.
+ * Method. For a block of channels and some results of a row, the input rows that they read are
+ * interleaved, four bytes to a lane (quad_kernels.spread), with the zero point for columns
+ * outside the input; a tap along the row is then one multiplication of a lane's four bytes. The
+ * interleaved data stays in the L1 cache, and each column of it serves all taps along the row.
  * Tests: tests/unit/test_quantized_bytes.c
  */
 #include "base/minmax.h"

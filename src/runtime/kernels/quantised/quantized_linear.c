@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantized_linear.c - linear layers with packed weights: of quantised inputs, and of float inputs
- * that are quantised on the way.
+ * quantized_linear.c - linear layers with packed weights: of quantised
+ * inputs, and of float inputs that are quantised in the call.
  *
- * Method. Rows of the input are unsigned bytes, filled up to whole quads; blocks of rows times
- * panels of columns are the chunks that threads share. The dynamic form takes scale and zero
- * point from the smallest and largest input, as uint8 or as its lower half (a reduced range, so
- * that pairs of products do not overflow 16 bits on processors without better; the engine
- * qnnpack ignores it).
+ * Method. Rows of the input are unsigned bytes, padded to whole quads; blocks of
+ * rows times panels of columns are the chunks that threads share. The dynamic form
+ * computes scale and zero point from the smallest and largest input, as uint8 or
+ * as its lower half (a reduced range, so that pairs of products do not overflow 16
+ * bits on processors without byte dot products; the engine qnnpack ignores it).
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "base/memory/recycle.h"
