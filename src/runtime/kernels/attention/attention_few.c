@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_few.c - attention of float16 and bfloat16 for few queries, as where a model makes one
- * token after another: keys and values are read once.
+ * attention_few.c - attention of float16 and bfloat16 for few queries, as when
+ * a model generates one token after another: keys and values are read once.
  *
- * Method. Some keys at a time become floats in the first cache, then the values beside them; the
- * queries of all heads that share them meet them there. Results are rounded once.
+ * Method. Some keys at a time are converted to floats in the L1 cache, then their values;
+ * the queries of all heads that share them use them there. Results are rounded once.
  * Tests: tests/unit/test_attention.c
  */
 #include "base/memory/recycle.h"

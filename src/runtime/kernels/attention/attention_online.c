@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_online.c - softmax over the keys of a query some at a time (attention_online.h).
+ * attention_online.c - online softmax, over some keys of a query at a time (attention_online.h).
  *
  * Scores, weights and sums are floats. A block in which a query sees nothing adds
  * nothing, so blocks with only hidden keys are skipped: hidden by a flag, by -inf,

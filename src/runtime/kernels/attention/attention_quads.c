@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attention_quads.c - attention of bfloat16 on processors that multiply pairs of it
- * (cpu/quad/quad.h), for many queries.
+ * attention_quads.c - attention of bfloat16 on processors that
+ * multiply pairs of it (cpu/quad/quad.h), for many queries.
  *
  * Method. Keys and values of a head are packed once for the queries of an item, as weights of
  * linear layers are: keys as columns of pairs along their depth, values as columns of pairs of
@@ -11,8 +11,8 @@
  *     P [queries][keys]  = softmax so far, rounded to bfloat16
  *     O [queries][width] = O * factor + P V
  *
- * Only keys that some query of an item sees are packed. Heads that share keys and values are one
- * group, whose queries are counted through.
+ * Only keys that some query of an item sees are packed. Heads that
+ * share keys and values are one group, with consecutive queries.
  * Tests: tests/unit/test_attention.c
  */
 #include "base/memory/recycle.h"

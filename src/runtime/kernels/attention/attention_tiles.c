@@ -10,15 +10,15 @@
  *     P' [keys][nr]  = e^(S' - its columns' maxima)
  *     O' [width][nr] = V' P'                 tiles of mr elements of the result; P' is read as it was made
  *
- * Softmax runs down columns: there are no sums across a vector, and sequences of any length
- * fill the vectors. Columns of O' are divided by those of P' in the end, and transposed back. Keys
- * and values of a head are packed once for all the queries that an item has. Only the keys are
- * looked at that some of a tile's queries see, where the others' weights are 0: of causal heads,
- * and where what hidden keys are filled with is so far below the largest score of each query. Each
- * element is a sum of its own, in the order of the keys.
+ * Softmax runs down columns: there are no sums across a vector, and sequences of any
+ * length fill the vectors. Columns of O' are divided by those of P' in the end, and
+ * transposed back. Keys and values of a head are packed once for all the queries that an
+ * item has. Keys that no query of a tile sees are skipped, where their weights are 0: in
+ * causal heads, and where the fill value of hidden keys is far enough below the largest
+ * score of each query. Each element is a separate sum, in the order of the keys.
  *
- * float16 and bfloat16 become floats on the way to packing, a head's keys or values at a time, and
- * results are rounded once.
+ * float16 and bfloat16 are converted to floats before packing, a
+ * head's keys or values at a time, and results are rounded once.
  * Tests: tests/unit/test_attention.c
  */
 #include "runtime/kernels/attention/attention_job.h"

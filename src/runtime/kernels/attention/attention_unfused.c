@@ -3,14 +3,14 @@
  * attention_unfused.c - ctsc::attention: attention as programs write it out, softmax(scale(q k') +
  * bias, filled where hidden) v.
  *
- * The pass fuse-attention makes it of these operators. It is one kernel, or the few that attention
- * takes on a device (cuda/cuda_attention.c), if dtypes and shapes are what attention usually has.
- * Of 16 bits the softmax may be one of float32 whose weights are converted back: the kernels keep
- * scores as floats anyway. Heads of keys and values that are repeated (key_sizes, value_sizes) are
- * one more dim of the query then, over which keys and values broadcast.
- * With a softmax that is safe it was scaled_dot_product_attention, and is it again. In all other
- * cases the operators are called one after the other, as the program did, with all their
- * conversions, broadcasting and messages.
+ * The pass fuse-attention makes it from these operators. It is one kernel, or the few
+ * that attention takes on a device (cuda/cuda_attention.c), if dtypes and shapes are
+ * usual for attention. In 16 bits the softmax may be one of float32 whose weights are
+ * converted back: the kernels keep scores as floats anyway. Repeated heads of keys and
+ * values (key_sizes, value_sizes) become one more dim of the query, over which keys
+ * and values broadcast. With a safe softmax it was scaled_dot_product_attention, and
+ * is turned back into it. In all other cases the operators are called one after the
+ * other, as the program did, with all their conversions, broadcasting and messages.
  * Tests: tests/unit/test_attention.c, tests/unit/test_cuda_dense.c, tests/ir/fuse-attention
  */
 #include "runtime/kernels/attention/attention.h"

@@ -2,9 +2,9 @@
 /*
  * rotary.c - ctsc::rotary: x * cos + cat([-x[split:], x[:split]]) * sin, along the last dim.
  *
- * The pass fuse-rotary makes it of these operators. Results are theirs, bit for bit: of 16 bits
- * both products and their sum are rounded. What is no tensor of three operands of one dtype and of
- * x's sizes is computed by the operators, one after the other.
+ * The pass fuse-rotary makes it from these operators. Results are theirs, bit for bit:
+ * in 16 bits both products and their sum are rounded. Anything but three tensors of one
+ * dtype that broadcast to x's sizes is computed by the operators, one after the other.
  * Method. Some rows at a time, those of the longest of the leading dims. float16 is widened to
  * floats; bfloat16, whose conversions are shifts, in the loop.
  * Tests: tests/unit/test_rotary.c

@@ -2,10 +2,10 @@
 /*
  * channels_last.h - tensors whose channels follow the spatial dims.
  *
- * PyTorch's images are [..., C, H, W]; the pass "layout" turns regions of a graph to [..., H, W, C]
- * (dims in that order, contiguous: an ordinary tensor), the layout of the kernels of convolutions
- * and pools. `spatial` says how many dims are spatial: 1 to 3. A tensor of fewer dims than channels
- * and spatial ones need stays as it is: the operator that gets it reports it.
+ * PyTorch's images are [..., C, H, W]; the pass "layout" turns regions of a graph to [..., H,
+ * W, C] (dims in that order, contiguous: an ordinary tensor), the layout of the kernels of
+ * convolutions and pools. `spatial` says how many dims are spatial: 1 to 3. A tensor with too
+ * few dims for channels and spatial dims is unchanged: the operator that gets it reports it.
  * Tests: tests/unit/test_channels_last.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_CHANNELS_LAST_H

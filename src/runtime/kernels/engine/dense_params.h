@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_params.h - what the host tells the kernels of kernels/: one struct per kind of kernel,
- * passed by value; and how kernels that work block by block cut what there is to do. The host
- * includes this file; the programs have it in front of them (DENSE_FILE in dense.h), so it uses no
- * header but what they have in front of it, and nothing but C that is C++ as well.
+ * dense_params.h - the parameters of the kernels of kernels/: one struct per kind of
+ * kernel, passed by value; and how kernels that work block by block divide their work.
+ * The host includes this file; the programs have it prepended (DENSE_FILE in dense.h),
+ * so it uses only headers that are prepended too, and only C that is also C++.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_DENSE_PARAMS_H

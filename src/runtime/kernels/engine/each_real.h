@@ -5,11 +5,11 @@
  *     #define TEMPLATE "runtime/kernels/vision/sampling.h"
  *     #include "runtime/kernels/engine/each_real.h"
  *
- * Such a file is the single definition of what an element is, on the host and on devices: programs
- * of runtime/cuda/kernels have it in front of them (DENSE_FILE_WITH in runtime/cuda/dense.h), and
+ * Such a file is the single definition of an element, on the host and on devices: programs
+ * of runtime/cuda/kernels have it prepended (DENSE_FILE_WITH in runtime/cuda/dense.h), and
  * there these words are defined by dense_types.cuh for the program's type.
  *
- *     REAL            what is computed in
+ *     REAL            the computing type
  *     ELEM            the type in memory; LOAD and STORE convert
  *     REAL_FN(name)   the name of a function for that type: name_float, name_double; on devices name
  *     MATH(name)      the name of a function of <math.h> for REAL

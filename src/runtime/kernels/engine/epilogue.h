@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epilogue.h - what a product or a convolution does to its result besides: adding a tensor,
- * and an activation.
+ * epilogue.h - further steps on the result of a product
+ * or a convolution: adding a tensor, and an activation.
  *
- * The pass fuse-epilogues makes ctsc::linear_epilogue and ctsc::conv_epilogue of a layer and the
- * operators that follow it. There are two forms: `epilogue`, what the operator's arguments ask for,
- * and `dense_epilogue` (dense_params.h), the same with addresses, for kernels of the host and of
- * devices. Kernels do all in one where they can (epilogue_fits); otherwise it is done by the
- * operators that the program had.
+ * The pass fuse-epilogues makes ctsc::linear_epilogue and ctsc::conv_epilogue from
+ * a layer and the operators that follow it. There are two forms: `epilogue`, from
+ * the operator's arguments, and `dense_epilogue` (dense_params.h), the same with
+ * addresses, for kernels of the host and of devices. Kernels do all in one where
+ * they can (epilogue_fits); otherwise the original operators of the program do it.
  *
- * On the host, rows of sums get it while they are in the first cache, by the micro-kernels of
- * cpu/rows/activation.h.
+ * On the host, it is applied to rows of sums while they are in
+ * the L1 cache, by the micro-kernels of cpu/rows/activation.h.
  * Tests: tests/unit/test_cuda_dense.c, tests/unit/test_epilogue.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_EPILOGUE_H

@@ -6,7 +6,7 @@
  * Machine: two cores of an AMD EPYC with AVX2 (docs/bench-ops.md).
  * In brackets the benchmark that tells whether a change is a gain: [gemm] make bench-gemm, [NAME]
  * make bench-ops OPS="--only NAME", [models] make bench, [training] bench/training/training.py;
- * [exact] numbers are no matter of speed: sums are rounded by them, and tests know the sums.
+ * [exact] numbers do not affect speed but rounding, and tests know the sums.
  * Those of micro-kernels are in their records and in cpu/cpu_tuning.h; limits are where they are
  * checked; CUDA's are in dense_params.h.
  */

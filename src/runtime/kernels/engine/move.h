@@ -3,8 +3,8 @@
  * move.h - what the shape and index operators share: strided copies by element size, combining
  * kernels (add, multiply, ...) that write through an index, and results that are lists.
  *
- * Copies never look at what an element means, only at its size; complex and quantised tensors need
- * no code of their own.
+ * Copies never look at what an element means, only at its
+ * size; complex and quantised tensors need no special code.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_MOVE_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_MOVE_H

@@ -3,9 +3,9 @@
  * nested.c - nested tensors, as far as transformer encoders make them: from a padded batch and
  * a mask, and back.
  *
- * Method: the data stay padded, the lengths hang on the storage. What computes on a nested
- * tensor computes on padding too and masks it out where sequences mix (attention), so results
- * agree with PyTorch's.
+ * Method: the data stay padded, the lengths are attached to the storage.
+ * Operators on a nested tensor compute on padding too and mask it out
+ * where sequences mix (attention), so results agree with PyTorch's.
  * Ownership: the storage of a nested tensor holds the tensor that owns the memory, and the lengths.
  * Tests: tests/unit/test_nested.c
  */

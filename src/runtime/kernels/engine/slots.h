@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slots.h - scratch memory for the chunks of one parallel call. A chunk takes a slot when it begins
- * and gives it back when it ends.
+ * slots.h - scratch memory for the chunks of one parallel call. A
+ * chunk takes a slot when it begins and returns it when it ends.
  *
  * Threads of the pool have scratch memory of their own, which is in their caches from the last
  * call; the caller's thread has a block that it keeps for its next calls (base/memory/recycle.h).

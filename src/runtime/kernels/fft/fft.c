@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fft.c - the operators of torch.fft: arguments, dtypes and shapes; fft_engine.c does the numbers.
+ * fft.c - the operators of torch.fft: arguments, dtypes and shapes; fft_engine.c computes.
  *
  * Every operator is one of three kinds (fft.h) with a sign; the table at the end says which. Real
  * input of a complex transform is transformed as real numbers along its last axis.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fft_plan.c - how a Fourier transform of n numbers is done, and the roots of unity it takes.
+ * fft_plan.c - plans of Fourier transforms of n numbers, and their roots of unity.
  *
- * Method. The packaged FFT libraries with a permissive licence have no double precision (KISS FFT
- * as Debian builds it), take p^2 steps for a prime p, and are two to three times slower than the
- * one in PyTorch, so the transform is ours. Radix 4, 2, 3, 5 and odd primes up to FFT_MAX_RADIX,
- * Bluestein's algorithm for what has a larger prime factor, a split in two factors where the
- * numbers would leave the cache or one line must fill the vectors.
+ * Method. The packaged FFT libraries with a permissive licence have no double precision (KISS
+ * FFT as Debian builds it), take p^2 steps for a prime p, and are two to three times slower
+ * than the one in PyTorch, so the transform is ours. Radix 4, 2, 3, 5 and odd primes up to
+ * FFT_MAX_RADIX, Bluestein's algorithm for lengths with a larger prime factor, a split into
+ * two factors where the numbers would not fit the cache or one line must fill the vectors.
  *
  * Roots come from sin and cos of an angle reduced to an octant; tables of many roots are products
  * of two short tables, in double precision, so that making a plan costs a fraction of running it.

@@ -2,10 +2,10 @@
 /*
  * unique.c - unique elements and unique slices, sorted or consecutive, with inverse and counts.
  *
- * Method: elements are sorted as keys (sort.h); equal neighbours form a group. Integers whose range
- * is no wider than they are many are counted instead, in a table. NaN equals nothing, not even
- * itself, so every NaN is a group. Slices are compared lexicographically by the keys of their
- * elements. What PyTorch returns in hash order (sorted=False) comes sorted here too.
+ * Method: elements are sorted as keys (sort.h); equal neighbours form a group. Integers whose
+ * range is no wider than their number are counted in a table instead. NaN equals nothing, not
+ * even itself, so every NaN is a group. Slices are compared lexicographically by the keys of
+ * their elements. What PyTorch returns in hash order (sorted=False) comes sorted here too.
  * Tests: tests/unit/test_index.c
  */
 #include "runtime/kernels/index/sort.h"

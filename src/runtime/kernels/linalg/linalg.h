@@ -3,9 +3,9 @@
  * linalg.h - what the linear algebra operators share: LAPACK, batches of column-major copies,
  * checks.
  *
- * LAPACK wants columns without gaps. linalg_columns makes such a copy of a batch: the tensor it
- * returns is the transpose, contiguous, and linalg_rows turns it back by a view. Matrices are
- * float, double, or complex of either. Tests: tests/unit/test_linalg.c
+ * LAPACK needs contiguous columns. linalg_columns makes such a copy of a batch: the
+ * tensor it returns is the transpose, contiguous, and linalg_rows transposes it back by a
+ * view. Matrices are float, double, or complex of either. Tests: tests/unit/test_linalg.c
  */
 #ifndef CTSC_RUNTIME_KERNELS_LINALG_LINALG_H
 #define CTSC_RUNTIME_KERNELS_LINALG_LINALG_H

@@ -5,7 +5,7 @@
  *
  * Float and double go to gemm_block.c, or to BLAS where that does not know the processor; complex
  * products to BLAS; half and bfloat16 are computed in float and rounded once; integers have loops
- * of their own and wrap around. Work is cut by shape alone, never by the number of threads, so
+ * of their own and wrap around. Work is divided by shape, never by the number of threads, so
  * results do not depend on it: BLAS itself runs on one thread and the pool runs several BLAS calls.
  * Tests: tests/unit/test_matmul.c
  */

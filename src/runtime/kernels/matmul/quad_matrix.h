@@ -3,7 +3,7 @@
  * quad_matrix.h - matrices of weights packed into panels of quads (cpu/quad/quad.h), of bytes or
  * bfloat16, and their products with strips of rows.
  *
- * One road for all narrow weights: linear layers, convolutions and recurrent layers cut their work
+ * Shared by all such weights: linear layers, convolutions and recurrent layers cut their work
  * into strips; a strip runs tile by tile on the micro-kernel that its matrix was packed for.
  * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c, tests/unit/test_amx.c
  */

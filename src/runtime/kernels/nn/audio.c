@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * audio.c - torchaudio's operators that archives call: recursive filters, whose samples follow
- * from those before.
+ * audio.c - torchaudio's operators that archives call:
+ * recursive filters, whose samples depend on earlier ones.
  *
  * _lfilter_core_loop: y[t] = x[t] - sum of a[k] y[t - n + 1 + k], where a is reversed and y
  * has n - 1 samples in front of the first. _overdrive_core_loop: a filter of first order, half of

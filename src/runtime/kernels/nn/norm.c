@@ -2,7 +2,7 @@
 /*
  * norm.c - batch, layer, group and instance normalisation, and weight normalisation.
  *
- * Method: every normalisation comes down to y = x * scale + shift over rows of a contiguous tensor;
+ * Method: every normalisation is y = x * scale + shift over rows of a contiguous tensor;
  * what differs is which elements the mean and the variance are taken over. Statistics are two
  * passes with sums in blocks: as exact as Welford's method here, and simple loops.
  * Tests: tests/unit/test_nn.c

@@ -2,12 +2,12 @@
 /*
  * erfinv.c - aten::erfinv: the inverse of the error function.
  *
- * Method. Half of the time that it takes to build a transformer is erfinv: trunc_normal_ makes
- * weights with it, which are to be PyTorch's to the last bit. So the vector loop does what
- * scalar_erfinv_f32 does with libm, which is what PyTorch's kernel does: erff (Sun's rational
- * functions) and expf (a table of 2^(i/32) and a polynomial, in double) are written out for the
- * arguments that most elements have, with the operations of glibc in their order. The elements
- * beyond, and the logarithms of the tails, are libm's, one by one.
+ * Method. Half of the time to build a transformer is erfinv: trunc_normal_ makes
+ * weights with it, which must match PyTorch's to the last bit. So the vector loop does
+ * what scalar_erfinv_f32 does with libm, which is what PyTorch's kernel does: erff
+ * (Sun's rational functions) and expf (a table of 2^(i/32) and a polynomial, in double)
+ * are written out for the most common arguments, with the operations of glibc in their
+ * order. Other elements, and the logarithms of the tails, use libm, one by one.
  * Tests: tests/unit/test_pointwise.c
  */
 #include "cpu/isa.h"

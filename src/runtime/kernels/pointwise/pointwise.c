@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointwise.c - the engine under the pointwise operators (see pointwise.h).
+ * pointwise.c - the engine of the pointwise operators (see pointwise.h).
  *
  * Invariants: a loop never sees an output that shares elements with an input at other positions.
  * Where self or out would, PyTorch refuses; where it cannot tell, a fresh tensor is computed and

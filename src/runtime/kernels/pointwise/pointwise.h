@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pointwise.h - the engine under the pointwise operators: operands, outputs, and the loop
+ * pointwise.h - the engine of the pointwise operators: operands, outputs, and the loop
  * templates.
  *
  * An operator is a pw_op: one loop per dtype it computes in, and how its dtypes are found. pw_run

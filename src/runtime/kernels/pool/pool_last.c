@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_last.c - max and average pooling over two dims of images whose channels come last
- * (engine/channels_last.h).
+ * pool_last.c - channels-last max and average
+ * pooling over two dims (engine/channels_last.h).
  *
- * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over its
- * pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are added up in double every
- * so often. Where a window is all of an image, threads share its rows; which rows are added first
- * does not depend on them. Images of 16 bits are widened, and results rounded. Checks are those of
- * pool.c, on a view with channels first; what is neither on the host goes to its operators.
+ * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over
+ * its pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are flushed to double at
+ * intervals. Where a window is all of an image, threads share its rows; the order of addition does
+ * not depend on them. 16-bit images are widened, and results rounded. Checks are those of pool.c,
+ * on a view with channels first; other dtypes, and tensors on devices, go to its operators.
  * Tests: tests/unit/test_pool_last.c
  */
 #include "base/memory/recycle.h"
