@@ -10,17 +10,17 @@
  *                                                      %y = aten::mm(%1, %2)
  *              %z : Tensor = prim::Exit(%a)
  *
- * Method. That of PyTorch's pass of this name, on a graph whose calls are inlined: a region is what
- * is between Enter and Exit in a block, and the blocks within. Which operators are converted is
- * said by their rows: SCRIPT_CAST, since PyTorch's scripts convert others than its autocast does
- * elsewhere (exp, gelu and layer_norm, sums and products of tensors compute in float32). Unlike
- * there, whether a region is enabled, and its dtype, may be known only when the program runs: they
- * are arguments of the casts. The same pass puts casts into a whole program (pass_ctx.autocast), by
- * the rows' AUTOCAST.
- * What is not understood (an object that is chosen at run time, a call that is not inlined)
- * leaves the graph as it is, with a reason; the interpreter refuses to enter an autocast that
- * is left. Regions for another type of device than the program's own are removed: nothing is
- * to be converted.
+ * Method. As in PyTorch's pass of this name, on a graph whose calls are inlined: a
+ * region is the code between Enter and Exit in a block, and the blocks within. The
+ * operators' rows say which are converted: SCRIPT_CAST, since PyTorch's scripts
+ * convert others than its autocast does elsewhere (exp, gelu and layer_norm, sums
+ * and products of tensors compute in float32). Unlike there, whether a region is
+ * enabled, and its dtype, may be known only at run time: they are arguments of the
+ * casts. The same pass inserts casts into a whole program (pass_ctx.autocast), by
+ * the rows' AUTOCAST. Code that is not understood (an object that is chosen at run
+ * time, a call that is not inlined) leaves the graph unchanged, with a reason; the
+ * interpreter refuses to enter a remaining autocast. Regions for another type of
+ * device than the program's own are removed: nothing is to be converted.
  *
  * Tests: tests/ir/autocast, tests/lang/autocast.py, tests/corpus/autocast
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * constant_folding.c - computes while compiling what depends on constants of immutable types alone.
+ * constant_folding.c - evaluates at compile time what depends only on constants of immutable types.
  *
  *     before:  %3 : int = aten::mul(%c3, %c4)          after:  %3 : int = prim::Constant[value=12]()
  *     before:  prim::If(%true) {a} {b}                 after:  a

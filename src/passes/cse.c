@@ -10,12 +10,12 @@
  * and those around it; leaving a block drops its entries. A node equals an earlier one if operator,
  * attributes and types are the same, and inputs are the same values or equal constants.
  *
- * What must hold besides:
+ * Further conditions:
  * - no input, as far as the operator reads it, is written between the two (alias_inputs_same);
  * - a result that was a new object may become the same object as the earlier one: neither of
- *   the two is ever written, and they do not both leave the graph, where somebody else could
- *   write one of them;
- * - nobody asks whether two objects are one: with `is`, id(), hash() or a dict whose
+ *   the two is ever written, and they do not both leave
+ *   the graph, where other code could write one of them;
+ * - nothing tests whether two objects are one: with `is`, id(), hash() or a dict whose
  *   keys are tensors;
  * - nothing random, no effects, no writes, no calls. Two equal expressions fail alike, so
  *   failures do not matter.

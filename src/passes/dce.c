@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dce.c - removes what nobody uses and which does nothing else: nodes, outputs of prim::If, carried
- * values of prim::Loop.
+ * dce.c - removes unused code without effects: nodes,
+ * outputs of prim::If, carried values of prim::Loop.
  *
  *     %a, %b = prim::If(%c)  -> (%x, %y) -> (%z, %w)     with %b unused ->    %a = prim::If(%c)  -> (%x) -> (%z)
  *
- * One sweep from the end: a node is looked at after everything that could use it, and loses its
- * dead outputs before its blocks are swept, so that what fed them goes in the same sweep. A carried
- * value is dead if its output is unused and its parameter feeds nothing but itself. Writes to
- * arguments and other effects keep a node (node_has_side_effects), and so does everything that may
- * raise in a way a program can notice.
+ * One sweep from the end: a node is visited after all its possible users, and loses its dead
+ * outputs before its blocks are swept, so that the nodes that fed them are removed in the
+ * same sweep. A carried value is dead if its output is unused and its parameter feeds nothing
+ * but itself. Writes to arguments and other effects keep a node (node_has_side_effects), and
+ * so does everything that may raise in a way a program can notice.
  * Tests: tests/ir/dce/
  */
 #include "passes/passes.h"

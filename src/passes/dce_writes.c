@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dce_writes.c - removes writes to memory that nobody sees any more, with what fed them.
+ * dce_writes.c - removes writes to memory that is not read any more, and their operands.
  *
  *     %t : Tensor = aten::zeros(%shape, ...)              (nothing)
  *     %u : Tensor = aten::add_(%t, %x, %one)       ->

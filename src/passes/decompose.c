@@ -6,9 +6,9 @@
  *
  * Patterns of the pass `quantise` (quantise_fake.c) are left to `decompose-rest`, after it.
  *
- * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is inlined where the node
- * stood, over and over, since bodies may use such operators too. Its nodes take the operator's
- * place in the source, which is what an error is to name.
+ * Method. The body of OP_COMPOSITE operators (op_host.composite_body) is
+ * inlined in place of the node, repeatedly, since bodies may use such operators
+ * too. Its nodes get the operator's source location, which errors must name.
  * Tests: tests/ir/decompose/
  */
 #include "ir/graph/graph.h"

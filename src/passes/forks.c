@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks.c - what is known of forks (forks.h).
+ * forks.c - analysis of forks (forks.h).
  *
- * Method. A body is looked at with its calls inlined, in a copy; a call that is left over (through
- * an interface, or of what does not compile) may do anything. Effects are asked of the nodes,
- * writes of the alias database of the copy. Everything errs to one side: a body that is not
- * understood runs on the spot.
+ * Method. A body is analysed with its calls inlined, in a copy; a remaining call
+ * (through an interface, or of a function that does not compile) may do anything.
+ * Effects come from the nodes, writes from the alias database of the copy. All
+ * errors are on the safe side: a body that is not understood runs at once.
  */
 #include "passes/forks.h"
 #include "passes/passes.h"

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forks.h - which forked bodies may run beside the graph that forked them, and what has
- * to wait for them.
+ * forks.h - which forked bodies may run in parallel
+ * with their graph, and what has to wait for them.
  *
- * A fork means what it would mean if its body ran on the spot. The body may run on another thread
- * where nobody can tell the difference:
+ * A fork has the meaning of running its body at once. The body may
+ * run on another thread where the difference is not observable:
  *
  *  1. it has no effects: it writes nothing that was there before, prints nothing, draws
  *     no random numbers;
  *  2. nothing that it can reach is written while it runs, and nothing is printed that would come
  *     after its failure;
- *  3. its future is known to the forking frame alone, so that nobody else can wait for it.
+ *  3. only the forking frame knows its future, so that nobody else can wait for it.
  *
- * fork_runs_apart answers the first; fork_ends_before finds the nodes at which the others would be
- * broken: what the frame has forked has to have ended there.
+ * fork_runs_apart tests the first; fork_ends_before finds the nodes at which
+ * the others would be violated: the frame's forks must have ended there.
  * Tests: tests/unit/test_forks.c
  */
 #ifndef CTSC_PASSES_FORKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * freeze.c - attributes of a module that nothing changes become constants.
+ * freeze.c - turns attributes of a module that nothing changes into constants.
  *
  *     graph(%self : __torch__.Net, %x : Tensor):              graph(%self : __torch__.Net, %x : Tensor):
  *       %fc = prim::GetAttr[name="fc"](%self)                   %self.fc.weight : Float(2, 3, ...) = prim::Constant[value=<Tensor>]()

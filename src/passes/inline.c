@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inline.c - replaces calls by the bodies of what they call.
+ * inline.c - replaces calls by the bodies of the called functions.
  *
  *     %y = prim::CallMethod[name="forward"](%m, %x)     ->     %w = prim::GetAttr[name="weight"](%m)
  *                                                             %y = aten::linear(%x, %w, %b)

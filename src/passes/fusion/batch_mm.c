@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch_mm.c - small products of one tensor with several constant matrices become one product.
+ * batch_mm.c - merges small products of one tensor with several constant matrices.
  *
  *     %q = aten::linear(%x, %wq, %bq)             %y = aten::linear(%x, %w, %b)         w: wq above wk above wv
  *     %k = aten::linear(%x, %wk, %bk)      ->     %q = aten::slice(%y, -1, 0, 8, 1)
@@ -12,14 +12,14 @@
  * operators whose results do not depend on the layout of its elements. aten::view, which does
  * depend on it, becomes aten::reshape there. Nothing writes, returns, stores or asks for strides.
  *
- * Profit. What is saved is the cost of a call, about 0.6 us each; the arithmetic takes as long
- * either way. Four products of 32 x 32 take 4.0 us for one row and 99 us for 256 rows, one
- * product 1.9 and 78 us; four of 256 x 256 take 27.9 and 2940 us, one 25.6 and 2890 us (one
- * thread, AVX-512). Beyond that nothing is won that could be measured, and each merged weight
- * takes memory a second time: hence the limit. Not taken over from PyTorch's pass of this
- * purpose: sums of products, and products with different left sides, where joining the operands
- * would be done at each call.
- * Results may differ by rounding: a column's place in a product decides which kernel computes it.
+ * Profit. The saving is the cost of a call, about 0.6 us each; the arithmetic takes
+ * as long either way. Four products of 32 x 32 take 4.0 us for one row and 99 us for
+ * 256 rows, one product 1.9 and 78 us; four of 256 x 256 take 27.9 and 2940 us, one
+ * 25.6 and 2890 us (one thread, AVX-512). Beyond that there is no measurable gain,
+ * and each merged weight takes memory a second time: hence the limit. Not adopted
+ * from PyTorch's pass of this purpose: sums of products, and products with different
+ * left sides, where joining the operands would be done at each call. Results may
+ * differ by rounding: a column's place in a product decides which kernel computes it.
  * Tests: tests/ir/batch-mm
  */
 #include "ir/graph/alias.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cat_in_place.c - convolutions write where their results are joined.
+ * cat_in_place.c - convolutions write directly into the concatenation of their results.
  *
  *     %a = ctsc::conv_channels_last(%x, ...)                  %a = ctsc::conv_channels_last.placed(%x, ..., None, 96, 0)
  *     %b = aten::relu(%y)                                     %b = aten::relu(%y)
@@ -8,22 +8,22 @@
  *     %c = aten::cat(%l, -1)                                  %l = prim::ListConstruct(%a, %p)
  *                                                             %c = ctsc::cat_placed(%l, -1, 96)
  *
- * Images whose channels come last are joined along their last dim: each part is some columns of the
- * rows of the whole. A convolution can leave the others out when it stores
- * (engine/channels_place.h), and what is joined need not be moved. What something else makes is
- * copied to its place, as it would have been.
+ * Channels-last images are joined along their last dim: each part is some
+ * columns of the rows of the whole. A convolution can skip the others
+ * when it stores (engine/channels_place.h), and then its part need not be
+ * moved. Parts made by other operators are copied into place, as before.
  *
- * Method. The joins of a block are looked at from its end. One that joins the first parts of a
- * later one, and so on, as DenseNet's layers do, is joined in the same memory: it is a view of the
- * later one's first channels. How many channels a part has is known of convolutions and of what
- * keeps or joins them, and asked of others, where they are there before all that is placed.
+ * Method. The joins of a block are visited from its end. One that joins the first parts of a
+ * later one, and so on, as in DenseNet, uses the same memory: it is a view of the later one's
+ * first channels. The number of channels of a part is known for convolutions and for operators
+ * that keep or join them, and queried for others, if they exist before all that is placed.
  *
- * A part may be placed if it is made in the block of the join, by a convolution that adds nothing,
- * and if nothing but such joins reads it: others would see gaps between its pixels. Nothing that
- * shares the memory is written, here or by a caller: a view that is returned would be one of what
- * else is returned.
- * The operators are marked as if they were random: two of them that became one would have one place
- * for two results, and so would one that runs once for all iterations of a loop.
+ * A part may be placed if it is made in the block of the join, by a
+ * convolution that adds nothing, and if only such joins read it: other
+ * readers would see gaps between its pixels. Nothing that shares the memory
+ * is written, here or by a caller: a returned view would share memory with
+ * other results. The operators are marked as random: merging two of them
+ * would give two results one place, and so would hoisting one out of a loop.
  * Tests: tests/ir/cat-in-place, tests/unit/test_conv_last.c
  */
 #include "ir/op/conv_last_args.h"

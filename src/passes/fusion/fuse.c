@@ -12,13 +12,13 @@
  * Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied
  * into the group. A group that saves nothing (a single cheap operator, only views) is not formed.
  *
- * Invariants. Members write nothing and have no effects; outputs are new tensors, never views: a
- * view joins only if nobody outside reads it. Which dtypes and sizes come is not known here: the
- * runtime decides at each call whether a kernel fits (codegen/lower/group.h), so a wrong guess
- * costs time, not correctness.
- * Splitting. A group that turns out to have no kernel (reductions over different dims, say) is
- * formed again in parts, by pass_split_group: first of reductions over the same dims, then of one
- * reduction each, then of none.
+ * Invariants. Members write nothing and have no effects; outputs are new
+ * tensors, never views: a view joins only if nothing outside reads it. Dtypes
+ * and sizes are not known here: the runtime decides at each call whether a
+ * kernel fits (codegen/lower/group.h), so a wrong guess costs time, not
+ * correctness. Splitting. A group that turns out to have no kernel (reductions
+ * over different dims, say) is formed again in parts, by pass_split_group: first
+ * of reductions over the same dims, then of one reduction each, then of none.
  * Tests: tests/ir/fuse/, tests/ir/split-group/
  */
 #include "ir/graph/alias.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_attention.c - unfused attention becomes one operator.
+ * fuse_attention.c - fuses attention written as separate operators.
  *
  *     %s = aten::matmul(%q, %t)                  t: the keys, transposed
  *     %s = aten::div(%s, %scale)                 or mul; a number or a tensor of no dims; may be missing
@@ -11,10 +11,10 @@
  *     %w = aten::to(%w, %dtype)                  may be missing
  *     %y = aten::matmul(%w, %v)                  possibly after a dropout that does nothing
  *
- * bmm and baddbmm, with alpha as the scale, are products as well, if both are of that kind. So is
- * what torch.export's run_decompositions() makes of scaled_dot_product_attention: q and t times
- * the root of the scale each, products between views of three dims, and a softmax that is 0 where
- * all scores of a row are -inf.
+ * bmm and baddbmm, with alpha as the scale, are products as well, if both are of that
+ * kind. Also matched is the output of torch.export's run_decompositions() for
+ * scaled_dot_product_attention: q and t times the root of the scale each, products between
+ * views of three dims, and a softmax that is 0 where all scores of a row are -inf.
  *
  *     %a = aten::expand(%q, [b, h, l, d])        %m = aten::eq(%s, -inf)
  *     %a = aten::view(%a, [bh, l, d])            %m = aten::logical_not(%m)
@@ -24,22 +24,22 @@
  *     %s = aten::view(%s, [b, h, l, k])          %z = aten::full_like(%w, 0)
  *                                                %w = aten::where(%m, %z, %w)
  *
- * There are kernels for it that never write all of the scores down (attention/attention_unfused.c).
+ * Its kernels never store the whole matrix of scores (attention/attention_unfused.c).
  *
- * Heads that are repeated for several of the query's are not, where the operator may see that they
- * were (attention/scaled_dot_product.c looks at the sizes):
+ * Heads that are repeated for several of the query's need not be, if the operator
+ * may see that they were (attention/scaled_dot_product.c tests the sizes):
  *
  *     %a = aten::expand(%k, [b, h, g, s, d])     and so %b of %v
  *     %a = aten::reshape(%a, [b, hg, s, d])                                     ->     %y = ctsc::attention_grouped(%q, %k', %v', [b, hg, s, d], ...)
  *     %y = aten::scaled_dot_product_attention(%q, %a, %b, %mask, ...)
  *
- * Of ctsc::attention keys and values are then as they were, and their sizes arguments.
+ * For ctsc::attention, keys and values are then unexpanded, and their sizes arguments.
  *
- * Method. From each product its left operand is followed backwards, step by step in this order.
- * What is between is read by nobody else: where a program returns the weights, nothing changes.
- * Then all steps are moved to the last one, if the alias database allows it, and replaced there.
- * Dtypes and shapes are not known here: the operator does what the steps did where they are not
- * those of attention.
+ * Method. From each product its left operand is followed backwards, step by step in
+ * this order. Nothing else may read the intermediate values: where a program returns
+ * the weights, nothing changes. Then all steps are moved to the last one, if the
+ * alias database allows it, and replaced there. Dtypes and shapes are not known
+ * here: the operator executes the original steps where they are not those of attention.
  * Tests: tests/ir/fuse-attention
  */
 #include "passes/pass/rewrite.h"

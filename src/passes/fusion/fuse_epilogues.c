@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_epilogues.c - what is done to the result of a linear layer or a convolution
- * becomes a part of it.
+ * fuse_epilogues.c - merges operators on the result
+ * of a linear layer or a convolution into it.
  *
  *     %y = aten::linear(%x, %w, %b)
  *     %z = aten::add(%y, %r, %one)          ->     %a = ctsc::linear_epilogue(%x, %w, %b, %r, "relu")
@@ -16,18 +16,18 @@
  * may be in-place operators as well, except for sums after linear layers. x.add_(y) refuses
  * a y that is larger than x, so the convolution is told of it (`written`).
  *
- * On the host a product in front of a convolution whose channels come last becomes a part of it as
- * well, where both factors are results of convolutions: as a rule an image and what was squeezed
- * out of it, a number for each channel ("squeeze and excite"). The convolution multiplies pixels
- * when it copies them. Other factors are left to fusion groups.
+ * On the host a product before a channels-last convolution becomes a part of it
+ * as well, where both factors are results of convolutions: usually an image and a
+ * number for each of its channels ("squeeze and excite"). The convolution
+ * multiplies pixels when it copies them. Other factors are left to fusion groups.
  *
- * Method. Each block is walked from its end, so that activations are met before sums. The
- * product and the sum are moved to the last of the three, if the alias database allows it, and
- * replaced there. What is between is read by nobody else. Of a sum of two products the later one
- * gets the epilogue.
- * Shapes and dtypes are not known here: where what is added has to be broadcast or converted, the
- * operator does one after the other, as before. Constants and vectors are left to fusion groups,
- * because they are broadcast as a rule.
+ * Method. Each block is walked from its end, so that activations are met before
+ * sums. The product and the sum are moved to the last of the three, if the alias
+ * database allows it, and replaced there. Nothing else may read the intermediate
+ * values. In a sum of two products the later one gets the epilogue. Shapes and
+ * dtypes are not known here: where the summand has to be broadcast or converted,
+ * the operator executes the steps in sequence, as before. Constants and vectors
+ * are left to fusion groups, because they are usually broadcast.
  * Tests: tests/ir/fuse-epilogues
  */
 #include "ir/op/conv_last_args.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_loops.c - puts loops over numbers and elements of tensors into groups, to
- * become native loops.
+ * fuse_loops.c - groups loops over numbers
+ * and elements of tensors, for native code.
  *
  *     %n : int = aten::size(%x, %zero)                 %s : float = prim::FusionGroup_0(%x)
  *     %s : float = prim::Loop(%n, %true, %s0)          with prim::FusionGroup_0 = graph(%x : Tensor):
@@ -9,17 +9,17 @@
  *         %a : Tensor = aten::select(%x, %zero, %i)      %s : float = prim::Loop(%n, %true, %s0)
  *         ...                                              block0(%i : int, %t : float): ...
  *
- * Method. Outermost loops first: a loop is taken if all that its body holds, nested blocks
- * included, has a class in loop_ops.def, and what it takes in are tensors and numbers. Where an
- * outer loop holds something else, its inner loops are tried.
+ * Method. Outermost loops first: a loop is taken if everything in its body,
+ * nested blocks included, has a class in loop_ops.def, and its inputs are tensors
+ * and numbers. If an outer loop holds anything else, its inner loops are tried.
  *
- * Only elements. Operators on whole tensors are as fast called one by one, and use all processors;
- * so tensors in the body must be small as far as can be told: selected by an index, made of such,
- * or known to have one element. What is not known is decided by the runtime, which finds no plan
- * for rows carried from iteration to iteration, say.
+ * Only elements. Operators on whole tensors are as fast called one by one, and use all
+ * processors; so tensors in the body must be small as far as can be told: selected by an
+ * index, made of such, or known to have one element. Unknown cases are decided at run
+ * time, where there is no plan for rows carried from iteration to iteration, for example.
  *
- * Questions about sizes, and what is computed from them in front of the loop, are asked again
- * inside the group: the code generator then sees which indices are in range by themselves.
+ * Queries of sizes, and computations on them before the loop, are repeated inside
+ * the group: the code generator then sees which indices are always in range.
  *
  * Invariants. Tensors that every iteration passes on are no results: their uses are given the
  * tensor that went in. Other tensors that leave are new, or, if no iteration was made, those that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuse_rotary.c - rotary embeddings become one operator.
+ * fuse_rotary.c - fuses rotary embeddings into one operator.
  *
  *     %a = aten::slice(%x, %dim, 0, %split, 1)
  *     %b = aten::slice(%x, %dim, %split, None, 1)    None: or a number that no size reaches

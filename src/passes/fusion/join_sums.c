@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join_sums.c - a sum of products becomes one product, of all their operands side by side.
+ * join_sums.c - turns a sum of products into one product of their concatenated operands.
  *
  *     %a = aten::mm(%xt, %y)                           %x' = aten::cat([%x, %z], 0)
  *     %b = aten::mm(%zt, %w)                    ->     %xt' = aten::transpose(%x', 0, 1)
@@ -12,10 +12,10 @@
  * over rows: sum([..], dim 0) of several tensors is that of all their rows. Both are found
  * by walking the tree of aten::add from its last one; other summands are added afterwards.
  *
- * Only where types say that all have the same sizes, that is in graphs of calls that were captured
- * (runtime/autograd/grad_capture.h) or specialised. Joining copies the operands: that is done
- * where they are smaller than the results that need not be written and added.
- * Sums are rounded in another order.
+ * Only where types say that all have the same sizes, that is in graphs of
+ * captured (runtime/autograd/grad_capture.h) or specialised calls. Joining
+ * copies the operands: it is done where they are smaller than the results
+ * that need not be written and added. Sums are rounded in another order.
  * Tests: tests/ir/join-sums
  */
 #include "passes/pass/pass.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recompute.c - what is cheaper to make again than to keep is made where it is read.
+ * recompute.c - recomputes values that are cheaper to make again than to keep (rematerialisation).
  *
  *     %d : Float(100, 100, 16) = aten::sub(%r, %c)        %d : ... = aten::sub(%r, %c)
  *     %e : Float(100, 100, 16) = aten::mul(%d, %d)        %e : ... = aten::mul(%d, %d)
@@ -8,16 +8,16 @@
  *     %g : Float(100, 100, 16) = aten::mul(%f, %d)        %d' : ... = aten::sub(%r, %c)
  *                                                         %g : ... = aten::mul(%f, %d')
  *
- * A backward pass reads what the forward pass has made. Where broadcasting made much of little by
- * a cheap operation, its operands are read again instead, and the group that reads the result
- * computes it in registers: nothing is written, kept and read (rematerialisation).
+ * A backward pass reads results of the forward pass. Where a cheap operation with broadcasting
+ * made a large result from small operands, the operands are read again instead, and the group
+ * that reads the result computes it in registers: nothing is written, kept and read.
  *
- * When. The result has RECOMPUTE_BYTES at least, its operands together a RECOMPUTE_SHARE-th of
- * that, and the operation costs RECOMPUTE_COST at most, so that an element takes less time than
- * its way to memory and back. All that read it are operators that become parts of kernels; else it
- * is written anyway. The first keeps the original. What ends in one group after all is one
- * value again there. Sizes are known in graphs of calls that were captured
- * (runtime/autograd/grad_capture.h); elsewhere nothing happens.
+ * When. The result has at least RECOMPUTE_BYTES, its operands together at most a
+ * RECOMPUTE_SHARE-th of that, and the operation costs at most RECOMPUTE_COST, so that an
+ * element takes less time than a round trip to memory. All its readers are operators
+ * that become parts of kernels; else it is written anyway. The first keeps the original.
+ * Copies that end in one group are merged again there. Sizes are known in graphs of
+ * captured calls (runtime/autograd/grad_capture.h); elsewhere nothing happens.
  * Tests: tests/ir/recompute
  */
 #include "ir/graph/fusible.h"

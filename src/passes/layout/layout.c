@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.c - regions around convolutions work on tensors whose channels come last.
+ * layout.c - converts regions around convolutions to channels-last tensors.
  *
  *     %y = aten::conv2d(%x, %w, ...)                  %x' = ctsc::to_channels_last(%x, 2)
  *     %z = aten::relu(%y)                     ->      %y' = ctsc::conv_channels_last(%x', %w, ...)
@@ -9,12 +9,12 @@
  *                                                     %last = ctsc::lies_channels_last(%x, 2)
  *                                                     %z = ctsc::to_channels_first(%z', 2, %last)
  *
- * The kernels of convolutions and pools want the channels of a pixel side by side. %x' is the
- * *twin* of %x: an ordinary tensor whose last n + 1 dims are [spatial..., channels] where %x has
- * [channels, spatial...], n of them spatial. Ranks are not known as a rule, since a graph is
- * compiled once for all shapes and conv2d takes images without a batch dim too; that the last n + 1
- * dims are permuted is true for every rank above n. Dims that count from the front and whose place
- * depends on the rank are permuted when the program runs (ctsc::channels_last_dim).
+ * The kernels of convolutions and pools need the channels of a pixel to be contiguous. %x' is
+ * the *twin* of %x: an ordinary tensor whose last n + 1 dims are [spatial..., channels] where
+ * %x has [channels, spatial...], n of them spatial. Ranks are usually unknown, since a graph is
+ * compiled once for all shapes and conv2d takes images without a batch dim too; that the last n
+ * + 1 dims are permuted is true for every rank above n. Dims that count from the front and
+ * whose place depends on the rank are permuted when the program runs (ctsc::channels_last_dim).
  *
  * Method. One walk in program order. A node with a rule (layout_rules.def) and a twin for an
  * argument, and each convolution that gains enough, gets a counterpart before it that works
