@@ -2,10 +2,10 @@
 /*
  * cache.h - loop nests to native functions, each compiled once: in memory by content, and on disk.
  *
- * A codegen is a processor to compile for, the kernels made so far, and a folder of objects. A
- * kernel is known by its LLVM IR, the processor and the build of the compiler library; the same
- * content gives the same kernel. Thread-safe: two threads that ask for one kernel get it from
- * one compilation.
+ * A codegen is a processor to compile for, the kernels made so far, and a
+ * folder of objects. A kernel is identified by its LLVM IR, the processor and
+ * the build of the compiler library; the same content gives the same kernel.
+ * Thread-safe: two threads that ask for one kernel get it from one compilation.
  *
  * A caller waits (codegen_kernel), or leaves it to the thread of base/threads/background.h
  * and checks again later (codegen_request). That thread also opens the compiler library,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jit_library.c - opens libctsc-jit.so when the first kernel is to be compiled, and says what to do
- * where that cannot be.
+ * jit_library.c - opens libctsc-jit.so when the first kernel
+ * is to be compiled, and says what to do if that fails.
  *
- * CTSC_JIT names the file; else it is looked for beside the program or library that contains this
- * code, in ../lib and ../lib64 from there, one and two folders up (programs in the build folder),
- * and then where the loader looks (the run path, LD_LIBRARY_PATH, the system). ctsc works without
- * it.
+ * CTSC_JIT names the file; else it is searched next to the program or library
+ * that contains this code, in ../lib and ../lib64 from there, one and two
+ * folders up (programs in the build folder), and then where the loader looks
+ * (the run path, LD_LIBRARY_PATH, the system). ctsc works without it.
  *
- * Method. Which file contains this code is read from /proc/self/maps: a whole path without links.
- * dladdr has argv[0] for a program, which says nothing where that was found through PATH, and what
- * LD_LIBRARY_PATH says for a library, which says nothing any more once the working folder is
- * another; it is asked second, for the folder of a link that leads to the file.
+ * Method. The file that contains this code is read from /proc/self/maps: a whole path without
+ * links. dladdr returns argv[0] for a program, which is useless if that was found through
+ * PATH, and the text of LD_LIBRARY_PATH for a library, which is useless once the working
+ * folder has changed; it is asked second, for the folder of a link that leads to the file.
  * Tests: tests/places.py, tests/install.py, tests/cli/compiler.test
  */
 #include "codegen/cache/cache_internal.h"

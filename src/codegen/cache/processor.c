@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * processor.c - remembers in the folder of compiled kernels what LLVM calls this processor.
+ * processor.c - caches LLVM's name of this processor in the folder of compiled kernels.
  *
- * A kernel's key says which build of the compiler made it and for which processor, in LLVM's words;
- * to ask LLVM for them costs more than to load a program's kernels. So they are kept, under a key
- * of what they follow from: the library's file, and what the processor says of itself.
+ * A kernel's key names the build of the compiler that made it and the processor, in LLVM's
+ * words; asking LLVM for them costs more than loading a program's kernels. So they are cached,
+ * under a key of what they depend on: the library's file, and the processor's own description.
  * Tests: tests/unit/test_codegen.c
  */
 #include "codegen/cache/cache_internal.h"

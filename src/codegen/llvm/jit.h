@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jit.h - the border between ctsc and libctsc-jit.so, the one file that contains LLVM.
+ * jit.h - the interface between ctsc and libctsc-jit.so, the one file that contains LLVM.
  *
- * The library exports one function, ctsc_jit_interface. Plain C crosses the border: IR text in,
- * object code out, objects in, addresses out. Nothing is shared but this header, so neither side's
- * allocator, LLVM's included, meets the other's memory.
+ * The library exports one function, ctsc_jit_interface. The interface is plain C:
+ * IR text in, object code out, objects in, addresses out. Only this header is
+ * shared, so neither side's allocator, LLVM's included, handles the other's memory.
  */
 #ifndef CTSC_CODEGEN_LLVM_JIT_H
 #define CTSC_CODEGEN_LLVM_JIT_H
