@@ -10,8 +10,8 @@
  *   5. the key, the data, nothing more.
  * NAME is a hash of the key, so two keys can meet in one file: then the last one written stays.
  *
- * What is stored is code to run: the folder must belong to the user and be writable by nobody else,
- * and links are not followed. Reading a file marks it as used (its modification time).
+ * The files contain code that will run: the folder must belong to the user and be writable by
+ * nobody else, and links are not followed. Reading a file marks it as used (its modification time).
  */
 #include "base/disk.h"
 

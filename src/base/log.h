@@ -3,9 +3,9 @@
  * log.h - messages of the library besides results and errors, for a program
  * that wants to receive them (ctsc_set_log), and for people who set CTSC_LOG.
  *
- * Events are rare ones: a kernel compiled, a cache folder that cannot be used. Nothing is formatted
- * when nobody listens. The library prints nothing but what a variable of the environment asks it
- * for (variables.def).
+ * Events are rare: a kernel compiled, a cache folder that cannot be
+ * used. Nothing is formatted without a listener. The library prints
+ * only what a variable of the environment requests (variables.def).
  * Tests: tests/unit/test_library.c, tests/unit/test_variables.c, tests/cli/variables.test
  */
 #ifndef CTSC_BASE_LOG_H

@@ -3,8 +3,8 @@
  * cmd_doctor.c - ctsc doctor: the environment, and what in it makes programs slower
  * than they could be.
  *
- * The table of checks below is all that doctor knows of medicine: each looks at the probe's object
- * and says what is wrong and what to do. Findings are no failures: the exit code is 0.
+ * The table of checks below is the only place with diagnoses: each examines the probe's
+ * object and says what is wrong and what to do. Findings are no failures: the exit code is 0.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor.h - what ctsc doctor finds (doctor_probe.c, doctor_model.c), and what it thinks of it
- * (cmd_doctor.c). */
+/* doctor.h - what ctsc doctor finds (doctor_probe.c,
+ * doctor_model.c), and its diagnosis (cmd_doctor.c). */
 #ifndef CTSC_CLI_DOCTOR_H
 #define CTSC_CLI_DOCTOR_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hint.c - what a file that was given as MODEL but is no archive seems to be, and
- * what to do with it.
+ * hint.c - guesses what a MODEL file that is
+ * no archive is, and says what to do with it.
  *
- * Method. Formats that ctsc lacks are told by their first bytes, where they have such, else by the
- * name's ending.
- * torch.save'd files are read, since what is in them decides: weights, with or without what
- * training stores beside them, or a whole pickled module, whose code nobody but Python has.
+ * Method. Formats that ctsc lacks are recognised by their first bytes,
+ * where they have such, else by the extension. Files of torch.save are
+ * read, since their contents decide: weights, with or without the
+ * training state, or a whole pickled module, whose code only Python has.
  * Tests: tests/cli/hint.test
  */
 #include "cli/cli.h"

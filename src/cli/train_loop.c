@@ -4,10 +4,10 @@
  *
  * A checkpoint is a dict written as torch.save does, which appears whole or not at all: "model"
  * and "optimizer" are PyTorch's state dicts, "random" is the form of torch.get_rng_state,
- * "scheduler" and the numbers beside them say where the loop was. A run that goes on from one
- * computes what it would have, to the last bit: the order of rows follows from seed and epoch,
+ * "scheduler" and the numbers beside them say where the loop was. A resumed run computes the
+ * same as an uninterrupted one, to the last bit: the order of rows follows from seed and epoch,
  * everything else is in the checkpoint, and calls are compiled before the first step, since a
- * program rounds otherwise than the operators that it was made of.
+ * compiled program rounds differently from the single operators.
  * Tests: tests/cli/train.test
  */
 #include "cli/cli_train.h"

@@ -8,11 +8,11 @@
  * device could have. Callers cannot tell, unless they need a value: cuda_read and cuda_wait
  * then fail with CTSC_UNSUPPORTED, and so does cuda_capture_end. Other threads are unaffected.
  *
- * Which of the words among a kernel's parameters are addresses the layer cannot know: they are
- * structs of many kinds. So a call is captured twice, with made-up memory at other places the
- * second time. What changes between the two is an address, and of what memory it tells by itself;
- * what stays is a number, or the address of memory that was there before (replay.c). What is copied
- * from the host must be the same both times as well; it is kept on the device.
+ * The layer cannot know which words among a kernel's parameters are addresses: they are
+ * structs of many kinds. So a call is captured twice, the second time with made-up memory at
+ * other addresses. A word that differs is an address, and its value identifies the memory; a
+ * word that is equal is a number, or the address of memory that existed before (replay.c).
+ * Data copied from the host must be the same both times as well; it is kept on the device.
  *
  * Memory that the call finds or makes is a *slot*: first its inputs, in the order in which they
  * were introduced, then what it allocates.

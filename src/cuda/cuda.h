@@ -5,14 +5,14 @@
  *
  * All of CUDA is opened at run time (library.h): the driver (libcuda.so.1) and the compiler of
  * kernels, NVRTC; cuBLASLt and cuDNN by their own users. ctsc builds, loads and works without any
- * of them; what needs them fails with CTSC_ENVIRONMENT and says what is missing. CTSC_CUDA_DRIVER
+ * of them; their users fail with CTSC_ENVIRONMENT and say what is missing. CTSC_CUDA_DRIVER
  * and CTSC_NVRTC in the environment name other files to open (docs/cuda.md lists all variables).
  *
- * One `cuda` per device and process, made when it is first asked for, with the device's primary
- * context. All work goes to one stream of it, in the order it is asked for by whatever thread, so
- * memory that was freed may be given to what comes next without waiting, and a tensor made by one
- * thread may be used by another. Nothing waits for the device but cuda_read, cuda_wait and
- * running out of memory.
+ * One `cuda` per device and process, made at the first request, with the
+ * device's primary context. All work goes to one stream of it, in the order
+ * of requests from any thread, so freed memory may be reused by later work
+ * without waiting, and a tensor made by one thread may be used by another.
+ * Only cuda_read, cuda_wait and running out of memory wait for the device.
  *
  * A kernel that fails (an illegal address) is found out at one of the next calls; the device's
  * context is of no use then, each later call says so, and the host's side of the process goes on.

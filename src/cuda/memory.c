@@ -16,11 +16,11 @@
  * neighbours. That all work is done in the order of one stream makes a freed block fit for the
  * next request at once.
  *
- * Free blocks are in bins of similar sizes: exact ones up to 8 KiB, then 16 per power of two; a
- * bitmap tells which have any. With CTSC_CUDA_MEMORY_CACHE=0 in the environment each block is a
- * segment, of the very size that was asked for, and returns to the driver when it is freed: slow,
- * but then tools that watch the driver's allocations (compute-sanitizer, tests/cuda/sim) see what a
- * kernel does beside its tensors.
+ * Free blocks are in bins of similar sizes: exact ones up to 8 KiB, then 16 per power
+ * of two; a bitmap tells which have any. With CTSC_CUDA_MEMORY_CACHE=0 in the
+ * environment each block is a segment of exactly the requested size, and returns to the
+ * driver when it is freed: slow, but then tools that watch the driver's allocations
+ * (compute-sanitizer, tests/cuda/sim) detect accesses outside a kernel's tensors.
  *
  * A thread that captures a call (capture.h) gets addresses that are made up.
  *

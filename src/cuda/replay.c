@@ -15,10 +15,10 @@
  * between graphs. In the steady state, when freed memory is reused for the next result, nothing
  * is updated. A shorter run is launched kernel by kernel: a graph is no cheaper for so few.
  *
- * Why not capture the call itself, as PyTorch does? Because then other threads have to keep off the
- * stream while the whole call runs, what fails in it spoils the stream's state, inputs have to be
- * copied to fixed places and results from there. Here the driver sees a capture only of what has
- * been captured, under one lock, from begin to end.
+ * Why not capture the call itself, as PyTorch does? Because other threads would have to
+ * keep off the stream during the whole call, a failure in it would corrupt the stream's
+ * state, and inputs and results would have to be copied to and from fixed places. Here the
+ * driver only captures commands that have been recorded, under one lock, from begin to end.
  *
  * Where a graph cannot be made, the commands are launched one by one: results are the same.
  * Ownership: a replay owns its parameters, its graphs, what it has from the host, and its block,

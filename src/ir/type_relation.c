@@ -3,7 +3,7 @@
  * type_relation.c - subtypes, common types, type variables, and which values fit a type.
  *
  * The rules are PyTorch 1.13's. Tuples are covariant; lists and dicts, being mutable, are
- * invariant; what a tensor type knows beyond "Tensor" does not count inside them.
+ * invariant; the details of a tensor type beyond "Tensor" do not count inside them.
  * Tests: tests/unit/test_type.c
  */
 #include "ir/unit.h"

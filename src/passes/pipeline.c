@@ -4,7 +4,7 @@
  *
  *     pipeline_simplify, _body, _inline     what PyTorch does to the graphs that it shows
  *     pipeline_freeze                       torch.jit.freeze
- *     pipeline_level_0                      what is run as it is written
+ *     pipeline_level_0                      runs the graph as written
  *     pipeline_prepare, _specialise, _level what is run at the other levels, in this order
  *
  * Tests: tests/unit/test_pipeline.c, tests/run.py (every group at every level)

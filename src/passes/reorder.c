@@ -8,11 +8,11 @@
  *     %s = aten::sum(%y)                          %m = aten::ones(%sizes, ...)
  *     %r = aten::mul(%z, %m)                      %r = aten::mul(%z, %m)
  *
- * Method. What frees more than it makes goes up to where its arguments are there; what makes more
- * than it frees goes down to its first reader. Then the peaks of the old and the new order are
- * estimated: bytes where all sizes are known, else the number of tensors. The new order stays only
- * if its peak is lower. Rejected: scheduling the whole block (Sethi and Ullman's numbers, or a list
- * by bytes freed), because of what may not move.
+ * Method. Nodes that free more than they make move up to where their arguments exist; nodes
+ * that make more than they free move down to their first reader. Then the peaks of the old and
+ * the new order are estimated: bytes where all sizes are known, else the number of tensors.
+ * The new order is kept only if its peak is lower. Rejected: scheduling the whole block (Sethi
+ * and Ullman's numbers, or a list by bytes freed), because some nodes may not move.
  *
  * What may move. Only an operator that cannot fail (reorder_total): then every program still ends
  * with the error it ended with before. Dependencies, writes and effects between are the alias

@@ -3,14 +3,14 @@
  * http.c - the server's sockets: libmicrohttpd reads requests and writes responses, this file
  * collects bodies, keeps the limits, and hands whole requests to the protocol.
  *
- * Method. A few threads, each with an epoll of its own, serve all connections. A request that must
- * wait for a model suspends its connection; the thread that has the result resumes it. What
- * libmicrohttpd does not limit is how long a request may take to arrive: its timeout is for
- * silence, and a client that sends a byte now and then is never silent. So every connection notes
- * since when it is in its phase, and http_tend shuts down the sockets that are too long in one. It
- * also looks for clients that went away in the middle of a request, which libmicrohttpd 0.9.75 with
- * epoll does not notice if the end arrives together with data, or while the connection is
- * suspended: what their requests run is cancelled.
+ * Method. A few threads, each with an epoll of its own, serve all connections. A request
+ * that must wait for a model suspends its connection; the thread that has the result resumes
+ * it. What libmicrohttpd does not limit is how long a request may take to arrive: its
+ * timeout is for silence, and a client that sends a byte now and then is never silent. So
+ * every connection records when its current phase began, and http_tend shuts down sockets
+ * that are in one for too long. It also finds clients that disconnected in the middle of a
+ * request, which libmicrohttpd 0.9.75 with epoll does not notice if the end arrives together
+ * with data, or while the connection is suspended: their requests are cancelled.
  * Invariants. A connection is in the list from STARTED to CLOSED; its descriptor is open as long.
  * Tests: tests/serve/client.py
  */

@@ -2,11 +2,11 @@
 /*
  * server.c - starts the server, keeps it going, and ends it without losing a request.
  *
- * Threads. The main thread waits for signals and, fifty times a second, looks for what has
- * waited too long. A second one looks at the folder and loads models, a third takes connections.
+ * Threads. The main thread waits for signals and, fifty times a second, checks what has waited
+ * too long. A second one watches the folder and loads models, a third accepts connections.
  * libmicrohttpd has its own, every model its own. OpenBLAS's were there before and do not block
  * signals: what comes while the main thread does not wait for it is theirs, so it has a handler.
- * Draining. After SIGTERM the server is not ready any more, takes no new connections, and closes
+ * Draining. After SIGTERM the server is no longer ready, accepts no new connections, and closes
  * each connection after its next answer. It ends when no request is left and idle connections
  * have stayed idle for a moment; a request that is only half there has three seconds to become
  * whole. A second signal, or the end of the time for draining, stops the models that still run.

@@ -8,8 +8,8 @@
  * need no more; making and copying go through one table of functions, device_host, which the
  * runtime registers (runtime/cuda/cuda_device.c).
  *
- * Copies from a device to the host wait until the device is done; all else may still be under way
- * when a function returns, and what is asked of the device next happens after it.
+ * Copies from a device to the host wait until the device is done; other work may still be in
+ * progress when a function returns, and later requests to the device are executed after it.
  * Tests: tests/unit/test_cuda_tensor.c
  */
 #ifndef CTSC_TENSOR_DEVICE_H

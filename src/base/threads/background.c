@@ -11,10 +11,10 @@
  * The end of the process is the difficult part. Compilers are written in C++: an object that one of
  * its functions makes when it is first called is destroyed by exit before whatever was registered
  * with atexit earlier, the end of our thread included, which may be using it. So that is registered
- * anew after each job, and jobs that open a compiler try it out. What remains, a job that is the
- * first to call some function, is met by a destructor of the main thread's, since exit runs those
- * before anything else; where the main thread has none, because another one opened the library,
- * there is no background. Not met is an exit by another thread during the first jobs.
+ * again after each job, and jobs that open a compiler run it once. The remaining case, a job that
+ * is the first to call some function, is handled by a destructor of the main thread, since exit
+ * runs those before anything else; where the main thread has none, because another one opened the
+ * library, there is no background. An exit by another thread during the first jobs is not handled.
  * Tests: tests/unit/test_background.c
  */
 #include "base/threads/background.h"

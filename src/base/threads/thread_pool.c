@@ -2,14 +2,14 @@
 /*
  * thread_pool.c - worker threads, the jobs they help with, and the tasks they run.
  *
- * Method: a call cuts its range into at most POOL_CHUNKS chunks (more where they would be huge),
- * puts a job on the list of open jobs and works on it itself; idle workers join the first open job
- * that has chunks left and takes another helper. The chunks are divided into as many homes as
- * threads may come: a thread takes those of its own home, then what is left in others', so a slow
- * thread holds nobody up, and the part of the range that a thread gets is the same in each call,
- * so that it finds in its own caches what it wrote there in the call before. (Between cores that do
- * not share a cache a line takes half a microsecond.) An idle worker spins for some microseconds
- * before it sleeps, because kernels follow each other closely.
+ * Method: a call cuts its range into at most POOL_CHUNKS chunks (more where they would be
+ * huge), puts a job on the list of open jobs and works on it itself; idle workers join the
+ * first open job that has chunks left and takes another helper. The chunks are divided into
+ * as many homes as there can be threads: a thread takes those of its own home, then those
+ * left in others', so a slow thread delays nobody, and a thread gets the same part of the
+ * range in each call, so that its caches still hold what it wrote in the call before.
+ * (Between cores that do not share a cache a line takes half a microsecond.) An idle worker
+ * spins for some microseconds before it sleeps, because kernels follow each other closely.
  * Invariants: a job lives on its caller's stack; it is off the list, and its count of helpers is
  * zero, before the caller returns. Workers start on demand and are never stopped; a thread that
  * cannot be started leaves the work to the others. A forked child has no workers and starts its

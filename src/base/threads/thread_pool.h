@@ -10,11 +10,11 @@
  * What the processor does with denormal numbers (float_mode.h) is the same for all chunks and tasks
  * as where they were made.
  *
- * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread chunks and offer
- * tasks of their own, for which they wait before they end. A thread that waits for a task helps
- * with chunks and runs what its maker's tasks have offered, so that it is idle only if there is
- * nothing to do for it. It begins no other task: those have nothing to do with what is suspended
- * below, and the stack would grow without bounds.
+ * Chunks are leaves: they wait for nothing. Tasks are whole programs: they spread
+ * chunks and offer their own tasks, for which they wait before they end. A thread that
+ * waits for a task helps with chunks and runs tasks that its own task has offered, so
+ * that it is idle only if there is nothing to do for it. It begins no other task:
+ * those are unrelated to the suspended one, and the stack would grow without bounds.
  */
 #ifndef CTSC_BASE_THREAD_POOL_H
 #define CTSC_BASE_THREAD_POOL_H

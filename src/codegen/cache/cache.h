@@ -75,9 +75,9 @@ ctsc_status codegen_share(diag *d, const char *cpu);
  * said when it was opened before: then it is opened once a kernel is to be compiled. d: why
  * not (may be NULL). */
 bool codegen_available(codegen *c, diag *d);
-/* A program will want kernels of c, though not yet: where the compiler library is not in its place,
- * it is looked for now, so that people hear of it even if the program ends before (library_open).
- * Costs something once per process. */
+/* A program will need kernels of c, but not yet: if the compiler library
+ * is missing, this finds out now, so that people are told even if the
+ * program ends before (library_open). Costs something once per process. */
 void codegen_expect(codegen *c);
 /* Whether this machine can run what c compiles. */
 bool codegen_runnable(codegen *c);
@@ -120,7 +120,7 @@ typedef struct codegen_environment {
     char cpu[64];       /* the processor it compiles for, in LLVM's words */
     char why[640];      /* there is none */
     char advice[400];   /* what to do about that */
-    char folder[4096];  /* of kernels on disk, where one is wanted */
+    char folder[4096];  /* of kernels on disk, if there is to be one */
     bool folder_usable; /* it is there, or was made, and nobody else can write to it */
     int64_t folder_limit;
 } codegen_environment;

@@ -83,7 +83,7 @@ static bool library_place(int i, char path[LIBRARY_PATH]) {
            stat(path, &s) == 0;
 }
 
-/* Is it said by CTSC_JIT where the library is, or that none is wanted ("0")? */
+/* Does CTSC_JIT name the library, or disable it ("0")? */
 static bool library_given(const char **file) {
     const char *given = variable_get(VARIABLE_JIT);
     if (!given) return false;

@@ -14,10 +14,10 @@
  * the definitions of operators are the same single source as on the CPU. It is C++
  * that the host's compiler accepts too, after tests/cuda/shim.h.
  *
- * A grid may have any number of blocks. The quickest is as many as the iterations want,
- * (iterations * cooperative group + block - 1) / block of them, without a limit: threads of short
- * lives keep more accesses of memory under way than those that stride. Of a nest without a parallel
- * loop there is one iteration.
+ * A grid may have any number of blocks. The fastest is as many as the iterations
+ * need, (iterations * cooperative group + block - 1) / block of them, without a
+ * limit: short-lived threads keep more memory accesses in flight than those that
+ * stride. A nest without a parallel loop has one iteration.
  *
  * The kernel takes one struct by value, in this order, without gaps: a pointer per buffer of
  * the nest; the ints (int64); the floats (double); begin and end (int64), the chunk of the

@@ -72,7 +72,7 @@ ctsc_status gpu_analyse(gpu_state *e, diag *d);
 /* Variables from outside that `body` accumulates in, each with its accumulation.
  * -1: more than max. */
 int gpu_accumulated(const nest_block *body, const nest_stmt **out, int max);
-/* Do stores in `body` want barriers around? */
+/* Do stores in `body` need barriers around them? */
 bool gpu_stores_hazard(const gpu_state *e, const nest_block *body);
 /* Does x compare an index with a number that is as small? Then 32 bits do for both. */
 bool gpu_compares_indices(const gpu_state *e, const nest_expr *x);

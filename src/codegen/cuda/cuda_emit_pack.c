@@ -8,8 +8,8 @@
  *                                                            w0 = four of x;  for k: w1[k] = w0[k] + 1;  four of out = w1 }
  *                                                    for (what is left)  out[j] = x[j] + 1
  *
- * So many iterations are made together that the smallest element accessed fills 16 bytes, or the
- * largest one 32. Which addresses are aligned is looked up when the loop begins.
+ * Iterations are combined so that the smallest element accessed fills 16 bytes, or
+ * the largest one 32. The alignment of addresses is tested when the loop begins.
  * Tests: tests/unit/test_cuda_emit.c, tests/ir/cuda-*.test
  */
 #include "codegen/cuda/cuda_emit_internal.h"

@@ -64,7 +64,7 @@ template <typename T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N :
     T v[N];
 };
 
-/* Are packs at p where their type wants them? */
+/* Are packs at p aligned for their type? */
 template <int N, typename T> static __device__ __forceinline__ bool nest_fits_pack(const T *p) {
     return (uint64_t)p % alignof(nest_pack<T, N>) == 0;
 }

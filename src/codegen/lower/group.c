@@ -3,9 +3,9 @@
  * group.c - a group of tensor operators becomes one loop nest (group.h).
  *
  * Method. The graph is read into lazy tensors; a schedule (group_pointwise.c, group_rows.c,
- * group_columns.c) then makes loops around them. Which arguments the plan holds for is noted on the
- * way: every question about a size ("are these equal?", "is it 1?") is answered from the arguments
- * at hand, and the answer becomes a guard of the plan. Sizes nobody asked about stay free.
+ * group_columns.c) then makes loops around them. The arguments a plan holds for are recorded:
+ * every question about a size ("are these equal?", "is it 1?") is answered from the arguments
+ * at hand, and the answer becomes a guard of the plan. Sizes without a question stay free.
  *
  * Everything is done twice, see group_internal.h. The second reading knows which sizes are one.
  *

@@ -14,11 +14,11 @@
  * it holds (its conditions), and how numbers that the kernel needs follow from the arguments
  * (plan/group_plan.h).
  *
- * What cannot be lowered, or would be slower than the operators one by one, has no plan: the
- * operators are then called one by one. So nothing in here reports errors of programs; arguments
- * that make an operator fail (sizes that do not broadcast) must not pass a plan's guards. The
- * only failures a kernel reports itself are those of native loops (index out of range, division by
- * zero): plan->faults words them.
+ * Groups that cannot be lowered, or would be slower than the operators one by one, have
+ * no plan: the operators are then called one by one. So nothing in here reports errors
+ * of programs; arguments that make an operator fail (sizes that do not broadcast) must
+ * not pass a plan's guards. The only failures that a kernel reports itself are those of
+ * native loops (index out of range, division by zero): plan->faults words them.
  *
  * Ownership: a plan and its nest are in the arena given to group_lower.
  * Tests: tests/unit/test_group.c

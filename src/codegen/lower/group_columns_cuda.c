@@ -31,7 +31,7 @@ typedef struct tile_sum {
 typedef struct tile_state {
     group_stages f;
     tile_sum sums[GROUP_MAX_REDUCTIONS];
-    /* threads of a cooperative group: so many columns, so many to each */
+    /* threads of a cooperative group: number of columns, threads per column */
     int columns, lanes;
     bool cut;
     nest_expr *width, *length; /* elements of a column; columns side by side */

@@ -83,7 +83,7 @@ typedef struct group_state {
     bool generic; /* sizes become constants only where operators need it */
     group_target target;
     nest_expr *domain; /* elements that the parallel loop goes through in all, at least */
-    /* a schedule has specialised on a size, and wants another reading that knows it */
+    /* a schedule has specialised on a size, and needs the graph read again with it */
     bool again;
     group_reduction *reductions[GROUP_MAX_REDUCTIONS];
     int nreductions;
@@ -136,14 +136,14 @@ typedef struct group_load {
 typedef struct group_walk {
     int nvars;
     nest_expr *vars[LAZY_MAX_DIMS],
-        *sizes[LAZY_MAX_DIMS]; /* the indices that the values were asked for, and how far they go */
+        *sizes[LAZY_MAX_DIMS]; /* the indices that values were requested at, and their extents */
     group_load loads[GROUP_MAX_LOADS];
     int nloads;
     bool too_many;
 } group_walk;
 
-/* Between begin and end, code that is asked for goes to a nest of its own, which is thrown away;
- * end looks at all loads in it. */
+/* Between begin and end, requested code goes to a separate
+ * nest, which is discarded; end examines all loads in it. */
 void group_walk_begin(group_state *s, group_walk *w, int nvars, nest_expr *const *sizes);
 void group_walk_note(group_state *s, group_walk *w, nest_expr *value);
 void group_walk_end(group_state *s, group_walk *w);
@@ -247,8 +247,8 @@ bool group_is_one(const nest_expr *e);
 /* The minmax whose places are all that `stage` looks for; then only the first block that has the
  * minmax matters. NULL: none. */
 const group_reduction *group_stages_arg(const group_stages *f, int stage);
-/* Are places of a minimum or maximum (argmin, argmax) wanted among values that come straight from
- * memory? Then a second look at all of it costs more than the operator. */
+/* Are positions of a minimum or maximum (argmin, argmax) needed among values directly
+ * from memory? Then a second pass over all of it costs more than the operator. */
 bool group_stages_seeks_plainly(const group_stages *f);
 /* Does a reduction or an output read k? What only full_like(k) asks for, its shape, is not even
  * addressed: dims are joined as those tensors have them that are read. */

@@ -58,7 +58,7 @@ static nest_expr *reduced_at(lazy *l, const lazy_tensor *t, nest_expr *const *in
     if (impl->s->unroll) return reduced_unrolled(impl->s, r, index);
     if (r->value && (!t->ndim || !memcmp(r->at, index, sizeof *index * (size_t)t->ndim)))
         return r->value;
-    l->failed = true; /* asked for elsewhere than where the schedule is */
+    l->failed = true; /* requested outside the schedule's place */
     return group_identity(impl->s, r);
 }
 

@@ -73,7 +73,7 @@ static bool stages_is_result(const group_stages *f, const lazy_tensor *t) {
     return next == t->ndim;
 }
 
-/* One result in all: then what is made of it may have any shape, as it is made after it. */
+/* One result in all: then values made from it may have any shape, as they are made after it. */
 static bool stages_is_single(const group_stages *f) {
     for (int d = 0; d < f->ndim; d++)
         if (!f->mask[d] && !group_is_one(f->sizes[d])) return false;

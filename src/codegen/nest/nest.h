@@ -27,7 +27,7 @@
  * 3. Expressions are pure and evaluated at the statement that contains them, once per
  *    statement, both arms of a select included: a load in it must be valid whatever the condition
  *    is. A node may be used any number of times. Integer arithmetic wraps. nest_div_index and
- *    nest_mod_index want operands that are not negative and a divisor that is not 0. Functions are
+ *    nest_mod_index need operands that are not negative and a divisor that is not 0. Functions are
  *    those of ir/scalar/scalar_ops.h, by name.
  * 4. Statements: let and variable (declare), set, accumulate, store, for, while, if, break,
  *    continue, fail. A variable is known to the end of the block that declares it.
@@ -298,7 +298,7 @@ bool nest_type_of(dtype dt, nest_type *out);
 
 /* ---- checking and printing ------------------------------------------------------------------- */
 
-/* CTSC_INTERNAL with what is wrong; every consumer wants a nest that passes. */
+/* CTSC_INTERNAL with what is wrong; every consumer needs a nest that passes. */
 ctsc_status nest_verify(nest *n, diag *d);
 void nest_print(nest *n, strbuf *out);
 

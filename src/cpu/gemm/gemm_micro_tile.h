@@ -236,8 +236,8 @@ static TARGET void NAME(lying)(int64_t k, const void *a, int64_t lda, const void
     if (!half && part) STORE_PART(c + (i) * ldc + LANES, y##i, left - LANES);                      \
     else if (!half) VSTORE(c + (i) * ldc + LANES, y##i);
 
-/* What becomes of the sums. half: of one vector, or else of two; part: of the last one only a part
- * is wanted. A store under a mask has to read the line first, even if it is all of it. */
+/* The epilogue of the sums. half: of one vector, or else of two; part: only a part of the last
+ * one is used. A masked store has to read the line first, even if it covers all of it. */
 #define ROWS_ENDS(rows)                                                                            \
     if (r->ends & GEMM_ADD_C) {                                                                    \
         TILE_ROWS_##rows(ROWS_ADD_C)                                                               \

@@ -23,7 +23,7 @@ typedef struct widen_tile {
     const float *scale, *bias; /* WIDEN_COLUMNS each */
     float *out;
     int64_t ldc;
-    int cols; /* of WIDEN_COLUMNS, that are wanted */
+    int cols; /* of WIDEN_COLUMNS, that are used */
 } widen_tile;
 
 typedef struct widen_micro {

@@ -17,7 +17,7 @@
  *     SPLAT(p)                the four bytes at p in each lane
  *     LOADF(p)                a vector of float
  *     FLOAT(v) INT(f) ADDF MULF MINF SETF
- *     SET8 SET16              a number in each lane of so many bits
+ *     SET8 SET16              a number in each lane of 8 or 16 bits
  *     PACK16 PACK8 ADD16      four bytes to two, two to one, sums of two, all saturating
  *     MAX8 XOR                the larger bytes; bits
  *     PUT(p, v, n)            n bytes of v

@@ -44,7 +44,7 @@ typedef struct quad_tile {
     int64_t filled;    /* quads of a segment of b: a multiple of the depth, zeros at the end */
     const void *start; /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
     void *sums;        /* 32 bits each, */
-    int64_t ld;        /* so many from one row to the next */
+    int64_t ld;        /* distance from one row to the next */
     /* per segment, for each two quads: whether their products may be added before they are
      * widened; NULL: none (read where quad_tile.h has PAIR) */
     const uint8_t *narrow;
@@ -75,7 +75,7 @@ enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
  * count bytes from one to the next. */
 typedef struct quant_depthwise {
     const void *spread; /* what `spread` made of the columns of the input, */
-    int64_t size;       /* so many bytes, */
+    int64_t size;       /* its size in bytes, */
     bool small;         /* known to be at most 127, if they were checked */
     int64_t step;       /* bytes of it from one result to the next */
     const int64_t *tap; /* bytes of it from the first */

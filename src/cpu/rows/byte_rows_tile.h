@@ -9,7 +9,7 @@
  *     PUT(p, v, n)            n bytes of it
  *     LOADF(p)                a vector of float
  *     FLOAT INT ADDF SUBF MULF FMA SETF
- *     SET8 SET16              a number in each lane of so many bits
+ *     SET8 SET16              a number in each lane of 8 or 16 bits
  *     LO8 HI8 LO16 HI16       interleaving within 128 bits
  *     PACK16 PACK8            four bytes to two and two to one, saturating, within 128 bits
  *     ADD16 MIN8 MAX8         of two bytes, saturating; of bytes

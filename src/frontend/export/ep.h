@@ -9,11 +9,11 @@
  *                                                                 %linear : Tensor = aten::linear(%x, %weight, %bias)
  *                                                                 return (%linear)
  *
- * What comes out is a graph like any method's: passes, interpreter and kernels know of no second
- * kind of program. Parameters, buffers and constants become attributes of modules, by their
- * dotted names; writes stay writes, of operators and, where the program lists new values of
- * buffers or inputs among its results, of a copy_ at the end. Sizes are numbers that are asked
- * for when the program runs.
+ * The result is a graph like any method's: passes, interpreter and kernels know
+ * of no second kind of program. Parameters, buffers and constants become
+ * attributes of modules, by their dotted names; writes stay writes, of operators
+ * and, where the program lists new values of buffers or inputs among its results,
+ * of a copy_ at the end. Sizes are numbers that are queried at run time.
  *
  * The files, in the order in which a program passes through them:
  *
@@ -34,9 +34,9 @@
  *     ep_subclass.c   tensors of objects of subclasses of Tensor
  *     ep_hop.c, ep_hop_loop.c, ep_effect.c   higher-order operators: branches and bodies in line; loops; operators that write made functional
  *
- * Invariants: nothing of the text is run; each name has one definition, and is in scope where it is
- * used; what is not understood is either refused when the program is loaded (it is no such program)
- * or when it is reached (nobody knows the operator). Formats: docs/pt2.md.
+ * Invariants: nothing of the text is executed; each name has one definition, and is in scope
+ * where it is used; anything not understood is refused either when the program is loaded (it
+ * is no such program) or when it is reached (an unknown operator). Formats: docs/pt2.md.
  * Tests: tests/pt2
  */
 #ifndef CTSC_FRONTEND_EXPORT_EP_H

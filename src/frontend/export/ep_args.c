@@ -3,7 +3,7 @@
  * ep_args.c - arguments of nodes as values of the graph, of the type that the operator's
  * schema asks for.
  *
- * An argument says what it is (as_tensor, as_ints, ...), the schema what is wanted. They differ
+ * An argument states its kind (as_tensor, as_ints, ...), the schema the expected one. They differ
  * where Python converts: an int for a float, one int for int[2], a list of tensors for a list that
  * may hold None. The numbers of dtypes, layouts and memory formats are not PyTorch's (ep_meta.c).
  */

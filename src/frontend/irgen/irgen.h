@@ -9,8 +9,8 @@
  * included. (Building SSA directly would need the set of variables a loop assigns before its body
  * has been typed.)
  *
- * Where functions come from: codeload/ has archives' code, program/ Python source. What only the
- * latter knows is asked through scope_ops.
+ * Sources of functions: codeload/ has archives' code, program/ Python
+ * source. Knowledge that only the latter has is requested through scope_ops.
  *
  *   irgen.c        functions, variables        irgen_stmt.c    statements
  *   irgen_assign.c assignments                 refine.c       conditions, refined types

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refine.c - conditions: what is known of them while compiling, and what a branch learns about the
- * types of variables.
+ * refine.c - conditions: their value if known at compile time,
+ * and what a branch learns about the types of variables.
  *
  * Method. A condition is a bool value and three facts: whether it is known already (then the branch
  * not taken is never looked at, so it may hold code that has no type here), and which variables

@@ -2,11 +2,11 @@
 /*
  * onnx_out.h - a method as a model of ONNX.
  *
- * Method. The graph of the method, its calls inlined, is walked as an interpreter would walk it:
- * with example arguments, so that each value has a dtype and sizes, and branches and loops that do
- * not depend on the arguments' elements are those of the example. What depends on the arguments is
- * written as nodes, operator by operator (onnx_out_rows.def); what does not is computed, and
- * becomes an initialiser where a node reads it.
+ * Method. The graph of the method, its calls inlined, is walked as an interpreter would walk
+ * it: with example arguments, so that each value has a dtype and sizes, and branches and
+ * loops that do not depend on the arguments' elements are those of the example. Values that
+ * depend on the arguments are written as nodes, operator by operator (onnx_out_rows.def);
+ * the others are computed, and become initialisers where nodes read them.
  *
  * Sizes that may change (dynamic axes): the walk runs in two worlds at once, with arguments of two
  * sizes. A number that is the same in both is a constant, and one that differs is computed by

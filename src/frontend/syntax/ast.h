@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ast.h - what the parser makes of source text: the Python subset of TorchScript as a tree.
+ * ast.h - the parser's output: the Python subset of TorchScript as a tree.
  *
  * The same tree serves the code in archives and scripts written by people; what archives never hold
  * (f-strings, decorators, comprehension conditions, ...) is parsed all the same, and it

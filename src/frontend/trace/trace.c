@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.c - records what a program computes, call by call: which value of the graph is what.
+ * trace.c - records a program's calls: maps its values to values of the graph.
  *
  * Method. Handles are looked up first, since they also distinguish equal numbers; then
  * tensors by identity. When a call gives a list or a tuple of tensors, its elements

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_module.c - what a trace reads from its module, and the module made of it.
+ * trace_module.c - attributes that a trace reads from its module, and the resulting module.
  *
  *     declared "layer1.weight", used        class Net(Module):              class Net_layer1(Module):
  *                                             layer1 : __torch__.Net_layer1   weight : Tensor

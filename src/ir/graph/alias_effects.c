@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alias_effects.c - what single nodes do: effects, writes, failures, and what they read
- * of their inputs.
+ * alias_effects.c - the effects of single nodes: side
+ * effects, writes, failures, and which inputs they read.
  *
  * Method. An operator's schema says most (Tensor(a!) is written, Tensor(a) -> Tensor(a) shares);
  * its row says whether it prints, raises or draws random numbers, and the traits at the end of

@@ -2,10 +2,10 @@
 /*
  * fusible.h - which operators can be part of a kernel, and as what.
  *
- * Rows of ops/NAME.def say it, FUSE(kind, cost), to the pass that forms fusion groups and to the
- * code that lowers them alike: what the pass takes in, the lowering knows. Being fusible is
- * about the operator; whether a certain group with certain dtypes and sizes is lowered is
- * decided when it is run.
+ * Rows of ops/NAME.def declare it with FUSE(kind, cost), for both the pass that
+ * forms fusion groups and the code that lowers them: the lowering knows everything
+ * that the pass takes in. Fusibility is a property of the operator; whether a
+ * group with certain dtypes and sizes is lowered is decided at run time.
  */
 #ifndef CTSC_IR_GRAPH_FUSIBLE_H
 #define CTSC_IR_GRAPH_FUSIBLE_H

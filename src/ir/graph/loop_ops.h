@@ -2,10 +2,10 @@
 /*
  * loop_ops.h - which operators a native loop can hold.
  *
- * The table (loop_ops.def) is shared by the pass that puts loops into groups and by the code that
- * lowers them. It names what is done with Python numbers, and the operators that ask, index or
- * write tensors; operators that compute elements of tensors are those of FUSE of ops.def, and their
- * in-place forms (add_) are derived from them.
+ * The table (loop_ops.def) is shared by the pass that puts loops into groups and by
+ * the code that lowers them. It lists operations on Python numbers, and the operators
+ * that query, index or write tensors; operators that compute elements of tensors are
+ * those of FUSE of ops.def, and their in-place forms (add_) are derived from them.
  *
  *     LOOP_OP("aten::sin", NUMBERS, REAL1, "sin")
  */

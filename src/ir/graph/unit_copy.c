@@ -2,11 +2,11 @@
 /*
  * unit_copy.c - takes objects of one program into another, with their classes and functions.
  *
- * Method. Types are copied on demand and remembered before their parts are looked at, since classes
- * mention one another. Functions are declared with their types and put on a list; their graphs are
- * copied when a request has declared all it needs, so that chains of calls cost no stack.
- * Invariant: when a request succeeds, the list is empty and everything copied so far is complete.
- * After a failure the target is of no use.
+ * Method. Types are copied on demand and recorded before their parts are visited,
+ * since classes mention one another. Functions are declared with their types and put
+ * on a list; their graphs are copied when a request has declared all it needs, so that
+ * chains of calls cost no stack. Invariant: when a request succeeds, the list is empty
+ * and everything copied so far is complete. After a failure the target is unusable.
  * Tests: tests/unit/test_trace.c
  */
 #include "ir/graph/unit_copy.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * autocast.h - what the operators that autocast puts in front of others make of a dtype.
- * Kernels, the lowering and peephole rules ask here.
+ * autocast.h - the effect on dtypes of the casts that autocast inserts
+ * before operators. Used by kernels, the lowering and peephole rules.
  */
 #ifndef CTSC_IR_OP_AUTOCAST_H
 #define CTSC_IR_OP_AUTOCAST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op.h - the operator registry: every overload PyTorch knows, and what ctsc can do with it.
+ * op.h - the operator registry: every overload that PyTorch knows, and ctsc's support for it.
  *
  * Two sources feed it. ir/op/schemas.txt holds the schema of every overload of PyTorch 1.13 (with
  * the arguments that overloads gained since), in overload-resolution order within a name, and

@@ -3,9 +3,9 @@
  * op_strides.c - results of operators in the order that PyTorch gives them (tensor/strides.h),
  * where the operator's function makes them row-major: STRIDES(rule) in its row.
  *
- * Only calls with an argument that is not row-major are looked at: of arguments that all are, every
- * rule makes a row-major result. What shares memory with an argument is a view,
- * and stays one.
+ * Only calls with an argument that is not row-major are examined: if
+ * all are row-major, every rule makes a row-major result. A result
+ * that shares memory with an argument is a view, and stays one.
  * Tests: tests/python/test_py_strides.py, tests/unit/test_strides.c
  */
 #include "ir/op/op.h"

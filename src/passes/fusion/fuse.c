@@ -6,11 +6,11 @@
  *     %z : Tensor = aten::add(%y, %b, %one)   ->   with prim::FusionGroup_0 = graph(%x : Tensor, %b : Tensor):
  *                                                    %y : Tensor = aten::mul(%x, %x) ...
  *
- * Method. Each block is walked from its end. A fusible node starts a group, and its producers are
- * absorbed one by one: each is moved down to the group's front if the alias database allows it, so
- * that the members stay neighbours. What the rest of the graph still reads becomes an output.
- * Constants but tensors of more than a number, and lists of numbers that nobody changes, are copied
- * into the group. A group that saves nothing (a single cheap operator, only views) is not formed.
+ * Method. Each block is walked from its end. A fusible node starts a group, and its producers
+ * are absorbed one by one: each is moved down to the group's front if the alias database allows
+ * it, so that the members stay neighbours. Values read outside become outputs. Constants except
+ * tensors of more than a number, and lists of numbers that nobody changes, are copied into the
+ * group. A group without a gain (a single cheap operator, only views) is not formed.
  *
  * Invariants. Members write nothing and have no effects; outputs are new
  * tensors, never views: a view joins only if nothing outside reads it. Dtypes

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.h - what the files of the pass "layout" share (layout.c tells what the pass does).
+ * layout.h - shared by the files of the pass "layout" (layout.c explains the pass).
  *
- *   layout.c         the walk, regions and what they cost, what becomes of the graph
+ *   layout.c         the walk, regions and their costs, the rewriting of the graph
  *   layout_rules.c   pointwise operators, joining and splitting, sizes, reductions, permutations
  *   layout_conv.c    convolutions, pools, padding: operators that have a version of their own for channels that come last
  *   layout_shuffle.c channels that are shuffled between groups

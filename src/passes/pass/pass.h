@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pass.h - what a pass is, for those who write one.
+ * pass.h - what a pass is, for authors of passes.
  *
  * A pass is `bool pass_x(pass_ctx *, graph *)`: true if it changed something. It
  * leaves a valid graph, whatever it was given, unless memory ran out (arena_failed)

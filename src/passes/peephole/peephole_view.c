@@ -5,8 +5,8 @@
  *     %y : Tensor = aten::transpose(%x, %0, %1)  %z : Tensor = aten::transpose(%y, %1, %0)    after:  %x
  *     %y : Float(2, 3) = aten::to(%x, %6, %false, %false, %none)      %x : Float(2, 3)        after:  %x
  *
- * What would have raised must go on to raise: x.t().t() is x only if x is known to have at
- * most two dimensions.
+ * A program that would have raised must still raise: x.t().t()
+ * is x only if x is known to have at most two dimensions.
  * Tests: tests/ir/peephole/views.ir, tests/ir/peephole/views-kept.ir
  */
 #include "ir/op/autocast.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quantise_insert.h - operators on floats become operators on quantised tensors: what `ctsc
- * quantize` makes of a program (runtime/ptq/ptq.h decides how).
+ * quantise_insert.h - operators on floats become operators on quantised tensors:
+ * how `ctsc quantize` rewrites a program (runtime/ptq/ptq.h decides what).
  *
  *     %y : Tensor = aten::conv2d(%x, %w, %b, ...)
  *     %z : Tensor = aten::relu(%y)

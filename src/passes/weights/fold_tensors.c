@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold_tensors.c - computes while compiling what operators make of constant tensors alone: a bias
- * that is looked up in a table, its transpose, a mask.
+ * fold_tensors.c - evaluates at compile time operators on constant tensors
+ * only: a bias that is looked up in a table, its transpose, a mask.
  *
  *     %i : Tensor?[] = prim::ListConstruct(%index)
  *     %b : Tensor = aten::index(%table, %i)

@@ -16,10 +16,10 @@
  * given their weights storages of their own. A table that is a layer's weight as well shares the
  * layer's storage, so that it is packed once.
  *
- * How choose-precision chooses. Whether a layer meets one row or many is not known here: one costs
- * what reading its weights costs, many what multiplying does (narrow.def). So the way is taken that
- * has the smallest product of both, bits / rate, among those that are faster in both, and whose
- * error the caller allows.
+ * How choose-precision chooses. Whether a layer gets one row or many is unknown
+ * here: one row costs reading the weights, many the multiplications
+ * (narrow.def). So the form with the smallest product of both, bits / rate, is
+ * taken among those that are faster in both, and whose error the caller allows.
  * Tests: tests/cli/precision.test, tests/unit/test_precision.c
  */
 #include "passes/weights/reduce_precision.h"

@@ -8,11 +8,11 @@
  *                                                               %y = aten::linear(%x, %w, %b)
  *                                                                = ctsc::leave(%fc, %y)
  *
- * Method. In a copy of the method's graph calls are inlined, and those of modules marked where they
- * begin and end. The copy is run once with probes (instrument.c); what operators do counts for the
- * modules that are entered and not left. Which module a mark means is seen from the object: a loop
- * over a list of modules was unrolled by the compiler, or is none. A method called through an
- * interface is marked, but not inlined: what it does is not counted.
+ * Method. In a copy of the method's graph calls are inlined, and those of modules are marked
+ * at begin and end. The copy is run once with probes (instrument.c); the work of operators
+ * counts for the modules that are entered and not left. The module of a mark is known from
+ * the object: a loop over a list of modules was unrolled by the compiler, or is none. A
+ * method called through an interface is marked, but not inlined: its work is not counted.
  * Tests: tests/cli/inspect.test, tests/unit/test_compile_faults.c
  */
 #include "ctsc_compiler.h"

@@ -2,12 +2,12 @@
 /*
  * api_operator_probe.c - with which dtypes does an operator work? It is run to find out.
  *
- * Method. Arguments are made from the schema: small tensors of one shape, numbers and lists of
- * them; what has a default keeps it. The shapes and numbers of a *recipe* are tried until the
- * operator accepts them with float32, int64, bool or complex64; with that recipe it is then run in
- * each dtype. Tensors whose names say so (index, mask) keep theirs. Matrices are unit matrices, so
- * that they can be inverted. A table of dtypes beside the operators would be shorter to read and
- * would soon be wrong.
+ * Method. Arguments are made from the schema: small tensors of one shape, numbers and
+ * lists of them; arguments with a default keep it. The shapes and numbers of a
+ * *recipe* are tried until the operator accepts them with float32, int64, bool or
+ * complex64; with that recipe it is then run in each dtype. Tensors whose names say so
+ * (index, mask) keep theirs. Matrices are unit matrices, so that they can be inverted.
+ * A table of dtypes next to the operators would be shorter, but would soon be wrong.
  * Tests: tests/unit/test_ops.c
  */
 #include "ir/op/op_family.h"

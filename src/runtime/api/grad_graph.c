@@ -2,10 +2,10 @@
 /*
  * grad_graph.c - see grad_graph.h.
  *
- * Method. What runs is a program for a signature and a state of the module (grad_program.c). It is
- * shown in the words that PyTorch has for that: the tensors are checked, and go into a
- * prim::DifferentiableGraph or, if they are others, to the function as it was. The graph inside
- * returns the results, then what is kept for the gradients.
+ * Method. The executed program belongs to a signature and a state of the module
+ * (grad_program.c). It is shown in PyTorch's terms: the tensors are checked, and go
+ * into a prim::DifferentiableGraph or, if they differ, to the original function.
+ * The graph inside returns the results, then the values kept for the gradients.
  *
  *     %4 : ..., %5 : bool = prim::RequiresGradCheck[types=[Tensor(requires_grad=1)]](%x.1)
  *     %6 : Tensor = prim::If(%5)

@@ -18,11 +18,11 @@
  * Saved tensors are checked when they are used: each storage counts the writes to it
  * (storage.version).
  *
- * Ownership: nodes are counted; a node holds its edges' ends and what it saved; a tensor holds the
- * node that made it. What a node saved of its own results refers to the storage only, so there are
- * no cycles. Chains of nodes are freed without recursion.
- * Threads: a tensor's metadata is changed only by the program that runs with it, under the
- * rule of tensor.h.
+ * Ownership: nodes are counted; a node holds its edges' ends and what it
+ * saved; a tensor holds the node that made it. A result that its own node
+ * saved refers to the storage only, so there are no cycles. Chains of nodes
+ * are freed without recursion. Threads: a tensor's metadata is changed only
+ * by the program that runs with it, under the rule of tensor.h.
  * Tests: tests/corpus/grad
  */
 #ifndef CTSC_RUNTIME_AUTOGRAD_AUTOGRAD_H

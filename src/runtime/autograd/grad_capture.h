@@ -14,9 +14,9 @@
  * recognised by their handles. What the call found elsewhere (parameters, constants of
  * the code) becomes a parameter of the graph after the arguments ("external").
  *
- * A call that cannot be recorded goes on as if nobody watched (capture.why says what it did): it
- * reads an element to decide something, makes tensors whose sizes depend on elements, keeps a
- * gradient with what was there before.
+ * A call that cannot be recorded continues as if unobserved (capture.why
+ * gives the reason): it reads an element to decide something, makes tensors
+ * whose sizes depend on elements, or keeps a gradient with earlier data.
  *
  * One capture per thread at a time.
  * Tests: tests/corpus/grad at every level, tests/autograd

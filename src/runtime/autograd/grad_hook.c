@@ -2,9 +2,9 @@
 /*
  * grad_hook.c - functions that see gradients on their way, and may give others in their place.
  *
- * They belong to what made a tensor, as in PyTorch: once an in-place operator has written it, the
- * hooks it had see the gradient of what it was. Removed ones are only marked, and leave the list
- * when the next one comes or the list goes.
+ * They belong to the node that made a tensor, as in PyTorch: once an in-place operator has
+ * written the tensor, its earlier hooks see the gradient of its former value. Removed ones
+ * are only marked, and leave the list when the next one is added or the list is freed.
  * Tests: tests/unit/test_grad_api.c, tests/python/test_py_hooks.py
  */
 #include "runtime/autograd/autograd.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grad_meta.c - what autograd knows of a tensor: what made it, its gradient, what it is a view of.
+ * grad_meta.c - a tensor's autograd data: the node that made it, its gradient, its base.
  *
  * Views. A view knows its base, the tensor at the end of the chain of views. Writing a view
  * changes the base:

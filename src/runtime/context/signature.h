@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signature.h - what of a call's arguments decides which operators it runs, and on what: everything
- * but the addresses and the elements of tensors.
+ * signature.h - the properties of a call's arguments that decide which operators it
+ * runs, and on what: everything except the addresses and the elements of tensors.
  *
  * Two calls of a function with equal signatures ask for the same, if no element is read. A
  * signature is a row of words: tags, numbers, texts, the geometry of tensors, which of them are the

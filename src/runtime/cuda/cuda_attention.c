@@ -2,9 +2,9 @@
 /*
  * cuda_attention.c - softmax(scale * q k' + mask) v on a CUDA device.
  *
- * In one kernel (kernels/attention.cu) where nobody wants the weights and its shared memory has
- * room for the rows. Otherwise, and for half and bfloat16 with many rows, whose products cuBLASLt
- * does on tensor cores, as two products with the softmax of all scores between them.
+ * In one kernel (kernels/attention.cu) if the weights are not requested and its shared memory
+ * has room for the rows. Otherwise, and for half and bfloat16 with many rows, whose products
+ * cuBLASLt does on tensor cores, as two products with the softmax of all scores between them.
  * Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/cuda/dense.h"

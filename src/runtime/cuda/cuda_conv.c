@@ -2,9 +2,9 @@
 /*
  * cuda_conv.c - convolutions on a CUDA device.
  *
- * Depthwise convolutions have a kernel of their own, transposed ones as well; cuDNN (dnn.c) is
- * asked for all others. What it does not do are products of matrices, gemm.c's, if a kernel of one
- * element neither skips nor adds anything, and else kernels/conv.cu's.
+ * Depthwise convolutions have their own kernel, and so do transposed ones; cuDNN (dnn.c)
+ * is tried for all others. Cases that it does not support are matrix products (gemm.c), if
+ * a kernel of one element neither skips nor adds anything, and else go to kernels/conv.cu.
  * Tests: tests/unit/test_cuda_dense.c, test_cuda_dnn.c
  */
 #include "runtime/cuda/dense.h"

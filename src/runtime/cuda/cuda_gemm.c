@@ -3,8 +3,8 @@
  * cuda_gemm.c - products of matrices on a CUDA device: cuBLASLt's where it has one, else
  * kernels/gemm.cu.
  *
- * What cuBLASLt cannot do of an epilogue (gelu by erf, a tensor added to what beta adds already)
- * becomes a kernel over its result.
+ * Epilogues that cuBLASLt does not support (gelu by erf, a tensor
+ * added to what beta adds already) become a kernel over its result.
  * Tests: tests/unit/test_cuda_dense.c, test_cuda_blas.c
  */
 #include "runtime/cuda/dense.h"

@@ -2,12 +2,12 @@
 /*
  * cuda_ops.h - operators for tensors on a CUDA device: what their functions share.
  *
- * What the dispatcher (dispatch.c) has seen to when an ON_DEVICE function (ir/op/op_traits.h) runs:
- * every tensor argument is on one device (a 0-dim tensor of the host was moved there); the overload
- * is functional. In-place and out= overloads are none: what the functional overload computes is
- * copied into their target. Neither are views, composites, fusible operators (they become kernels
- * by themselves, one_op.h), nor other names of the same overload. One of them that is ON_DEVICE is
- * so all the same, before anything else.
+ * What the dispatcher (dispatch.c) guarantees when an ON_DEVICE function
+ * (ir/op/op_traits.h) runs: every tensor argument is on one device (a 0-dim tensor of the
+ * host was moved there); the overload is functional. In-place and out= overloads are not
+ * ON_DEVICE: the functional overload's result is copied into their target. Nor are views,
+ * composites, fusible operators (they become kernels by themselves, one_op.h), or other
+ * names of the same overload. If one of them is ON_DEVICE all the same, that has priority.
  *
  * Elements are at addresses that the host cannot read: such a function looks at dtypes and geometry
  * only, launches kernels and waits for nothing. Allocations are reused in the order of the device's

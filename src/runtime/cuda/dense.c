@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense.c - programs of kernels/, and what they note about indices that are out of bounds.
+ * dense.c - programs of kernels/, and their records of indices out of bounds.
  * Tests: tests/unit/test_cuda_dense.c
  */
 #include "runtime/cuda/dense.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dispatch.h - what can be asked about operators and devices, and how they run there.
+ * dispatch.h - queries about operators and devices, and running operators there.
  */
 #ifndef CTSC_RUNTIME_CUDA_DISPATCH_H
 #define CTSC_RUNTIME_CUDA_DISPATCH_H

@@ -2,9 +2,9 @@
 /*
  * one_op.h - a single fusible operator on a device: a fusion group of one node.
  *
- * So what an operator computes on a device is what it computes in a group, and that what it
- * computes on the host. Graphs are kept by operator and by what is constant in them: arguments that
- * are neither tensors nor numbers to compute with.
+ * So the result of an operator on a device equals its result in a group, and
+ * that its result on the host. Graphs are kept by operator and by its
+ * constants: arguments that are neither tensors nor numbers to compute with.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cuda
  */
 #ifndef CTSC_RUNTIME_CUDA_ONE_OP_H

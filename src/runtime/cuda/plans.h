@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plans.h - what was found out about one kind of problem, kept under the bytes of the kind: for
- * libraries that are asked how to do something. */
+/* plans.h - a cache of findings per kind of problem, under the bytes
+ * of the kind: for libraries that are asked for an algorithm. */
 #ifndef CTSC_RUNTIME_CUDA_PLANS_H
 #define CTSC_RUNTIME_CUDA_PLANS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.h - makes a recording of a call: what it asks of the device, what of the module it read,
- * what it returned.
+ * record.h - records a call: its commands to the device,
+ * the parts of the module that it read, its results.
  *
  * The function is run twice more on tensors that do not exist (cuda/capture.h). That is the
  * interpreter's usual way, kernels are chosen and memory is taken as ever, but the device does

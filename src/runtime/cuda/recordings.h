@@ -11,10 +11,10 @@
  * no longer hold is dropped, and the signature is counted anew. Failures to record are
  * remembered as well; functions without any successful recording are left alone.
  *
- * Not at level 0, which is the reference; not for calls with a limit of steps, which nobody would
- * count; not while a profile is taken, which wants to see what is called. The log tells what was
- * recorded, why something was not, and in the end how often it was replayed. CTSC_CUDA_REPLAY=0 in
- * the environment: never.
+ * Not at level 0, which is the reference; not for calls with a limit of steps,
+ * which would not be counted; not while a profile is taken, which needs to see the
+ * operators. The log says what was recorded, why something was not, and at the end
+ * how often it was replayed. CTSC_CUDA_REPLAY=0 in the environment: never.
  *
  * Ownership: recordings belong to a code and die with it, so when the module is freed, moved or
  * frozen. Thread-safe: a table has a lock, which is given up while a call is recorded; other calls

@@ -3,16 +3,16 @@
  * fork.c - forked functions and their futures: bodies that run at once, and bodies that run
  * on other threads.
  *
- * Method. A fork means that its body runs on the spot, to its end; the future holds the result or
- * the error, which aten::wait raises. Where nobody can tell the difference (passes/forks.h; the
- * translator has asked, and put a JOIN where it is needed) the body is offered to the pool, and
- * belongs to the frame until its result is fetched: by wait, by a JOIN, at the end of the frame. A
- * body that nobody has begun by then runs in the frame's own interpreter, just as if it had run at
- * once. So results depend neither on time nor on the number of threads.
+ * Method. A fork has the meaning of running its body at once, to its end; the future holds the
+ * result or the error, which aten::wait raises. Where the difference is not observable
+ * (passes/forks.h; the translator has asked, and put a JOIN where it is needed) the body is offered
+ * to the pool, and belongs to the frame until its result is fetched: by wait, by a JOIN, at the end
+ * of the frame. A body that no thread has begun by then runs in the frame's own interpreter, as if
+ * it had run at once. So results depend neither on time nor on the number of threads.
  *
- * No deadlock: only the frame that forked waits for a body, and it runs what nobody else has
- * begun of its own and below. So each thread that waits, waits for one that runs a body
- * nested in its own.
+ * No deadlock: only the frame that forked waits for a body, and it runs
+ * its own bodies, and nested ones, that no thread has begun. So each
+ * waiting thread waits for one that runs a body nested in its own.
  *
  * Limits: time and cancellation go with the body. Steps and bytes are counted in the order of the
  * program, and a watch is of one thread: where there is one of these, bodies run at once. A body

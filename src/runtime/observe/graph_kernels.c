@@ -2,10 +2,10 @@
 /*
  * graph_kernels.c - the kernels of a graph's fusion groups as text.
  *
- * Each group is lowered anew for the arguments it was seen with; the result is the kernel
- * that runs, since lowering depends on nothing else, not even on where the tensors are:
- * kernels for a GPU can be looked at without one. Lines that are not code begin with ';',
- * which LLVM takes for comments.
+ * Each group is lowered anew for the arguments it was seen with; the result
+ * is the kernel that runs, since lowering depends on nothing else, not even
+ * on where the tensors are: kernels for a GPU can be inspected without one.
+ * Lines that are not code begin with ';', which LLVM reads as comments.
  * Tests: tests/cli/graph-for.test, tests/cli/graph-for-cuda.test
  */
 #include "runtime/observe/graph_kernels.h"

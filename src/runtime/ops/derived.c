@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * derived.c - what overloads without a row of their own do (ir/op/op_derive.h): call the one they
- * follow from, and put its results where their schema wants them.
+ * derived.c - runs overloads without a row of their own (ir/op/op_derive.h):
+ * calls the base overload and puts its results where the schema requires.
  * Tests: tests/unit/test_ops.c
  */
 #include "runtime/kernels/engine/kernel.h"

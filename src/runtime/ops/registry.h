@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * registry.h - what this folder gives the layers below (ir/op/op.h, op_host), for those beside it.
+ * registry.h - callbacks of this folder for lower layers (ir/op/op.h, op_host), for its neighbours.
  */
 #ifndef CTSC_RUNTIME_OPS_REGISTRY_H
 #define CTSC_RUNTIME_OPS_REGISTRY_H

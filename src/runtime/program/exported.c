@@ -7,9 +7,9 @@
  *                   2.8 itself: data/weights/NAME.pt, a file of torch.save
  *     2.1 to 2.7    serialized_exported_program.json, serialized_state_dict.pt (2.1: .json) and serialized_constants.pt, files of torch.save
  *
- * Method. Weights are slices of the file's mapping, as those of .pt archives are: a record is a
- * storage, and tensors that share one record share its storage. Sample inputs are read where they
- * are asked for; what other runtimes put there is not looked at. Formats: docs/pt2.md.
+ * Method. Weights are slices of the file's mapping, as those of .pt archives are: a
+ * record is a storage, and tensors that share one record share its storage. Sample
+ * inputs are read on request; data of other runtimes is ignored. Formats: docs/pt2.md.
  * Tests: tests/pt2, tests/unit/test_exported.c
  */
 #include "runtime/program/exported.h"

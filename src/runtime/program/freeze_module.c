@@ -2,10 +2,10 @@
 /*
  * freeze_module.c - a module becomes a smaller one that computes the same: torch.jit.freeze.
  *
- * Method. The graph of forward, with all calls inlined, goes through pipeline_freeze, which makes
- * constants of the attributes. What is left of the module is what that graph still reads: new
- * classes are made with these attributes alone, new objects of them, and one method. Nothing of the
- * old classes and objects is changed, and a module that cannot be frozen stays as it was.
+ * Method. The graph of forward, with all calls inlined, goes through pipeline_freeze, which
+ * turns attributes into constants. The frozen module keeps what that graph still reads: new
+ * classes with only these attributes, new objects of them, and one method. The old classes
+ * and objects are not changed, and a module that cannot be frozen is unchanged.
  *
  *     class Net:  fc: Linear, calls: int                     class ___torch_mangle_0.Net:  calls: int
  *       forward, reset                                  ->     forward     (weights in its constants)

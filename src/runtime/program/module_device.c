@@ -3,11 +3,11 @@
  * module_device.c - moves a module to a device, or widens it to float64: all tensors of its object,
  * and those that are constants of its code.
  *
- * Method. Storages are copied once each, first all of them, so that a failure changes nothing; then
- * every tensor is put on the copy of its storage. Handles, and with them whatever shares a tensor
- * or views its memory, stay what they are. Kernels and folded weights are made again. Widening
- * replaces storages in the same way, by copies with wider elements; offsets and strides count
- * elements, so they stay.
+ * Method. Storages are copied once each, first all of them, so that a failure
+ * changes nothing; then every tensor is put on the copy of its storage. Handles stay
+ * valid, and so does everything that shares a tensor or views its memory. Kernels
+ * and folded weights are made again. Widening replaces storages in the same way, by
+ * copies with wider elements; offsets and strides count elements, so they stay.
  * Tests: tests/unit/test_cuda_tensor.c, tests/cli/bench.test
  */
 #include "runtime/cuda/cuda_ops.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_keep.h - what the attributes of a module's objects are, to be put back after a call. */
+/* module_keep.h - saves the attributes of a module's objects, to restore them after a call. */
 #ifndef CTSC_RUNTIME_PROGRAM_MODULE_KEEP_H
 #define CTSC_RUNTIME_PROGRAM_MODULE_KEEP_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wanted_dtypes.c - which dtypes a method's tensors have, by what its operators want.
+ * wanted_dtypes.c - infers the dtypes of a method's tensors from its operators.
  *
  * Method. An argument of the optimised graph, in which calls are inlined and attributes are
  * constants, is followed through operators that keep its dtype to the first that says more: by the

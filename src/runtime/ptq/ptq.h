@@ -13,10 +13,10 @@
  *     ptq_state.c        weights by their names, with scales beside them
  *     ptq.c              all of it
  *
- * Errors. Of a layer: it alone is quantised, its argument being that of the float program; |y' -
- * y| / |y| (Euclidean norms over all examples that are looked at). It is what orders layers by how
- * much they suffer. Of the program: the same of all floating-point tensors in its results, with all
- * layers quantised that are to be.
+ * Errors. Of a layer: only this layer is quantised, with the argument of the
+ * float program; |y' - y| / |y| (Euclidean norms over all examples used). It
+ * orders layers by how much they lose. Of the program: the same for all
+ * floating-point tensors in its results, with all chosen layers quantised.
  *
  * Staying float. Layers whose name fits a pattern do. With max_error, so do as many others as are
  * needed, those with the largest error of their own first; how many is found by bisection, which

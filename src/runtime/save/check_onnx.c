@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check_onnx.c - compares what a model of ONNX gives with what the method gives that it was written
- * of (ctsc convert --check).
+ * check_onnx.c - compares the results of an ONNX model with those
+ * of the method that it was written from (ctsc convert --check).
  *
  * A model has a flat list of outputs: tensors, numbers as tensors of no dims, and a list of numbers
  * either as so many outputs or, where the model computes its length, as one.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * train.h - what training needs beside gradients: optimisers, schedules of learning rates,
+ * train.h - what training needs besides gradients: optimisers, schedules of learning rates,
  * clipping, batches.
  *
  *   optimizer.c         parameters, groups, and a step of all of them

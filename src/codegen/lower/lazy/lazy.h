@@ -4,10 +4,10 @@
  *
  *     %d : Tensor = aten::sub(%a, %b, %one)       lazy_at(d, {i, k}) = a[i * sa + k] - b[k]
  *
- * A lazy tensor knows its dtype, its sizes as expressions of the kernel, and how to make the
- * expression of one element: loading it from a buffer, applying an operator to elements of others,
- * or mapping the index (views). Nothing is computed until lazy_at is asked, so intermediate tensors
- * cost nothing but what is computed again for each use.
+ * A lazy tensor knows its dtype, its sizes as expressions of the kernel, and how to
+ * make the expression of one element: loading it from a buffer, applying an operator
+ * to elements of others, or mapping the index (views). Nothing is computed until
+ * lazy_at is called, so intermediate tensors only cost recomputation for each use.
  *
  * Sizes: two dims of equal pointers are the same size; a dim that is the constant 1 broadcasts.
  * Where an operator needs two different expressions to be equal (broadcasting 'n' with 'm'),
@@ -57,7 +57,7 @@ typedef struct lazy {
     /* Owned by lazy.c; zero at the start. */
     nest_expr *zero, *one;
     uint32_t epoch; /* results of lazy_at made in an earlier one are not used again */
-    int steps;      /* elements asked for so far */
+    int steps;      /* elements requested so far */
     /* an element could not be made (too many steps, a reduction out of place): the
      * nest is of no use */
     bool failed;

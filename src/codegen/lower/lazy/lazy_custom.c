@@ -25,7 +25,7 @@ static nest_expr *custom_binary(lazy *l, nest_op op, nest_expr *const *x) {
     return nest_binary(l->n, op, x[0], x[1]);
 }
 
-/* x: the node's operands, as conditions or numbers as the node wants them. */
+/* x: the node's operands, as conditions or numbers, as the node needs them. */
 static nest_expr *custom_node(lazy *l, const scalar_node *n, nest_expr *const *x) {
     static const nest_op ops[SCALAR_OP_COUNT] = {
         [SCALAR_ADD] = NEST_ADD, [SCALAR_SUB] = NEST_SUB, [SCALAR_MUL] = NEST_MUL,

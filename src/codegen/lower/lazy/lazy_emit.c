@@ -2,9 +2,9 @@
 /*
  * lazy_emit.c - the arithmetic of pointwise operators as expressions of a kernel.
  *
- * What is a line of ir/scalar/scalar_ops.h and used by most programs is written here as operations,
- * so that such kernels need no functions linked in, which halves their compile time; all else is a
- * call of the function there. Each must mean what the function there means.
+ * Functions that are one line of ir/scalar/scalar_ops.h and used by most programs are written here
+ * as operations, so that such kernels need no functions linked in, which halves their compile time;
+ * all others are calls of the functions there. Each must have the meaning of the function there.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy/lazy_internal.h"

@@ -690,7 +690,7 @@ static lazy_tensor *ops_full_like(lazy *l, const ops_rule *r, const op *o, const
     const dtype dtypes[2] = {dt, x->dt};
     lazy_tensor *t = lazy_pointwise(l, &(lazy_emitter){lazy_emit_copy, NULL, NEST_CAST, 1, true},
                                     dt, dt, 2, both, dtypes, NULL);
-    if (t) t->ninputs = 1; /* of x only the shape is asked for: no element is read */
+    if (t) t->ninputs = 1; /* only the shape of x is used: no element is read */
     return t;
 }
 

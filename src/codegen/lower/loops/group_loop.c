@@ -23,10 +23,10 @@
  * - 1] after `if i > 0`) are not required: such an index is checked where it is used, and a
  * fault reports it. Rejected: two copies of the loop, twice the code for programs that fail.
  *
- * Order. What is computed is computed where the program does so: single elements at once, longer
- * rows when they are read. Rows that were made before a write to what they read are refused
- * (loop_tensor.made), unless the write is to other rows. Python's `s += x` keeps its order;
- * torch.sum does not.
+ * Order. Values are computed where the program does so: single elements at
+ * once, longer rows when they are read. Rows that were made before a write
+ * to their inputs are refused (loop_tensor.made), unless the write is to
+ * other rows. Python's `s += x` keeps its order; torch.sum does not.
  *
  * Invariants. Arguments that are written share no memory with others (group_argument.written), so
  * places in different arguments never overlap.

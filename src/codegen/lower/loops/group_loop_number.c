@@ -2,8 +2,8 @@
 /*
  * group_loop_number.c - operators on Python numbers, and bounds of ints.
  *
- * What an operator gives is what runtime/kernels/scalar/scalar.c gives: ints wrap at 64 bits, an
- * operator with an int and a float computes in double, bools count as ints.
+ * The results of operators are those of runtime/kernels/scalar/scalar.c: ints wrap at
+ * 64 bits, an operator with an int and a float computes in double, bools count as ints.
  *
  * Bounds. A bound is base + c, base being a number known before the kernel. Bounds hold for the
  * numbers as they are, wrapped around or not, so a sum has bounds only if it cannot wrap: sizes are

@@ -492,8 +492,8 @@ static const loop_tensor *tensor_target(loop_state *s, const node *n) {
                                                                                   : NULL;
 }
 
-/* Where a number becomes an element of dtype dt, PyTorch wants it in range; NaN and infinities are
- * in range of floats only. */
+/* Where a number becomes an element of dtype dt, PyTorch requires it
+ * to be in range; NaN and infinities are in range of floats only. */
 static bool number_fits(loop_state *s, const node *n, nest_expr *e, dtype dt) {
     nest *at = s->n;
     bool real = nest_is_float(e->type), whole = dt == DT_INT64;

@@ -99,7 +99,7 @@ enum {
     /* these numbers are not what it was made for: it has done nothing, the group is
      * to be interpreted */
     GROUP_UNFIT = 1,
-    GROUP_STOPPED, /* the caller wanted no more of it (kernel_call.stop) */
+    GROUP_STOPPED, /* the caller stopped it (kernel_call.stop) */
     GROUP_FIRST_FAULT
 };
 

@@ -30,7 +30,7 @@ enum {
     POINT_SHARED = 16,     /* [ops] iterations that the parallel loop should have */
     /* [kernels] an innermost loop up to this long is unrolled, if the one around is long */
     POINT_NARROW = 8,
-    /* [models] so many times smaller than the domain is what other outputs must be */
+    /* [models] other outputs must be smaller than the domain by this factor */
     POINT_BESIDE = 4,
     POINT_LITTLE = 4096, /* [models] elements that do not matter */
     /* [kernels] of an element, from which on prefetching is a small part */
@@ -50,7 +50,7 @@ enum {
     STAGES_STORE_COST = 8,     /* [kernels] what is cheaper is computed again */
     STAGES_LOCAL = 8192,       /* [kernels] elements of a row in a local buffer */
     STAGES_SHARED = 64 * 1024, /* [cuda] bytes of rows in a cooperative group's shared memory */
-    /* [models] so many times smaller than S are outputs of other shapes, which one thread makes */
+    /* [models] outputs of other shapes, made by one thread, are smaller than S by this factor */
     STAGES_BESIDE = 4,
     STAGES_LITTLE = 4096, /* [models] or all of it is no more elements than this */
     /* [ops] of elements up to which the argmin or argmax is better left to the operator */
@@ -92,7 +92,7 @@ enum {
     TILE_LANE = 16,    /* [cuda] elements of a column that a thread reads, */
     TILE_LANES = 32,   /* [cuda] if there are no more threads than this for it */
     TILE_FEW = 256,    /* [cuda] fewer tiles than this are cut, */
-    TILE_CHUNK = 1024, /* [cuda] into chunks of so many elements of a column, */
+    TILE_CHUNK = 1024, /* [cuda] into chunks of this many elements of a column, */
     TILE_LONG = 2048,  /* [cuda] if columns are longer than this */
 };
 
@@ -107,11 +107,11 @@ enum {
 
 /* Loops of the program (loops/group_loop*.c). */
 enum {
-    /* [models] up to so many elements are unrolled, not looped over: their number is
+    /* [models] up to this many elements are unrolled, not looped over: their number is
      * part of the plan */
     LOOP_UNROLL = 4,
     LOOP_LANES = 4,  /* [exact] sums side by side, */
-    LOOP_SHORT = 32, /* [exact] of at least so many elements */
+    LOOP_SHORT = 32, /* [exact] of at least this many elements */
     /* [kernels] iterations of an innermost loop between two looks at whether the call is to end */
     FLOW_STRIP = 1024,
 };

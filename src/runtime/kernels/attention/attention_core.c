@@ -2,10 +2,10 @@
 /*
  * attention_core.c - softmax(scale * q k' + mask, filled where hidden) v.
  *
- * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the weights,
- * if these are wanted), become weights there and multiplied by v, so that the whole matrix
- * of scores never exists. Threads share heads and blocks of rows. This is for double, a few rows of
- * floats, and where weights are wanted; the other ways (attention_job.h) have the rest.
+ * Method: some rows of one head at a time: their scores go to a scratch buffer (or to the
+ * weights, if requested), become weights there and are multiplied by v, so the whole matrix
+ * of scores never exists. Threads share heads and blocks of rows. This is for double, a few
+ * rows of floats, and where weights are requested; attention_job.h lists the other methods.
  * Tests: tests/unit/test_attention.c
  */
 #include "base/memory/recycle.h"

@@ -200,7 +200,7 @@ static int64_t depthwise_ring(const conv_shape *s, int64_t rows) {
     return (rows - 1) * s->stride[1] + (s->kernel[1] - 1) * s->dilation[1] + 1;
 }
 
-/* Bytes of a chunk of 16 bits, of so many channels. */
+/* Bytes of a chunk of 16-bit elements with this many channels. */
 static size_t depthwise_room(const conv_shape *s, const depthwise_kernels *k, int64_t channels) {
     int64_t lines = s->kernel[0] * depthwise_ring(s, k->rows),
             floats = (lines * s->in[2] + k->rows * s->out[2]) * channels + 1;

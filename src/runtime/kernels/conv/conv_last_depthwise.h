@@ -39,8 +39,8 @@ bool conv_last_depthwise_fits_half(const conv_shape *s);
 
 enum { DEPTHWISE_LAST_ROWS = 256 }; /* of a kernel, over all dims but the last */
 
-/* conv_last_depthwise with kernels that this processor can run and that want no more
- * channels than there are. */
+/* conv_last_depthwise with kernels that this processor can
+ * run and that need no more channels than there are. */
 ctsc_status conv_last_depthwise_with(const depthwise_kernels *k, diag *d, const conv_shape *s,
                                      dtype dt, const void *in, const float *packed,
                                      const dense_epilogue *after, void *out);

@@ -62,7 +62,7 @@ void conv_packed_factors(const float *w, const double *factors, int64_t rows, in
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
                                   conv_form form);
 
-/* Are they wanted for the first time, and are they such that conv_packed_in_turn does them? */
+/* Is this their first use, and can conv_packed_in_turn handle them? */
 bool conv_packed_is_first(const conv_shape *s, const tensor *w, conv_form form);
 /* Weights of some outputs, from `first` on, which are there until it returns. */
 typedef ctsc_status conv_packed_use(void *ctx, const conv_packed *p, int64_t first);

@@ -170,7 +170,7 @@ static double rows_tiles_of(const rows_job *j) {
            (double)conv_parts(s->out[ROWS_W], j->mr);
 }
 
-/* Where part i of so many of n begins: parts differ by one at most. */
+/* The start of part i when n is split into `parts`: sizes differ by at most one. */
 static int64_t rows_part(int64_t n, int64_t i, int64_t parts) {
     return n / parts * i + n % parts * i / parts;
 }
@@ -191,8 +191,8 @@ static int64_t rows_panels(const rows_job *j, int64_t units, int64_t shares) {
     return most;
 }
 
-/* What the thread with most to do has to do, in tiles, where strips have at most this size and the
- * panels are divided into so many shares. A strip that is copied is copied for each share. */
+/* The load of the busiest thread, in tiles, where strips have at most this size and the panels
+ * are divided into this many shares. A strip that is copied is copied for each share. */
 static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_t shares) {
     int64_t units = rows_units(j, rows, columns);
     double tiles = rows_tiles_of(j) / (double)units,
@@ -201,8 +201,8 @@ static double rows_work(const rows_job *j, int64_t rows, int64_t columns, int64_
     return tiles * ((double)rows_panels(j, units, shares) + items * extra) + items * CONV_ROWS_ITEM;
 }
 
-/* Strips of this size or smaller ones, and up to so many shares, until the threads have `enough` to
- * do. *least: what the one with most to do has to do. */
+/* Strips of this size or smaller, and up to this many shares, until the
+ * threads have `enough` to do. *least: the load of the busiest one. */
 static void rows_spread(rows_job *j, int64_t rows, int64_t columns, int64_t most, double enough,
                         double *least) {
     for (int64_t part = 1; part <= pool_threads() && *least > enough; part++) {
@@ -539,7 +539,7 @@ static gemm_rows rows_select(const rows_job *j, const rows_strip *t, int64_t y, 
     return some;
 }
 
-/* Of a piece of a row, or all of it: so many tiles, the last of them of one more than `least`. */
+/* A piece of a row, or all of it: this many tiles, the last ones with one more than `least`. */
 typedef struct rows_cuts {
     int64_t tiles, longer, least;
 } rows_cuts;
@@ -615,7 +615,7 @@ static const float *rows_weights(const rows_job *j, const rows_strip *t, int64_t
     return j->w->weights + (t->set * j->w->panels + panel) * j->w->steps * j->w->nr;
 }
 
-/* All rows of the strip times a panel. next: the weights that are wanted then, or NULL. */
+/* All rows of the strip times a panel. next: the weights that are needed after it, or NULL. */
 static void rows_panel(const rows_job *j, const rows_strip *t, const float *a, int64_t panel,
                        const gemm_rows *block, const float *next, bool last) {
     const conv_shape *s = &j->s;

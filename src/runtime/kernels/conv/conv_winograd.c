@@ -248,7 +248,7 @@ static int64_t winograd_bytes(const winograd_job *j) {
            (j->s->in[DIM_D] * j->channels + j->s->out[DIM_D] * j->panels * j->w->nr);
 }
 
-/* All panels in so many shares at most: whole sets, where there are several. */
+/* All panels in at most this many shares: whole sets, where there are several. */
 static void winograd_divide(winograd_job *j, int64_t shares) {
     int64_t together = j->w->sets > 1 ? j->w->panels : 1, lanes = j->lanes,
             parts = conv_parts(j->all, together);
@@ -259,9 +259,9 @@ static void winograd_divide(winograd_job *j, int64_t shares) {
     if (j->channels * (int64_t)sizeof(float) % 1024 == 0) j->channels += lanes;
 }
 
-/* What the thread with most to do has to do, in vector instructions, where a batch has so many
- * tiles. A share transforms its input and reads weights of its own; what goes beyond the second
- * cache is written once and read for each set of panels. Threads share the bandwidth of memory. */
+/* The load of the busiest thread, in vector instructions, where a batch has this many
+ * tiles. A share transforms its input and reads its own weights; data beyond the L2 cache
+ * is written once and read for each set of panels. Threads share the memory bandwidth. */
 static double winograd_work(const winograd_job *j, int64_t batch) {
     int64_t items = conv_parts(j->tiles, batch) * j->shares,
             sets = conv_parts(j->share, j->w->panels),
@@ -277,8 +277,8 @@ static double winograd_work(const winograd_job *j, int64_t batch) {
     return (double)conv_parts(items, pool_threads()) * time;
 }
 
-/* Of so many tiles at most: all batches of about one size, in whole tiles of the micro-kernel if
- * there are enough. */
+/* Of at most this many tiles: all batches of about the same size,
+ * in whole tiles of the micro-kernel if there are enough. */
 static int64_t winograd_batch(const winograd_job *j, int64_t most) {
     int64_t mr = j->w->mr, batch = conv_parts(j->tiles, conv_parts(j->tiles, most)),
             whole = conv_parts(batch, mr) * mr;

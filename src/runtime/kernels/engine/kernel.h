@@ -50,7 +50,7 @@ memory_format arg_format(const value *v, memory_format other);
 
 /* ---- limits (base/threads/limits.h) ---------------------------------------------------------- */
 
-/* Before an operator's loop of so many iterations where no tensor's size bounds them. */
+/* Before an operator's loop of this many iterations where no tensor's size bounds them. */
 static inline ctsc_status op_charge(op_ctx *cx, int64_t iterations) {
     return limits_charge((uint64_t)iterations) ? CTSC_OK : limits_fail(cx->diag);
 }

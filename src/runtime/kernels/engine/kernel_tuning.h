@@ -71,17 +71,17 @@ enum {
     GEMM_PREPACKED_K = 4096,
     /* [models] and of all rows: beside two panels in the second cache; */
     GEMM_PREPACKED_A = 640 << 10,
-    /* [nets] rows at a stride that is a multiple of so many bytes are copied, with gaps */
+    /* [nets] rows at a stride that is a multiple of this many bytes are copied, with gaps */
     GEMM_LYING_FAR = 4096,
-    GEMM_LYING_GAP = 16, /* of so many elements, a thread some rows, */
+    GEMM_LYING_GAP = 16, /* of this many elements, a thread some rows, */
     GEMM_LYING_ROWS = 16,
     GEMM_LYING_COPY = 8 << 20, /* or packed, where the copy had more bytes */
 };
 
 /* Rows that panels of quads pass (quad_matrix.h). */
 enum {
-    /* [quads] so many rows at a stride that is a multiple of so many bytes are copied,
-     * with a gap between them: they would share a few sets of the first-level cache */
+    /* [quads] this many rows at a stride that is a multiple of this many bytes are
+     * copied, with a gap between them: they would share a few sets of the L1 cache */
     QUAD_FAR_ROWS = 12,
     QUAD_FAR = 2048,
     QUAD_GAP = 64,
@@ -108,7 +108,7 @@ enum {
 /* What linear layers add (matmul.c). */
 enum {
     LINEAR_PATTERN = 4096,    /* [linear] bytes of biases, repeated, that rows are filled from: */
-    LINEAR_GRAIN = 64 * 1024, /* [linear] so many bytes are worth a thread */
+    LINEAR_GRAIN = 64 * 1024, /* [linear] this many bytes are worth a thread */
 };
 
 /* Attention (attention_core.c, attention_tiles.c). */
@@ -147,7 +147,7 @@ enum {
     CONVT_CHANNELS = 8,      /* [convolution] and output channels at most */
     /* [training] places of an image up to which several are done together, */
     CONV_TOGETHER_PLANE = 256,
-    CONV_TOGETHER_ELEMENTS = 1 << 18, /* [training] so many elements of them at a time, */
+    CONV_TOGETHER_ELEMENTS = 1 << 18, /* [training] this many elements of them at a time, */
     CONV_TOGETHER_COLUMNS = 1024,     /* [training] but this many places at least */
     /* [training] rows of the unfolded matrix in a chunk of a weight's gradient */
     CONV_GRAD_ROWS = 192,
@@ -157,7 +157,7 @@ enum {
 enum {
     CONV_ROWS_POSITIONS = 224,  /* [nets] results of a strip, */
     CONV_ROWS_PIXELS = 1 << 16, /* [nets] if its input has no more elements than this */
-    /* [nets] so many times as many where sets of groups are copied: neighbours copy some
+    /* [nets] this many times as many where sets of groups are copied: neighbours copy some
      * of the same rows */
     CONV_ROWS_SETS = 4,
     /* [coldstart] weights that a convolution's first call makes at a time: they stay in the second
@@ -175,11 +175,11 @@ enum {
     /* [nets] between rows; beyond, a strip is one row of
      * results: the pixels between its taps are not copied */
     CONV_ROWS_DILATION = 3,
-    /* [nets] bytes; distances that are multiples meet in one place of the first cache, which has
-     * room for so many lines there */
+    /* [nets] bytes; strides that are multiples of it map to one
+     * set of the L1 cache, which has room for this many lines */
     CONV_ROWS_FAR = 4096,
     CONV_ROWS_FAR_ROWS = 10,
-    /* [nets] between columns: results that see the same taps are so many then that pixels need not
+    /* [nets] between columns: then so many results share the same taps that pixels need not
      * be copied with the padding around them; kernels of no more than these taps in a row */
     CONV_ROWS_APART = 7,
     CONV_ROWS_APART_TAPS = 8,

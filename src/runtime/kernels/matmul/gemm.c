@@ -156,7 +156,7 @@ static const gemm_type gemm_types[DT_COMPUTED] = {
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
-/* A contiguous copy of a matrix that BLAS does not take as it is. NULL if out of memory. */
+/* A contiguous copy of a matrix that BLAS does not accept. NULL if out of memory. */
 static void *gemm_pack(dtype dt, int64_t rows, int64_t cols, gemm_matrix *mat) {
     size_t bytes;
     if (!size_mul((size_t)rows, (size_t)cols, &bytes) || !size_mul(bytes, dtype_size(dt), &bytes))

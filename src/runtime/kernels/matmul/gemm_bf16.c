@@ -29,7 +29,7 @@
 enum {
     BF16_ALIGN = 64,
     BF16_QUADS = 16, /* interleaved together: a line of each row is used up */
-    BF16_WIDER = 4,  /* so many times more columns than few rows can be */
+    BF16_WIDER = 4,  /* this many times more columns than few rows can be */
 };
 
 typedef struct bf16_job {

@@ -44,8 +44,8 @@ static int64_t block_even(int64_t n, int64_t most, int64_t multiple) {
     return block_round((n + blocks - 1) / blocks, multiple);
 }
 
-/* Rows [*begin, ...) of the i-th of so many tiles of m rows: returns how many. They are about
- * equal, since one of a few rows would take as long as one of more. */
+/* Rows [*begin, ...) of tile i when m rows are split into tiles: returns how many. They
+ * are about equal, since a tile of a few rows would take as long as one of more. */
 static int64_t block_tile(int64_t m, int64_t tiles, int64_t i, int64_t *begin) {
     *begin = i * (m / tiles) + int64_min(i, m % tiles);
     return m / tiles + (i < m % tiles);
@@ -99,7 +99,7 @@ typedef struct block_sizes {
     size_t b_at;
 } block_sizes;
 
-/* Where a packed block of B is, after one of A of so many elements. */
+/* Where a packed block of B is, after one of A with this many elements. */
 static size_t block_b_at(int64_t a, size_t size) {
     return (size_t)block_round(a * (int64_t)size + 64, GEMM_ALIGN);
 }
@@ -147,7 +147,7 @@ static block_prefetch block_prefetch_of(const gemm_micro *u, const gemm_problem 
     return (block_prefetch){NULL, 0, 0, 0};
 }
 
-/* The part-th of `parts` parts of it is asked for. */
+/* Prefetches part number `part` of `parts`. */
 static inline void block_ask(const block_prefetch *next, int64_t part, int64_t parts) {
     int64_t begin = next->runs * part / parts, end = next->runs * (part + 1) / parts;
     for (int64_t i = begin; i < end; i++)

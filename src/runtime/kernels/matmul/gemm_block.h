@@ -62,7 +62,7 @@ gemm_plan gemm_block_plan(const gemm_micro *micro, const gemm_problem *p);
 /* The same for a B that was packed before, where alpha is 1 and beta 0. */
 gemm_plan gemm_block_plan_prepacked(const gemm_micro *micro, int64_t m, int64_t k,
                                     const gemm_matrix *a);
-/* Parts of a product best have a multiple of so many columns. */
+/* Parts of a product best have a multiple of this many columns. */
 int64_t gemm_block_columns(gemm_plan plan);
 /* Bytes that gemm_block_run needs, for any part of a product of at most m x n. */
 size_t gemm_block_scratch(gemm_plan plan, int64_t m, int64_t n, int64_t k);

@@ -185,7 +185,7 @@ static const half_weight *half_add(half_weights *all, const tensor *w) {
     return known ? known : h;
 }
 
-/* NULL: w is to be taken as it is. */
+/* NULL: w is used unpacked. */
 static const half_weight *half_of(const tensor *w) {
     if (!w->storage->constant || w->numel == 0 ||
         atomic_load_explicit(&kernel_no_packing, memory_order_relaxed))

@@ -34,7 +34,7 @@ typedef struct nbits_matrix {
     void *memory;
 } nbits_matrix;
 
-/* Can groups of so many elements be packed? Where there is more than one they are whole eights. */
+/* Can groups of this many elements be packed? More than one group need a multiple of eight. */
 static inline bool nbits_group_fits(int64_t k, int64_t group) {
     return group > 0 && (group >= k || group % NBITS_EIGHT == 0);
 }
@@ -42,8 +42,8 @@ static inline bool nbits_group_fits(int64_t k, int64_t group) {
 bool nbits_matrix_make(nbits_matrix *m, const nbits_source *s);
 void nbits_matrix_free(nbits_matrix *m);
 
-/* What rows are multiplied as: floats as they are, or whole numbers of so many bytes, with a scale
- * for each segment. */
+/* The form that rows are multiplied in: floats, or integers
+ * of this many bytes, with a scale for each segment. */
 typedef enum nbits_rows { NBITS_AS_FLOATS, NBITS_AS_BYTES, NBITS_AS_WIDE } nbits_rows;
 
 /* out = x m + bias. x and out are contiguous, of dtype dt: float32, float16 or bfloat16; bias has

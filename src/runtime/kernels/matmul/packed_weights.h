@@ -44,8 +44,8 @@ typedef struct gemm_prepacked {
     int64_t strides[2];
 } gemm_prepacked;
 
-/* Of w, a constant [n, k] as linear layers have it. NULL: it is not worth it yet, or cannot be
- * done; products then take w as it is. Thread-safe; the result lives as long as w's storage. */
+/* For w, a constant [n, k] as in linear layers. NULL: it is not worth it yet, or cannot be
+ * done; products then use w unpacked. Thread-safe; the result lives as long as w's storage. */
 const gemm_prepacked *prepack_linear(const tensor *w);
 /* c = a b + bias, contiguous rows of c at stride ldc; then, for floats,
  * the rest of `after`, whose `other` has the layout of c. Its bias has

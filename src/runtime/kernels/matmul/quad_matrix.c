@@ -316,7 +316,7 @@ static const void *quad_strip_start(const quad_strip *s, int64_t column, int pan
     return room;
 }
 
-/* What computes strips of a layer of so many rows. */
+/* The kernels for strips of a layer of this many rows. */
 static const quad_kernels *quad_strip_kernels(const quad_matrix *m, int64_t rows) {
     const quad_kernels *u = m->kernels;
     return u->vectors && (rows < u->least_rows || m->quads < u->least_quads) ? u->vectors : u;

@@ -43,7 +43,7 @@ static inline int64_t quad_whole_k(const quad_kernels *u, int64_t k) {
     int64_t step = u->depth * QUAD_PAIR;
     return (k + step - 1) / step * step;
 }
-/* Bytes from one row of `bytes` to the next where so many rows are copied. */
+/* Bytes from one row of `bytes` to the next where this many rows are copied. */
 static inline int64_t quad_pitch(int64_t rows, int64_t bytes) {
     return rows < QUAD_FAR_ROWS || bytes % QUAD_FAR ? bytes : bytes + QUAD_GAP;
 }
@@ -86,7 +86,7 @@ typedef struct quant_floats {
 void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t column, int64_t n,
                         float *out);
 
-/* Rows that should pass the panels together: whole tiles, with so many bytes per row. */
+/* Rows that should pass the panels together: whole tiles, with this many bytes per row. */
 int64_t quad_block_rows(const quad_matrix *m, int64_t bytes);
 
 /* What a thread holds while it computes strips: the configuration of its tile registers. Begins as

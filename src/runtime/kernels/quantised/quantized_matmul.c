@@ -9,9 +9,9 @@
  *
  *     sum (a - az)(b' - bz) = sum a b' - az sum b' + k az bz - bz sum a
  *
- * What depends on the column alone is what the tiles' sums begin with; the last term, which depends
- * on the row, is added where sums become results. Of tensors, each chunk packs for itself what it
- * multiplies by: as much work as a row or two of the product.
+ * Terms that depend only on the column are the initial value of the tiles' sums; the
+ * last term, which depends on the row, is added where sums become results. For tensors,
+ * each chunk packs its own factor: as much work as a row or two of the product.
  * Tests: tests/unit/test_quantized_plain.c, tests/onnx
  */
 #include "base/memory/recycle.h"

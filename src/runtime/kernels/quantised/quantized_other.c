@@ -2,10 +2,10 @@
 /*
  * quantized_other.c - operators on quantised tensors that are made of the ones on plain tensors.
  *
- * Two ways. What only moves elements runs on the integers, as the tensor of uint8, int8 or int32
- * that they are, and the result gets the quantiser (quantised_moved). What computes runs on the
- * numbers in float, and the result is quantised: with the input's scale (quantised_in_float), the
- * arguments' (the normalisations), or not at all where it is bool (quantised_compared).
+ * Two ways. Operators that only move elements run on the integers, as a tensor of uint8, int8 or
+ * int32, and the result gets the quantiser (quantised_moved). Operators that compute run on the
+ * real numbers in float, and the result is quantised: with the input's scale (quantised_in_float),
+ * the arguments' (the normalisations), or not at all where it is bool (quantised_compared).
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #include "runtime/kernels/quantised/quantized.h"
