@@ -61,7 +61,7 @@ class Page:
         lines, n, title = text.split("\n"), 0, None
         while n < len(lines):
             line = lines[n]
-            named = re.search(r"`([\w./-]+)`[^`]*:$", line)
+            named = re.search(r"`([\w.-]+)`:$", line)
             title = named.group(1) if named else title if not line.strip() or line.startswith("```") else None
             if line.startswith("```"):
                 end = next((i for i in range(n + 1, len(lines)) if lines[i].rstrip() == "```"), len(lines) - 1)
@@ -79,6 +79,8 @@ class Page:
         elif language in ("bash", "shell", "session"):
             self.faults.append((at, "commands are written in ```sh or ```console blocks, not ```%s" % language))
         elif language in ("python", "c", "json", "cpp", "toml", "text") and title:
+            if os.path.exists(os.path.join(ROOT, title)): # the page's folder has links to what is there
+                self.faults.append((at, "%s is a file of the repository: a page may not write it" % title))
             self.steps.append((at, "file", title, "\n".join(body) + "\n"))
         elif language == "python" and body and body[0] == "import ctsc":
             self.steps += [(at, "file", ".block.py", "\n".join(body) + "\n"), (at, "run", "python3 .block.py", None)]
