@@ -74,8 +74,22 @@ static ir_value *number_as_int(peephole *p, node *at, const ir_value *v) {
     return peephole_new_op(p, at, op_of(number_operator_of(n)->ints), 2, args, NULL);
 }
 
+/* The element of a constant tensor that nothing in the graph does more with than this: an attribute
+ * of a frozen module that says whether to do something. */
+static ir_value *number_element(node *n, const ir_value *t) {
+    tensor *known;
+    if (n->inputs.len != 1 || !known_tensor(t, &known) || known->numel != 1 ||
+        !dtype_is_int((dtype)known->dtype) || tensor_device(known) != DEVICE_HOST)
+        return NULL;
+    for (size_t i = 0; i < t->uses.len; i++)
+        if (!node_is_overload(t->uses.data[i].user, n->op->symbol)) return NULL;
+    return peephole_constant(n, value_int(tensor_item_int(known)));
+}
+
 ir_value *rule_number(peephole *p, node *n) {
     const ir_value *t = n->inputs.data[0];
+    ir_value *constant = number_element(n, t);
+    if (constant) return constant;
     /* a constant alone is constant folding's */
     if (n->inputs.len != 1 || !peephole_is_tensor(t) || !t->def || t->def->kind != N_OP ||
         !number_computed(t, 0))

@@ -88,14 +88,30 @@ static bool fake_rewrite(node *n) {
     return y != NULL;
 }
 
+/* Scales and zero points of averages that are constants: n becomes one. */
+static bool fake_parameters(node *n) {
+    enum { ARGS = 5 };
+    value args[ARGS];
+    if (!node_is_overload(n, SYM_CTSC_FAKE_SCALE) && !node_is_overload(n, SYM_CTSC_FAKE_ZERO))
+        return false;
+    for (int i = 0; i < ARGS; i++)
+        if (!ir_value_constant(n->inputs.data[i], &args[i])) return false;
+    value made = quantise_run(n->op->key, ARGS, args);
+    if (made.tag != V_TENSOR) return false;
+    rewrite_result(n, graph_constant_before_take(n, made, NULL));
+    return true;
+}
+
 typedef struct fake_nodes {
     graph *g;
     VEC(node *) found;
 } fake_nodes;
 
 static void fake_find(fake_nodes *f, block *b) {
-    for (node *n = b->first; n; n = n->next) {
+    for (node *n = b->first, *next; n; n = next) {
+        next = n->next;
         for (size_t i = 0; i < n->blocks.len; i++) fake_find(f, n->blocks.data[i]);
+        if (fake_parameters(n)) continue;
         bool fake = node_is_overload(n, SYM_FAKE_QUANTIZE_PER_TENSOR_AFFINE) ||
                     node_is_overload(n, SYM_FAKE_QUANTIZE_PER_TENSOR_AFFINE_TENSOR_QPARAMS) ||
                     node_is_overload(n, SYM_FAKE_QUANTIZE_PER_CHANNEL_AFFINE);

@@ -502,6 +502,40 @@ def fake_quantize_per_channel_affine(self: Tensor, scale: Tensor, zero_point: Te
     return result
 
 
+# What training with quantisation in mind does at each call: moving averages of the smallest and largest number.
+def _fake_observe(self: Tensor, running_min: Tensor, running_max: Tensor, averaging_const: float, rows: bool) -> None:
+    low, high = torch.reshape(torch.amin(self), [1]), torch.reshape(torch.amax(self), [1])
+    if rows:
+        low, high = torch.amin(torch.flatten(self, 1), [1]), torch.amax(torch.flatten(self, 1), [1])
+        if running_min.numel() == 0:
+            torch.fill_(torch.resize_(running_min, [self.size(0)]), float("inf"))
+            torch.fill_(torch.resize_(running_max, [self.size(0)]), -float("inf"))
+    for run, now in [(running_min, low), (running_max, high)]:
+        now = torch.reshape(now, torch.size(run))
+        torch.copy_(run, torch.where(torch.isinf(run), now, run + averaging_const * (now - run)))
+
+
+# Scales and zero points follow from the averages. They are stored by calls that observe: others would store what is there.
+def fused_moving_avg_obs_fake_quant(self: Tensor, observer_on: Tensor, fake_quant_on: Tensor, running_min: Tensor, running_max: Tensor, scale: Tensor, zero_point: Tensor, averaging_const: float, quant_min: int, quant_max: int, ch_axis: int, per_row_fake_quant: bool = False, symmetric_quant: bool = False) -> Tensor:
+    observe, fake = int(observer_on) != 0, int(fake_quant_on) != 0
+    if ch_axis > 0 and ch_axis >= self.dim():
+        torch.ops.ctsc.fail("Error in fused_moving_avg_obs_fake_quant_cpu: ch_axis must be < self.dim()")
+    if per_row_fake_quant and ch_axis != 0 and (observe or fake):
+        torch.ops.ctsc.fail("Per-channel FakeQuant in fused_moving_avg_obs_fake_quant is only supported on axis == 0")
+    if observe:
+        __torch__.operators.recent._fake_observe(self, running_min, running_max, averaging_const, per_row_fake_quant)
+    if not fake:
+        return torch.clone(self)
+    steps = torch.ops.ctsc.fake_scale(running_min, running_max, quant_min, quant_max, symmetric_quant)
+    zeros = torch.ops.ctsc.fake_zero(running_min, running_max, quant_min, quant_max, symmetric_quant)
+    if observe:
+        torch.copy_(torch.resize_(scale, torch.size(steps)), steps)
+        torch.copy_(torch.resize_(zero_point, torch.size(zeros)), zeros)
+    if per_row_fake_quant:
+        return torch.fake_quantize_per_channel_affine(self, steps, zeros, 0, quant_min, quant_max)
+    return torch.fake_quantize_per_tensor_affine(self, steps, zeros, quant_min, quant_max)
+
+
 # ---- odds and ends ---------------------------------------------------------------------------------
 
 

@@ -163,6 +163,39 @@ ctsc_status quant_choose(op_ctx *cx, float lo, float hi, int qmin, int qmax, qua
     return CTSC_OK;
 }
 
+/* fake_scale(running_min, running_max, quant_min, quant_max, symmetric), and fake_zero: for each
+ * pair of numbers. Symmetric around zero where the numbers are of both signs. */
+static ctsc_status fake_parameters(op_ctx *cx, const value *args, dtype dt, value *results) {
+    const tensor *t[] = {args[0].u.tensor, args[1].u.tensor};
+    int64_t qmin = arg_int(&args[2]), qmax = arg_int(&args[3]), half = (qmax - qmin) / 2;
+    tensor *out;
+    for (int k = 0; k < 2; k++)
+        if (t[k]->dtype != DT_FLOAT32 || t[k]->numel != t[0]->numel ||
+            !tensor_is_contiguous(t[k]) || tensor_device(t[k]) != DEVICE_HOST)
+            return kernel_fail(cx, "%s: expected two lists of float32", cx->op->key);
+    if (qmin >= qmax || qmin < INT32_MIN || qmax > INT32_MAX)
+        return kernel_fail(cx, "%s: `quant_min` should be less than `quant_max`.", cx->op->key);
+    TRY(tensor_new(cx->diag, dt, t[0]->ndim, t[0]->sizes, &out));
+    for (int64_t i = 0; i < out->numel; i++) {
+        float lo = TENSOR_AT(t[0], float)[i], hi = TENSOR_AT(t[1], float)[i];
+        bool middle = arg_bool(&args[4]) && lo < 0 && hi > 0;
+        if (middle) {
+            double below = fabs((double)lo / (double)(half + 1)),
+                   above = fabs((double)hi / (double)half), step = below > above ? below : above;
+            lo = (float)(step * (double)-(half + 1)), hi = (float)(step * (double)half);
+        }
+        quant_params p = {1, 0};
+        ctsc_status s = quant_choose(cx, fminf(lo, 0), fmaxf(hi, 0), (int)qmin, (int)qmax, &p);
+        if (s != CTSC_OK) return tensor_unref(out), s;
+        if (middle) p.zero_point = (int64_t)nearbyint((double)(qmin + qmax) / 2);
+        if (dt == DT_FLOAT32) TENSOR_AT(out, float)[i] = (float)p.scale;
+        else TENSOR_AT(out, int32_t)[i] = (int32_t)p.zero_point;
+    }
+    return op_return_tensor(results, out);
+}
+OPERATOR(fake_scale) { return fake_parameters(cx, args, DT_FLOAT32, results); }
+OPERATOR(fake_zero) { return fake_parameters(cx, args, DT_INT32, results); }
+
 enum { QUANT_RANGE_CHUNKS = 64 };
 typedef struct quant_range_job {
     const float *p;
