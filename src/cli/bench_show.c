@@ -2,14 +2,14 @@
 /*
  * bench_show.c - the figures of ctsc bench, as a table or as JSON.
  *
- * JSON: one object with model, method, threads, device; for each level measured (eager, optimised,
- * fused) an object with min_us, median_us, p90_us, p95_us, p99_us, items_per_second (at the
- * median), calls and peak_percent (of fma_gflops, at the median; null as flops is, and on other
- * devices); precision: null, or what --precision says (name), and how many layers it has made of
- * which kind (bf16, int8w, int4w, written); first_call_us, compile_us and kernels of the highest
- * level; items (the first size of the inputs), bytes and flops of one call (flops null where they
- * are not all known); copy_gbps and fma_gflops of the machine (null where they could not be
- * measured). Of several models: an array of such objects.
+ * JSON: one object with model, method, threads, device; for each level measured (eager,
+ * optimised, fused) an object with min_us, median_us, p90_us, p95_us, p99_us, items_per_second
+ * (at the median), calls and peak_percent (of fma_gflops, at the median; null as flops is, and
+ * on other devices); precision: null, or what --precision says (name), and the number of
+ * layers of each kind (bf16, int8w, int4w, written); first_call_us, compile_us and kernels of
+ * the highest level; items (the first size of the inputs), bytes and flops of one call (flops
+ * null where they are not all known); copy_gbps and fma_gflops of the machine (null where they
+ * could not be measured). Of several models: an array of such objects.
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"

@@ -14,8 +14,8 @@ machine_rates machine_measure(int threads);
 /* fma_gflops alone: measured once per process and number of threads, in some 5 ms. Not for two
  * threads at a time. */
 double machine_fma_gflops(int threads);
-/* The share of that peak, in percent, that `flops` operations in so many microseconds are;
- * negative: not known. peak: what machine_fma_gflops gave. */
+/* The share of that peak, in percent, that `flops` operations in this many
+ * microseconds reach; negative: not known. peak: what machine_fma_gflops gave. */
 double machine_peak_percent(double flops, double us, double peak);
 /* How many times as long multiplications take whose results are denormal; some 0.1 ms. At least 1;
  * 1 too where the calling thread's are zero instead. */

@@ -118,7 +118,7 @@ typedef struct cuda_shape {
  * by value), nbytes the struct's size, at most 4000. A grid of no blocks is no work. */
 ctsc_status cuda_launch(cuda *c, diag *d, const cuda_kernel *k, const cuda_shape *shape,
                         const void *params, size_t nbytes);
-/* Blocks of so many threads that the device runs at once, for grid-stride kernels. */
+/* How many blocks of this size the device runs at once, for grid-stride kernels. */
 int cuda_resident_blocks(cuda *c, const cuda_kernel *k, int threads, size_t shared);
 
 typedef struct cuda_program_stats {

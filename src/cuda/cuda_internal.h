@@ -3,7 +3,7 @@
  * cuda_internal.h - what the files of this folder share: the parts of a `cuda`, and
  * the way into it.
  *
- * One lock per device orders its stream: whoever queues work on the device holds it,
+ * One lock per device orders its stream: a thread that queues work on the device holds it,
  * so that the work of one function stays together. Nobody waits for the device with
  * the lock held, except where memory has run out or the ring of pinned memory is full.
  */

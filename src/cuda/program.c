@@ -316,7 +316,7 @@ static void program_finish(cuda *c, program *g, const program_compiler *p,
     pthread_cond_broadcast(&ps->ready);
 }
 
-/* With the lock held: lets launches of k ask for so many bytes of dynamic shared memory. */
+/* With the lock held: lets launches of k use this many bytes of dynamic shared memory. */
 static ctsc_status program_allow_shared(cuda *c, diag *d, cuda_kernel *k, size_t shared) {
     if (shared <= k->shared) return CTSC_OK;
     if ((size_t)k->fixed_shared + shared > c->properties.shared_per_block)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice_images.c - chains of convolutions do so many images at a time as the caches hold.
+ * slice_images.c - chains of convolutions work on as many images at a time as the caches hold.
  *
  *                                                    %n : int = ctsc::image_slices(%x, 36.)
  *                                                    %z : Tensor = prim::Loop(%n, %true, %x)

@@ -57,7 +57,7 @@ typedef struct model_stats {
 /* One answered inference request. */
 void stats_request(model_stats *s, int status, uint64_t total_ns, uint64_t queue_ns,
                    uint64_t input_ns, uint64_t infer_ns, uint64_t output_ns, uint64_t rows);
-/* One call of the model, for so many rows. */
+/* One call of the model, for this many rows. */
 void stats_execution(model_stats *s, uint64_t rows, uint64_t input_ns, uint64_t infer_ns,
                      uint64_t output_ns);
 /* The object of the statistics extension. */

@@ -129,8 +129,8 @@ const char capsule_opaque[] = "object of an unknown class";
 static _Thread_local void *value_put_off[V_CAPSULE + 1];
 static _Thread_local bool value_any_put_off;
 
-/* The field that links a payload that was put off; NULL for payloads that hold no other values (or,
- * a future, cannot hold its like but through one of the others). */
+/* The field that links a deferred payload; NULL for payloads that hold no other
+ * values (or, a future, can hold another future only through one of the others). */
 static struct type **value_link(value v) {
     switch (v.tag) {
     case V_LIST: return v.u.list->kind == LIST_VALUE ? &v.u.list->elem : NULL;

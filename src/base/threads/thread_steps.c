@@ -50,7 +50,7 @@ static int64_t steps_take(steps_home *h, int64_t step) {
     return -1;
 }
 
-/* Until so many chunks are done; false: the job has been stopped. */
+/* Waits until this many chunks are done; false: the job has been stopped. */
 static bool steps_wait(steps_job *job, int64_t done) {
     for (int spins = 0; atomic_load_explicit(&job->done, memory_order_acquire) < done; spins++) {
         if (atomic_load_explicit(&job->stopped, memory_order_relaxed)) return false;

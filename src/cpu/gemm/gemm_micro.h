@@ -51,7 +51,7 @@ enum { GEMM_SPREAD_PREFETCH = 16 };
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
                           int64_t ldc, int cols, double alpha, double beta);
 /* The same for all nr columns. Prefetches the next lines of
- * memory from `prefetch` on: so many for GEMM_NEAR steps of k. */
+ * memory from `prefetch` on: `lines` of them per GEMM_NEAR steps of k. */
 typedef void gemm_near_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
                           int64_t ldc, double alpha, double beta, const void *prefetch, int lines);
 /* A whole tile of unpacked rows, nr elements from one row of c to the next: a: mr rows at
@@ -98,7 +98,7 @@ typedef struct gemm_rows {
 typedef void gemm_rows_fn(const gemm_rows *r, int64_t tiles, const float *a, float *c,
                           const float *other, const char *prefetch);
 
-/* `tiles` tiles of so many steps together prefetch as much of the next weights as
+/* `tiles` tiles of this many steps together prefetch as much of the next weights as
  * they use. With more weights than rows, these come from outer caches or memory. */
 static inline void gemm_rows_prefetch(gemm_rows *r, int64_t steps, int64_t nr, int64_t tiles) {
     int64_t lines = (steps * nr * (int64_t)sizeof(float) + 64 * tiles - 1) / (64 * tiles);

@@ -74,7 +74,7 @@ static inline TARGET_AVX2 __m256i quant_get_256(const uint8_t *p, int64_t n) {
     return quant_load_256(all);
 }
 
-/* The same for two quads that are narrow: widened once. */
+/* The same for two quads that are 16-bit safe: widened once. */
 static inline TARGET_AVX2 __m256i quant_pairs_twice(__m256i acc, __m256i x, __m256i w, __m256i y,
                                                     __m256i v) {
     __m256i sums = _mm256_add_epi16(_mm256_maddubs_epi16(x, w), _mm256_maddubs_epi16(y, v));

@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(quad)(A (*acc)[MP 
 }
 
 #ifdef PAIR
-/* Two quads that are narrow. */
+/* Two quads that are narrow (16-bit safe). */
 static inline __attribute__((always_inline)) TARGET void NAME(pair)(A (*acc)[MP * VECTORS],
                                                                     const uint8_t **a, int64_t lda,
                                                                     const int8_t *b, int64_t panel,

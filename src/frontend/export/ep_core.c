@@ -103,7 +103,7 @@ static bool core_arguments(ep_program *p, const char *names, const op *as, size_
 }
 
 /* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
- * of so many dims as it has strides. */
+ * with as many dims as it has strides. */
 static const char *core_convolution(size_t count, const ep_actual *actuals) {
     static const char *const keys[2][3] = {
         {"aten::conv1d", "aten::conv2d", "aten::conv3d"},

@@ -2,7 +2,7 @@
 /*
  * irgen_loop.c - for, while and comprehensions, and what can be stepped through.
  *
- * Method. What `for` steps through is brought into one of a few forms (loop_iterable): a range, a
+ * Method. The operand of `for` is converted to one of a few forms (loop_iterable): a range, a
  * list, string or tensor value, a sequence of known length (a tuple, a module container), or a zip,
  * enumerate or reversed of these. Sequences of known length are unrolled, since their elements may
  * differ in type and may be modules; all others become a prim::Loop that asks for the length once

@@ -356,7 +356,7 @@ static ir_value *special_tuple(emitter *e, const expr *x) {
     if (!x->items.len) return irgen_tuple(e, x->range, NULL, 0, NULL);
     sugar *s = irgen_sugar(e, x->items.data[0], NULL);
     if (!s) return NULL;
-    /* so many that only a run will tell */
+    /* a number known only at run time */
     if (e->lenient && s->kind == SUGAR_VALUE && s->value->type->kind == T_LIST)
         return irgen_builtin_values(e, x->range, "aten::list", 1, &s->value);
     if (e->lenient && s->kind == SUGAR_RANGE) return irgen_list_of(e, x->range, s);

@@ -198,7 +198,7 @@ ir_value *onnx_bool(onnx_program *p, bool b);
 ir_value *onnx_str(onnx_program *p, const char *s);
 ir_value *onnx_none(onnx_program *p);
 ir_value *onnx_none_of(onnx_program *p, type *t); /* of that optional type */
-/* the parts of a list of so many */
+/* the parts of a list of this length */
 bool onnx_unpack(onnx_program *p, ir_value *list, int n, ir_value **out);
 
 /* ---- onnx_rows.c ----------------------------------------------------------------------------- */

@@ -136,7 +136,7 @@ bool onnx_op_conv(onnx_node *n, const char *text) {
     return y && onnx_out(n, 0, y, rank, n->in[0]->dt);
 }
 
-/* What is left of y without so many elements at the sides. */
+/* y without this many elements at the sides. */
 static ir_value *transpose_crop(onnx_node *n, const window *w, ir_value *y) {
     onnx_program *p = n->p;
     for (int i = 0; y && i < w->n; i++)

@@ -327,7 +327,7 @@ bool onnx_op_split(onnx_node *n, const char *text) {
                      : sizes ? onnx_as_ints(n->sc, p, sizes)
                              : NULL,
              *parts;
-    /* since 18 the parts may be more than torch makes of so many elements */
+    /* since 18 there may be more parts than torch makes of this many elements */
     if (!list && p->opset >= 18 && !(list = split_sizes(n, x, axis))) return false;
     parts = list ? ONNX_EMIT(p, "aten::split_with_sizes", x, list, axis)
                  : ONNX_EMIT(p, "aten::chunk", x, onnx_int(p, n->nout), axis);

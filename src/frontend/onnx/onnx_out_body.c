@@ -122,8 +122,8 @@ static bool body_leaves_out(value made, value real) {
            real.u.tensor->numel;
 }
 
-/* Loops have been written, whose examples are those of an iteration: the
- * operator's stand for them. */
+/* Loops have been written, whose examples are those
+ * of an iteration: the operator's replace them. */
 static bool body_looped(out_call *c, const op *base, out_value **made, int n) {
     onnx_out *o = c->o;
     for (int w = 0; w < o->worlds; w++)

@@ -14,14 +14,14 @@
  * nested blocks, and the nodes that own these. Box 0 is the whole; a box's parent comes before it.
  * "in" and "out" are indices of values. "parameter" of a value is the attribute it was read from.
  *
- * Nodes have, where it is known: "op" and "at" (indices of ops and lines), "attributes",
- * "group" (the number of a fusion group, whose nodes are listed here like the graph's
- * own), "us" (microseconds per call), "scope", and "hide": "constant", "carrier" (it
- * only packs or unpacks its inputs), "number" (it yields no tensor). Nodes with a "role"
- * are no nodes of the graph: "input" and "output" (the graph's parameters and returns),
- * "begin" and "end" (those of a nested block), "join" (the results of the node with
- * blocks). "control" are pairs of nodes, of which the first comes before the second
- * without giving it a value. The whole has "us" if nodes have times.
+ * Nodes have, where it is known: "op" and "at" (indices of ops and lines),
+ * "attributes", "group" (the number of a fusion group, whose nodes are listed here
+ * like the graph's own), "us" (microseconds per call), "scope", and "hide":
+ * "constant", "carrier" (it only packs or unpacks its inputs), "number" (it yields no
+ * tensor). Nodes with a "role" are no nodes of the graph: "input" and "output" (the
+ * graph's parameters and returns), "begin" and "end" (those of a nested block), "join"
+ * (the results of the node with blocks). "control" are pairs of nodes: the first comes
+ * before the second without giving it a value. The whole has "us" if nodes have times.
  */
 #ifndef CTSC_IR_GRAPH_GRAPH_JSON_H
 #define CTSC_IR_GRAPH_GRAPH_JSON_H

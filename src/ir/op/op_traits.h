@@ -39,8 +39,8 @@ typedef enum fusible_kind {
 } fusible_kind;
 enum { OP_COST_MAX = 255 };
 
-/* CALLS(kind, operands): of a pointwise one, its element is the scalar function of its name
- * (CALLED's) on so many tensors and, after them, numbers. */
+/* CALLS(kind, operands): a pointwise operator's element is the scalar function
+ * of its name (CALLED's) on this many tensors, followed by numbers. */
 typedef enum call_kind {
     CALL_NOT,    /* the lowering has a rule for it (codegen/lower/lazy/lazy_ops.c) */
     CALL_FLOATS, /* of floating tensors only */

@@ -34,9 +34,9 @@ SCALAR_FN double scalar_from_bits_f64(uint64_t bits) {
 
 /* x = (4 k + quadrant) pi/2 + r, |r| <= pi/4; the quadrant in the low two bits.
  *
- * x * 2/pi, of which the integer part matters modulo 4 only. x is a multiple of 2^(e - 23), so bits of 2/pi of weight
+ * x * 2/pi, whose integer part matters only modulo 4. x is a multiple of 2^(e - 23), so bits of 2/pi of weight
  * above 2^(25 - e) give multiples of 4 and are left out; the rest comes in three pieces, the first two of so few bits (29)
- * that their products with x are exact. Which bits: one row for each 26 exponents (M. Payne and R. Hanek's idea). */
+ * that their products with x are exact. The bits: one row per 26 exponents (M. Payne and R. Hanek's idea). */
 SCALAR_FN float scalar_reduce_angle_f32(float x, uint32_t *quadrant) {
     double a = x, m = a < 0 ? -a : a;
     double c1 = 0x1.4p-1, c2 = 0x1.7cc1b7p-7, c3 = 0x1.391054a7f09d6p-34;

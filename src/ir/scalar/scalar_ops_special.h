@@ -85,7 +85,7 @@ SCALAR_FN double scalar_zeta_f64(double x, double q) {
         if (x != floor(x)) return SCALAR_NAN; /* q^-x not real */
     }
     if (!(q <= -32)) return scalar_zeta_sum_f64(x, q);
-    /* However far below 0 q lies: its negative terms, taken from the last one on, are those of two sums from above 0. */
+    /* For any negative q: its negative terms, from the last one on, are those of two sums from above 0. */
     double above = q - floor(q), below = 1 - above;
     double negative = scalar_zeta_sum_f64(x, below) - scalar_zeta_sum_f64(x, 1 - q);
     return scalar_zeta_sum_f64(x, above) + (fmod(x, 2.0) == 0 ? negative : -negative);

@@ -82,7 +82,7 @@ layout_rule layout_pointwise;
 /* The twin of v that can be used at l->at; NULL: none. sure: one that has more than `spatial`
  * dims for certain. */
 layout_twin *layout_find(layout *l, const ir_value *v, bool sure);
-/* The same with so many spatial dims, which is then used. */
+/* The same with this many spatial dims, which is then used. */
 layout_twin *layout_use(layout *l, const ir_value *v, int spatial, bool sure);
 /* The same, by a conversion if there is none; NULL: v is written later, or has a twin of another
  * kind. channels: about how many it has. */

@@ -51,8 +51,8 @@ static ir_value *layout_turn_constant(layout *l, const tensor *c, int spatial) {
     return st == CTSC_OK ? layout_constant_take(l, value_tensor_take(permuted)) : NULL;
 }
 
-/* The replacement of v, which is broadcast with images of so many spatial
- * dims. Adds to *all what it may add to the rank of the result. */
+/* The replacement of v, which is broadcast with images of this many
+ * spatial dims. Adds to *all what it may add to the rank of the result. */
 static ir_value *layout_operand(layout *l, ir_value *v, int spatial, layout_twin *all) {
     const layout_twin *t;
     tensor *c;
@@ -162,8 +162,8 @@ bool layout_contiguous(layout *l, node *n) {
 
 /* ---- joining and splitting ------------------------------------------------------------------- */
 
-/* Twins of a list's elements. Those without are brought: what is joined has one rank, or is an
- * empty vector, which stays what it is. */
+/* Twins of a list's elements. Those without are converted: joined
+ * tensors have one rank, or are empty vectors, which are unchanged. */
 static bool layout_elements(layout *l, const node *list, int spatial, ir_value **out,
                             layout_twin *all) {
     for (size_t i = 0; i < list->inputs.len; i++) {
@@ -348,7 +348,7 @@ bool layout_reduce(layout *l, node *n) {
 
 /* ---- permutations ---------------------------------------------------------------------------- */
 
-/* Keeps all dims where they are; fails where there are not so many. */
+/* Keeps all dims where they are; fails where there are fewer. */
 static ir_value *layout_check_rank(layout *l, ir_value *v, const layout_twin *t, int rank) {
     int64_t dims[LAYOUT_MAX_SPATIAL + 2];
     if (t ? t->least == rank && t->most == rank : known_rank(v) == rank) return v;

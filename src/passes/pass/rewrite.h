@@ -16,7 +16,7 @@ bool rewrite_each(pass_ctx *cx, graph *g, rewrite_rule rule);
 
 /* The operator that made v, if it is in n's block, has no other result, and only n reads v. */
 node *rewrite_only_for(const node *n, const ir_value *v);
-/* The same where so many uses are all that v has. */
+/* The same where v has this many uses in all. */
 node *rewrite_read_by(const node *n, const ir_value *v, size_t uses);
 /* Moves n to just before `at`, which comes after it in
  * the block; false: something between forbids it. */

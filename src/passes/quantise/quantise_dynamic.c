@@ -25,7 +25,7 @@ static node *dynamic_reader(const node *n) {
                                                                                              : NULL;
 }
 
-/* Required sums: so many columns, along the last dim but `behind`. */
+/* Required sums: this many columns, along the last dim but `behind`. */
 typedef struct dynamic_sums { int64_t columns; int behind; } dynamic_sums;
 
 /* A constant vector of floats along the columns, or, one, a single float of any shape. */

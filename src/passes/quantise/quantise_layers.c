@@ -10,7 +10,7 @@
 
 /* ---- weights --------------------------------------------------------------------------------- */
 
-/* Sums of so many products of bytes, and what zero points add, fit 32 bits. */
+/* Sums of this many products of bytes, plus zero-point terms, fit 32 bits. */
 static bool weight_is_short(const tensor *w, int axis) {
     return w->numel && w->numel / w->sizes[axis] <= INT32_MAX / (UINT8_MAX * 256);
 }

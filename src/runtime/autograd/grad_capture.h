@@ -31,7 +31,7 @@ typedef struct capture {
     graph *g;
     ptrmap values;           /* tensor -> its ir_value */
     VEC(tensor *) held;      /* whatever has an entry, so that no other tensor gets its address */
-    size_t sweep;            /* so many held: those that nobody else has are let go */
+    size_t sweep;            /* at this many held, unshared ones are released */
     VEC(tensor *) externals; /* of parameters after the declared ones */
     VEC(uint32_t) versions;  /* of their storages, when they were met */
     const char *why;         /* recording has failed; NULL: not yet */

@@ -43,8 +43,8 @@ const char *dense_defines(dtype dt);
 /* The same for kernels that only move elements: by size. */
 const char *dense_defines_of_size(size_t bytes);
 
-/* Blocks of so many threads; what they have to do is in params. Nothing is launched for 0 blocks;
- * where there are more than the grid is wide, the kernel goes on in steps of the grid. */
+/* Blocks of this many threads; their work is in params. Nothing is launched for 0 blocks;
+ * where there are more than the grid is wide, the kernel continues in steps of the grid. */
 ctsc_status dense_launch(diag *d, cuda *c, const cuda_file *file, const char *defines,
                          const char *symbol, int64_t blocks, int threads, const void *params,
                          size_t nbytes);

@@ -20,7 +20,7 @@ enum {
      * code, is not counted */
     RECORDINGS_AFTER = 2,
     RECORDINGS_MOST = 16,    /* signatures that a function keeps */
-    RECORDINGS_REFUSALS = 8, /* after so many, and no recording, no further call is looked at */
+    RECORDINGS_REFUSALS = 8, /* after this many, and no recording, no further call is tried */
 };
 
 typedef enum entry_state { ENTRY_COUNTS, ENTRY_BUSY, ENTRY_READY, ENTRY_REFUSED } entry_state;

@@ -27,8 +27,8 @@
 #include "runtime/context/workspace.h"
 #include "runtime/interp/interp_internal.h"
 
-/* A frame with so many bodies under way waits for all of them before it goes on: their
- * results take memory. */
+/* A frame with this many bodies in progress waits for all of
+ * them before it continues: their results take memory. */
 enum { FORK_MAX_RUNNING = 256 };
 
 typedef struct forked {

@@ -2,11 +2,11 @@
 /*
  * interp.c - the interpreter's loop, its frames, and the ways in.
  *
- * Method: one C call per call of the program. A frame is a run of slots on a stack of chunks;
- * registers are empty (None) before their first and after their last use, so that ending a frame,
- * in whatever way, is releasing its registers. Limits: the depth of calls; the runtime's steps, of
- * which a call takes as many as its code has instructions and a loop's step as many as its body
- * has. Tests: tests/unit/test_interp.c
+ * Method: one C call per call of the program. A frame is a run of slots on a stack of
+ * chunks; registers are empty (None) before their first and after their last use, so
+ * that ending a frame, in whatever way, is releasing its registers. Limits: the depth
+ * of calls; the runtime's steps: a call takes as many as its code has instructions
+ * and a loop's iteration as many as its body has. Tests: tests/unit/test_interp.c
  */
 #include "runtime/context/workspace.h"
 #include "runtime/interp/watch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * interp_args.c - arguments from outside: checked against a function's schema, and brought into the
- * form that its types ask for.
+ * interp_args.c - arguments from outside: checked against a function's
+ * schema, and converted to the form that its types require.
  *
  * Converted are, as PyTorch's Python binding does: bool and int to float, int to complex, bool to
  * int, a number to bool, a text to a device, a tensor of one element to a number; a tuple to a list

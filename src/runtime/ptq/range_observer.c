@@ -83,9 +83,9 @@ static void percentile_range(const range_observer *o, const observer_options *ho
 
 /* ---- entropy --------------------------------------------------------------------------------- */
 
-/* The divergence of the first n bins as they are in so many levels, each spread evenly over those
- * of its bins that are not empty, from the first n bins with all others' numbers in the last. A bin
- * that only the second has counts as `least` of the first. */
+/* The divergence of the first n bins, quantised to this many levels, each spread evenly
+ * over its bins that are not empty, from the first n bins with the counts of all others
+ * in the last. A bin that only the second has counts as `least` of the first. */
 static double entropy_of(const uint64_t *bins, int n, int levels, double all) {
     const double least = 1e-4;
     double beyond = all, within = 0, sum = 0;

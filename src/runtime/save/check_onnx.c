@@ -3,8 +3,8 @@
  * check_onnx.c - compares the results of an ONNX model with those
  * of the method that it was written from (ctsc convert --check).
  *
- * A model has a flat list of outputs: tensors, numbers as tensors of no dims, and a list of numbers
- * either as so many outputs or, where the model computes its length, as one.
+ * A model has a flat list of outputs: tensors, numbers as tensors of no dims, and a list
+ * of numbers either as one output each or, where the model computes its length, as one.
  * Tests: tests/cli/convert.test
  */
 #include "runtime/save/check_onnx.h"

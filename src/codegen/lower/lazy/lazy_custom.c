@@ -3,9 +3,9 @@
  * lazy_custom.c - operators of a program's own that have a scalar definition
  * (ir/scalar/scalar_text.h) as lazy tensors.
  *
- * Tensors are brought to the computing type (float64 if that is what they meet in, else float32),
- * the definition's nodes become expressions, and the result is rounded to the dtype of the result
- * once. runtime/kernels/pointwise/scalar_eval.c does the same block by block.
+ * Tensors are converted to the computing type (float64 if they are promoted to that, else
+ * float32), the definition's nodes become expressions, and the result is rounded to the dtype
+ * of the result once. runtime/kernels/pointwise/scalar_eval.c does the same block by block.
  * Tests: tests/unit/test_scalar_text.c
  */
 #include "codegen/lower/lazy/lazy_internal.h"

@@ -3,11 +3,11 @@
  * lazy_ops.c - pointwise operators as lazy tensors: which operands, in which dtype, with
  * which arithmetic.
  *
- * Operators whose row says CALLS are calls of their scalar function. Others have a rule here, which
- * op.lowered indexes. Most rules are: so many operands that are promoted together, so many numbers,
- * a dtype class, an emitter. The others have a maker of their own, which mirrors the operator in
- * runtime/kernels/pointwise_*.c.
- * What PyTorch refuses is not lowered (NULL): the operator then says so itself.
+ * Operators whose row says CALLS are calls of their scalar function. Others have a
+ * rule here, which op.lowered indexes. Most rules are: a number of operands that are
+ * promoted together, a number of scalars, a dtype class, an emitter. The others have
+ * their own maker, which mirrors the operator in runtime/kernels/pointwise_*.c. Cases
+ * that PyTorch refuses are not lowered (NULL): the operator then reports them itself.
  * Tests: tests/unit/test_group.c
  */
 #include "codegen/lower/lazy/lazy_internal.h"

@@ -14,11 +14,11 @@
  * itself. Loops whose condition is always true are counted; others are `while` with the condition,
  * and the count, in variables.
  *
- * Branches assign to variables declared in front of them; their types are known when the first
- * branch has been lowered, so the declarations are completed then.
- * Watching. A loop can go on for hours, so kernels ask now and then whether they should: a loop
- * around other loops and a `while` in each iteration, the innermost counted loops after so many
- * iterations, from a loop around them, so that they stay what LLVM knows how to optimise:
+ * Branches assign to variables declared in front of them; their types are known when the
+ * first branch has been lowered, so the declarations are completed then. Watching. A
+ * loop can run for hours, so kernels check at intervals whether to stop: a loop around
+ * other loops and a `while` in each iteration, the innermost counted loops after a
+ * number of iterations, from a loop around them, so that LLVM can still optimise them:
  *
  *     for (w = 0; w < n; w += 1024) {
  *         if (w > 0) watch(stopped);

@@ -359,7 +359,7 @@ struct py {
     py_object *none, *true_, *false_, *ellipsis, *not_implemented, *object_class;
     py_object *builtins; /* PY_MODULE "builtins" */
     int depth;           /* nesting of calls and expressions: PY_MAX_DEPTH */
-    /* statements and calls so far, and what takes as long as so many: PY_MAX_STEPS */
+    /* statements and calls so far, and equivalent work: PY_MAX_STEPS */
     uint64_t steps;
     size_t held_bytes; /* of the values in `held` */
     int no_grad;       /* inside torch.no_grad() */
@@ -450,7 +450,7 @@ void py_name_exception(py *p, const char *name);
  * itself, as in int(x). */
 bool py_match_field(py *p, source_range r, const py_object *cls, int64_t i, const char **name);
 bool py_truth(py *p, source_range r, py_object *o, bool *out);
-/* Counts work that takes as long as so many statements; false when a limit is reached. */
+/* Counts work that takes as long as this many statements; false when a limit is reached. */
 bool py_work(py *p, source_range r, uint64_t steps);
 uint64_t py_max_steps(const py *p);
 /* Items of anything iterable, made now. */

@@ -368,7 +368,7 @@ py_object *py_set_new(py *p) { return py_new(p, PY_SET); }
 /* Of larger sets: hash -> item + 1. Made when first asked for; dropped when items move. */
 typedef struct py_set_index {
     uint32_t *slots, nslots;
-    size_t len; /* items it knows: the first so many */
+    size_t len; /* items it knows: the first `len` */
 } py_set_index;
 
 enum { PY_SET_LINEAR = 8 };

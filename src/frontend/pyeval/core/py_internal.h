@@ -38,8 +38,8 @@ py_object *py_dict_object(py *p, py_dict *d);
 /* An annotation's value, its text under `from __future__ import annotations`;
  * None: there is none. */
 py_object *py_annotation_object(py *p, py_env *env, const expr *x);
-/* "torch.nn.x" for ".x" or ".nn.x" in the module `here`; NULL: there are not so many
- * packages around it. */
+/* "torch.nn.x" for ".x" or ".nn.x" in the module
+ * `here`; NULL: there are fewer packages around it. */
 const char *py_absolute_name(py *p, const char *here, bool is_package, const char *module);
 /* `yield v` in a context manager that is a generator: runs the body of the with statement. */
 /* A loop (py_sweep.c). from: how many entries p->held had when it began; looked, made: when unused

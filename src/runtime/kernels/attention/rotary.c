@@ -31,7 +31,7 @@ typedef struct rotary_job {
     int64_t sizes[TENSOR_MAX_DIMS], strides[ROTARY_OPERANDS][TENSOR_MAX_DIMS],
         written[TENSOR_MAX_DIMS];
     int along;           /* the leading dim whose rows are taken together, */
-    int64_t rows, parts; /* so many at a time, in so many parts */
+    int64_t rows, parts; /* rows at a time, and number of parts */
 } rotary_job;
 
 /* ---- rows ------------------------------------------------------------------------------------ */

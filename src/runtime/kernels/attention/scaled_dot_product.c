@@ -112,7 +112,7 @@ static ctsc_status sdpa_drop(op_ctx *cx, double p, tensor *v, tensor **out, tens
 /* One call, with references to its tensors. */
 typedef struct sdpa_call {
     attention_call of;
-    int64_t group; /* so many heads of the query have the same keys and values */
+    int64_t group; /* this many heads of the query share keys and values */
     double drop;
     const tensor *query; /* as it was given */
     tensor *out, *weights;

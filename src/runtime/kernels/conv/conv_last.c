@@ -68,8 +68,8 @@ static ctsc_status last_run_floats(void *ctx, const conv_shape *s, const float *
     return CTSC_OK;
 }
 
-/* Outputs [first, first + w->out): a convolution
- * with so many of them and the same pixel layout. */
+/* Outputs [first, first + w->out): a convolution with
+ * this many of them and the same pixel layout. */
 static ctsc_status last_some(void *ctx, const conv_packed *w, int64_t first) {
     last_call *c = ctx;
     conv_shape s = *c->s;

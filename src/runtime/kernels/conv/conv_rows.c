@@ -175,8 +175,8 @@ static int64_t rows_part(int64_t n, int64_t i, int64_t parts) {
     return n / parts * i + n % parts * i / parts;
 }
 
-/* Panels of the thread with most of them: of `units` strips times so
- * many shares the threads get equal numbers, in consecutive order. */
+/* Panels of the thread with most of them: of `units` strips times
+ * `shares` shares the threads get equal numbers, in consecutive order. */
 static int64_t rows_panels(const rows_job *j, int64_t units, int64_t shares) {
     int64_t threads = pool_threads(), items = units * shares, most = 0, before = 0;
     int64_t homes = threads < ROWS_HOMES ? threads : ROWS_HOMES;

@@ -3,7 +3,7 @@
  * channels_place.h - tensors that are a part of the channels of a wider one.
  *
  * The parts of a concatenation along the last dim need not be copied if they are
- * made in place: in a block that is `width` channels wide, of which a tensor has the
+ * made in place: in a block that is `width` channels wide, where a tensor has the
  * channels from `at` on. The first tensor made allocates the block; each further one
  * is placed beside another of them. The pass cat-in-place chooses these tensors; it
  * ensures that they do not overlap and that nobody writes them later. A tensor whose

@@ -417,7 +417,7 @@ PW_CLONES static void pw_pack(int64_t size, int64_t n, const char *p, int64_t s,
     else PW_PACK(uint64_t)
 }
 
-/* Inputs with gaps are brought together block by block, so that the loop is one over vectors. */
+/* Strided inputs are copied together block by block, so that the loop is one over vectors. */
 static void pw_packed_run(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     const pw_packed *job = ctx;
     bool apart[PW_MAX_OPERANDS + 1] = {false}, any = false;

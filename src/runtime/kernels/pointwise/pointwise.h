@@ -125,7 +125,7 @@ void pw_half_number(iter_kernel loop, dtype dt, float y, int64_t n, char *const 
  * would be what most of the library consists of:
  *
  *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
- *   PW_MATH_LOOP    for long expressions: vectors, and what is left, or has gaps, is brought together for them
+ *   PW_MATH_LOOP for long expressions: vectors; remainders and strided elements are copied together for them
  *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
  */
 #define PW_PLAIN_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \
@@ -252,7 +252,7 @@ typedef struct pw_shape {
 
 /* Begins with the elements that are in vectors without gaps, and returns how many they are. */
 int64_t pw_chunks_begin(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s);
-/* Goes on with a chunk of the others, brought together; false: there are none left. */
+/* Continues with a chunk of the others, copied together; false: there are none left. */
 bool pw_chunks_rest(pw_chunks *c, pw_shape of, int64_t n, char *const *p, const int64_t *s);
 
 /* Declares the first k numbers as n0, n1, ... of type T, converted once per run. */

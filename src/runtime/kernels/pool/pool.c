@@ -251,8 +251,8 @@ typedef struct pool_job {
     int64_t divisor; /* 0: the window's size */
 } pool_job;
 
-/* Windows may be as large as the input. Has the call been told to stop? Asked once for about so
- * many elements; what is left out then is not read. */
+/* Windows may be as large as the input. Has the call been told to stop?
+ * Tested once for about this many elements; skipped results are not read. */
 enum { POOL_LOOK = 1 << 16 };
 
 static inline bool pool_told(int64_t *done, int64_t more) {

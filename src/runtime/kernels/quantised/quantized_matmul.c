@@ -29,7 +29,7 @@
 enum {
     QMATMUL_ROWS = 128,       /* of a chunk, where few matrices leave threads without work */
     QMATMUL_BATCHES = 8,      /* that are not few */
-    QMATMUL_MOST_K = 1 << 15, /* sums of so many products, and their corrections, fit 32 bits */
+    QMATMUL_MOST_K = 1 << 15, /* sums of this many products, and their corrections, fit 32 bits */
     QMATMUL_WORK = 1 << 20,   /* multiplications worth a thread of their own */
     QMATMUL_ALIGN = 64,
 };

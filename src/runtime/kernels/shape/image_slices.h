@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* So many bytes, read and made by one operator of a chain, are what fits, instead of
- * IMAGE_SLICE_BYTES: for tests, in which images are small. Before any call. */
+/* Sets the number of bytes, read and made by one operator of a chain, that fit,
+ * instead of IMAGE_SLICE_BYTES: for tests, which use small images. Before any call. */
 void image_slices_set_bytes(int64_t bytes);
 
 #endif

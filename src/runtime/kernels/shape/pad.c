@@ -3,7 +3,7 @@
  * pad.c - padding by a constant, by reflection, by replication and in a circle.
  *
  * Method: all but the constant one are gathers: output position o of a dim is input position o -
- * left, brought back inside by the mode's rule. Negative padding crops.
+ * left, moved back inside by the mode's rule. Negative padding crops.
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/engine/wide.h"

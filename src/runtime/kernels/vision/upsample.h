@@ -15,7 +15,7 @@ typedef struct upsample_table {
     int taps;
     bool antialias;
     /* one tap: itself. PyTorch interpolates linearly with weights 1 and 0 then, which is the same
-     * except for NaN and infinity; PyTorch 2, which brought Lanczos' filter, leaves the dim out. */
+     * except for NaN and infinity; PyTorch 2, which introduced Lanczos' filter, skips the dim. */
     bool identity;
     int64_t *at;  /* taps per output */
     int *used;    /* antialias: how many of an output's taps count */
