@@ -72,8 +72,8 @@ typedef struct options {
     int first, second; /* labels of --pair; -1: none */
 } options;
 
-/* Ends this process by SIGPROF after so many seconds of processor time; 0: not any more. The clock
- * on the wall says little on a busy machine. */
+/* Ends this process by SIGPROF after this many seconds of processor
+ * time; 0: cancels it. Wall-clock time says little on a busy machine. */
 static void limit_cpu(int seconds) {
     struct itimerval t = {.it_value = {.tv_sec = seconds}};
     setitimer(ITIMER_PROF, &t, NULL);

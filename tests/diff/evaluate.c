@@ -249,7 +249,7 @@ static const char *const noise_tiles[] = {
 /* Layers that may compute with less precision than they were written with. */
 static const char *const noise_layers[] = {"linear", "mm", "addmm", "matmul", NULL};
 
-enum { NOISE_CENTER = 1 << 16 }; /* as if so many terms had been added, */
+enum { NOISE_CENTER = 1 << 16 }; /* as if this many terms had been added, */
 
 static bool noise_listed(const char *const *list, const op *o) {
     const char *name = strstr(o->schema->name, "::") + 2;

@@ -531,8 +531,8 @@ static ir_value *image_layer(gen *G, ir_value *x, int64_t out) {
     return y && activation ? image_activate(G, y) : y;
 }
 
-/* x [n, k] in two dims, and in *out a number of results: as a rule so many that the weight is
- * packed. NULL: x has too many elements. */
+/* x [n, k] in two dims, and in *out a number of results: usually so
+ * large that the weight is packed. NULL: x has too many elements. */
 static ir_value *image_flat(gen *G, ir_value *x, int64_t *out) {
     enum { PACKED = 1024 }; /* elements of a weight that is packed, at least */
     ir_value *v = gen_emit(G, "aten::flatten.using_ints", true, 3, x, gen_int(G, 1),

@@ -58,8 +58,8 @@ typedef struct gen_case {
 
 typedef enum gen_focus { FOCUS_ANY, FOCUS_POINTWISE, FOCUS_SCALARS, FOCUS_COUNT } gen_focus;
 
-/* Tables made once from the operator registry. images: so many of a hundred cases are
- * networks on images. */
+/* Tables made once from the operator registry. images:
+ * percentage of cases that are networks on images. */
 typedef struct gen_ops gen_ops;
 gen_ops *gen_ops_new(int images);
 void gen_ops_free(gen_ops *ops);

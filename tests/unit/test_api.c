@@ -194,7 +194,7 @@ static ctsc_module *api_compiled(const char *text) {
     return m;
 }
 
-/* Whoever reads the memory of a result finds its elements there, unless lazy ones are asked for. */
+/* The memory of a result holds its elements, unless lazy results are requested. */
 static void api_lazy_results(void **state) {
     static const char text[] = "import torch\ndef forward(x: torch.Tensor):\n    y = x.conj()\n"
                                "    return y, [y.imag, x], {'a': 1}\n";

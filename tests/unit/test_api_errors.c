@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_api_errors.c - the ways in which functions of ctsc.h and ctsc_compiler.h fail that no other
- * test goes: each with its status, the words that matter to whoever reads them, and an
- * out-parameter that is left alone. NULL arguments are test_library.c's, damaged archives
- * test_damage.c's, allocations that fail test_compile_faults.c's.
+ * test_api_errors.c - failures of functions of ctsc.h and ctsc_compiler.h that
+ * no other test covers: each with its status, the words that matter to a reader,
+ * and an untouched out-parameter. NULL arguments are in test_library.c, damaged
+ * archives in test_damage.c, failing allocations in test_compile_faults.c.
  *
  * Found by line coverage: of src/runtime/api/api_*.c and compile.c no line that reports something
  * else than missing memory is left out by the unit tests together.

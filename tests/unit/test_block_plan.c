@@ -16,7 +16,7 @@
 enum { MAX_BLOCKS = 1200, SLOTS = 1024 };
 
 typedef struct block { unsigned char *p; plan_mark mark; size_t size; bool planned; } block;
-/* request >= 0: the next block, of so many bytes; else block -1 - request is freed */
+/* request >= 0: the next block, of this many bytes; else block -1 - request is freed */
 typedef struct script { long steps[2 * MAX_BLOCKS]; int n; } script;
 
 static block blocks[MAX_BLOCKS];

@@ -12,7 +12,7 @@ static const opcase conversions[] = {
     {"ctsc::to_channels_first", "f64[2,1,1,1,2]{1 2 3 4} 3", "f64[2,2,1,1,1]{1 2 3 4}"},
     {"ctsc::to_channels_last", "b[2,1,2,1,2]{1 0 0 1 1 1 0 0} 1", "b[2,1,2,2,1]{1 0 0 1 1 1 0 0}"},
     {"ctsc::to_channels_last", "f32[0,2,3,4]{} 2", "f32[0,3,4,2]{}"},
-    /* too few dims: whoever gets it says so */
+    /* too few dims: the operator that gets it reports it */
     {"ctsc::to_channels_last", "f32[2,3]{1 2 3 4 5 6} 2", "f32[2,3]{1 2 3 4 5 6}"},
     {"ctsc::to_channels_last", "f32[]{7} 1", "f32[]{7}"},
     {"ctsc::to_channels_last", "f32[1]{7} 4", "!ctsc::to_channels_last: 4 spatial dimensions"},

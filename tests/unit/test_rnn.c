@@ -483,7 +483,7 @@ static void test_constant_weights(void **state) {
         limits l = {.cancelled = &cancelled}, *outer = limits_use(&l);
         ctsc_status st = layer_call(c, args, got);
         limits_use(outer);
-        /* else it is one product after the other, none of which takes long */
+        /* else it is one short product after the other */
         bool packs = gemm_micro_best(DT_FLOAT32) != NULL;
         assert_true(st == CTSC_LIMIT || (!packs && st == CTSC_OK));
         for (int k = 0; st == CTSC_OK && k < 3; k++) value_unref(got[k]);

@@ -68,7 +68,7 @@ static double defined_get(const ctsc_value *t, int64_t i) {
     default: return bfloat16_to_float(((const bfloat16 *)p)[i]);
     }
 }
-/* Values of both signs, 0, and so many digits that rounding shows. */
+/* Values of both signs, 0, and enough digits that rounding shows. */
 static void defined_fill(ctsc_value *t, unsigned seed) {
     int64_t n = defined_numel(t);
     for (int64_t i = 0; i < n; i++) {
@@ -583,7 +583,7 @@ static void defined_fused(void **state) {
     ctsc_module_free(m);
 }
 
-/* So many values at a time that blocks are short. */
+/* Enough live values to make blocks short. */
 static void defined_wide(void **state) {
     enum { LOCALS = 60 };
     char text[8192], sum[1024];

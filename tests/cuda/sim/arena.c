@@ -162,7 +162,7 @@ bool sim_arena_free(CUdeviceptr address) {
         arena_protect(p.pages, p.pages_size, true);
         arena_check(&p, p.pages, p.start);
         arena_check(&p, p.start + p.size, p.pages + p.pages_size);
-        /* Fresh pages for whoever is next, and none meanwhile. */
+        /* Fresh pages for the next user, and none meanwhile. */
         mmap(p.pages, p.pages_size, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         arena_count--;

@@ -45,7 +45,7 @@ void sim_say(const char *fmt, ...) {
     va_end(ap);
 }
 
-/* What most functions begin with; whoever calls it gives the lock back. */
+/* The beginning of most functions; the caller releases the lock. */
 static CUresult driver_begin(void) {
     pthread_mutex_lock(&driver_lock);
     if (!driver_started) return CUDA_ERROR_NOT_INITIALIZED;
