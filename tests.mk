@@ -20,6 +20,7 @@
 #   make test-torch     archives to and from PyTorch (TORCH_PYTHON=)
 #   make test-edges     calls of every operator at the ends of their ranges
 #   make against-torch  generated calls and programs, here and in PyTorch 2.15 (PYTHON=/path/to/python)
+#   make test-extremes  every operator with absurdly large numbers (EXTREMES="-k pool")
 #   make test-amx       kernels on tile registers, on a processor that Bochs emulates (BOCHS=/path/to/bochs, AMX_TESTS="test_amx")
 #   make test-harvest   the calls of PyTorch's own tests (TORCH_TESTS=the folder test/ of a checkout of PyTorch)
 #   make test-pt2       networks exported by torch.export (PT2_PYTHON=, PT2="--group small -k Cond")
@@ -155,6 +156,12 @@ AGAINST ?=
 against-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	python3 tests/against/against.py --python "$(or $(PYTHON),python3)" --package $(BUILD)/python $(AGAINST)
+
+# Every operator with absurdly large numbers: EXTREMES="-k pool".
+EXTREMES ?=
+test-extremes: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	PYTHONPATH=$(BUILD)/python python3 tests/sweep/extremes.py --ctsc $(BUILD)/ctsc $(EXTREMES)
 
 # Unit tests on a processor with AMX that Bochs emulates: tests/machines/bochs.py says which Bochs.
 AMX_TESTS ?= test_isa test_amx test_quantized_bytes test_linear_half
@@ -351,4 +358,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate

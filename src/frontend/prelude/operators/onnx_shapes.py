@@ -134,6 +134,8 @@ def onnx_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
 # The last parts are smaller, or empty.
 def onnx_split_sizes(self: Tensor, parts: int, axis: int) -> List[int]:
     left = self.size(axis)
+    if parts < 1 or parts > left + 65536:
+        raise RuntimeError("Split: " + str(left) + " elements cannot be split into " + str(parts) + " parts")
     each = (left + parts - 1) // parts
     out = annotate(List[int], [])
     for i in range(parts):
@@ -154,6 +156,8 @@ def onnx_stack(self: List[Tensor], axis: int, shape: List[int], dtype: int) -> T
 
 def onnx_gather(self: Tensor, indices: Tensor, axis: int) -> Tensor:
     at = annotate(List[Optional[Tensor]], [])
+    if axis < -self.dim() or axis >= 0:
+        raise RuntimeError("Gather: no axis " + str(axis + self.dim()) + " of a tensor with " + str(self.dim()) + " dims")
     for i in range(axis + self.dim()):
         at.append(None)
     at.append(indices)
