@@ -17,7 +17,7 @@ typedef struct attention_job {
     const attention_call *call;
     dtype dt;
     int64_t heads, rows, cols, depth, width; /* the products of leading dims; L, S, E, V */
-    int64_t share; /* this many consecutive heads share keys and values */
+    int64_t share;                           /* this many consecutive heads share keys and values */
     /* An item is `step` queries of a group, `blocks` items a group. A group is a head, or `share`
      * heads whose queries are counted through. */
     int64_t groups, queries, step, blocks;

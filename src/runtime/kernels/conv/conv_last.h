@@ -4,7 +4,7 @@
  * float16 and bfloat16, with constant weights that are packed for them.
  *
  *     conv_last.c            selects one of these:
- *     conv_rows.c implicit GEMM: rows of pixels times packed weights, tap by tap; kernels of size 1 are products
+ *     conv_rows.c            implicit GEMM: rows of pixels times packed weights, tap by tap
  *     conv_winograd.c        3x3 kernels of stride 1 on tiles, with fewer multiplications
  *     conv_last_depthwise.c  one input channel per output channel
  *     conv_tune.c            measures whether implicit GEMM or Winograd is faster, where the program asks for it

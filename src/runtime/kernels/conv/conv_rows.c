@@ -12,7 +12,7 @@
  * Where taps are far apart, nothing is copied: rows of results are split at the positions
  * where a tap enters or leaves the image, so that a tile sees all of a tap or nothing.
  *
- *     strips of the output (threads share them) whose input stays in a core's second-level cache
+ *     strips of the output (threads share them)        whose input stays in a core's second-level cache
  *       blocks of segments                            as many weights of a panel as fit there too
  *         panels of output channels
  *           tiles

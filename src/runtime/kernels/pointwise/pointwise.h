@@ -125,7 +125,7 @@ void pw_half_number(iter_kernel loop, dtype dt, float y, int64_t n, char *const 
  * would be what most of the library consists of:
  *
  *   PW_CHEAP_LOOP   vectors, whichever inputs stay the same (pw_chunks), and a loop over single elements for what is left and for gaps
- *   PW_MATH_LOOP for long expressions: vectors; remainders and strided elements are copied together for them
+ *   PW_MATH_LOOP    for long expressions: vectors; remainders and strided elements are copied together for them
  *   PW_PLAIN_LOOP   single elements, for what does not become vectors: most functions that call libm
  */
 #define PW_PLAIN_LOOP(K, NAME, TO, TI, NUMS, STEP)                                                 \

@@ -14,7 +14,7 @@
  * quantized_unary.c   functions of one element, by table
  * quantized_binary.c  add, mul, cat, ...
  * quantized_pool.c    poolings and mean
- * quantized_other.c operators that only move elements, normalisations, and others computed in float
+ * quantized_other.c   moving elements, normalisations, and others computed in float
  * quantized_embedding.c  rows of 8, 4 or 2 bits
  *
  * Weights are int8, activations uint8, sums int32; a sum becomes an integer
