@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "fenced.h"
+
 /* ---- helpers --------------------------------------------------------------------------------- */
 
 #define DIMS(...) ((int64_t[]){__VA_ARGS__})
@@ -142,6 +144,55 @@ static void test_half(void **state) {
         for (int k = 0; k < 8; k++)
             assert_int_equal(rounded[k].bits, float16_from_float(near[k]).bits);
     }
+}
+
+/* What a row of sums may have in it. */
+static float half_sum(uint32_t *random) {
+    static const uint32_t odd[] = {0x7fc00000, 0xffc00001, 0x7f800001, 0x7f800000, 0xff800000,
+                                   0x00000001, 0x80400000, 0x007fffff, 0x80000000, 0x7f7fffff};
+    *random = *random * 1664525u + 1013904223u;
+    uint32_t r = *random >> 8;
+    return r % 64 < 10 ? float_of_bits(odd[r % 64]) : ((float)(r % 200001) - 100000.0f) / 4099.0f;
+}
+
+/* Rows of sums as kernels store them, against the conversions of one number: all lengths, with
+ * something to add and without, at the end of a page. */
+static void test_half_rows(void **state) {
+    (void)state;
+    enum { MOST = 70, ROWS = 3 };
+    uint32_t random = 1;
+    for (int64_t n = 1; n <= MOST; n++)
+        for (int kind = 0; kind < 6; kind++) {
+            bool add = kind % 2, brain = kind < 4, settle = kind >= 2, twice = kind == 3;
+            size_t count = (size_t)(ROWS * n);
+            float *sums = fenced_alloc(NULL, count * sizeof *sums), want[ROWS * MOST];
+            bfloat16 *other = fenced_alloc(NULL, (count + 3) / 4 * 8),
+                     *out = fenced_alloc(NULL, (count + 3) / 4 * 8);
+            for (size_t i = 0; i < count; i++) {
+                sums[i] = half_sum(&random);
+                other[i] = bfloat16_from_float((float)(int)(random >> 24) / 7.0f);
+                float16 same = {other[i].bits};
+                float more = brain ? bfloat16_to_float(other[i]) : float16_to_float(same), x;
+                x = brain ? bfloat16_to_float(bfloat16_from_float(sums[i]))
+                          : float16_to_float(float16_from_float(sums[i]));
+                want[i] = !add && !settle ? sums[i] : add ? x + more : x;
+                if (!settle) want[i] = want[i] < -3 ? -3 : want[i] > 6 ? 6 : want[i];
+                if (!settle || (twice && add))
+                    want[i] = bfloat16_to_float(bfloat16_from_float(want[i]));
+            }
+            bfloat16 *with = add ? other : NULL;
+            if (!settle) bfloat16_rows_from_floats(sums, n, with, out, n, ROWS, n, -3, 6);
+            else if (brain) bfloat16_settle(sums, n, with, n, twice, ROWS, n);
+            else float16_settle(sums, n, (const float16 *)with, n, twice, ROWS, n);
+            for (size_t i = 0; i < count; i++) {
+                float got = settle ? sums[i] : bfloat16_to_float(out[i]);
+                if (isnan(want[i])) assert_true(isnan(got));
+                else assert_memory_equal(&got, &want[i], sizeof got);
+            }
+            fenced_free(NULL, sums, count * sizeof *sums);
+            fenced_free(NULL, other, (count + 3) / 4 * 8);
+            fenced_free(NULL, out, (count + 3) / 4 * 8);
+        }
 }
 
 /* Codes that PyTorch 2.15 makes of these, in the order of the dtypes' numbers. */
@@ -962,31 +1013,19 @@ static void test_room(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_room),
-        cmocka_unit_test(test_promotion),
-        cmocka_unit_test(test_half),
-        cmocka_unit_test(test_float8),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_making),
-        cmocka_unit_test(test_storage),
-        cmocka_unit_test(test_select_slice),
-        cmocka_unit_test(test_permute),
-        cmocka_unit_test(test_expand),
-        cmocka_unit_test(test_view),
-        cmocka_unit_test(test_as_strided),
-        cmocka_unit_test(test_asking),
-        cmocka_unit_test(test_swap),
-        cmocka_unit_test(test_broadcast),
-        cmocka_unit_test(test_copy_pairs),
-        cmocka_unit_test(test_copy_transposed),
-        cmocka_unit_test(test_copy_overlap),
-        cmocka_unit_test(test_copy_complex),
-        cmocka_unit_test(test_lazy),
-        cmocka_unit_test(test_copy_read_only),
-        cmocka_unit_test(test_iter),
-        cmocka_unit_test(test_iter_many_dims),
-        cmocka_unit_test(test_iter_threads),
-        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_room),         cmocka_unit_test(test_promotion),
+        cmocka_unit_test(test_half),         cmocka_unit_test(test_half_rows),
+        cmocka_unit_test(test_float8),       cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_making),       cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_select_slice), cmocka_unit_test(test_permute),
+        cmocka_unit_test(test_expand),       cmocka_unit_test(test_view),
+        cmocka_unit_test(test_as_strided),   cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_swap),         cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_copy_pairs),   cmocka_unit_test(test_copy_transposed),
+        cmocka_unit_test(test_copy_overlap), cmocka_unit_test(test_copy_complex),
+        cmocka_unit_test(test_lazy),         cmocka_unit_test(test_copy_read_only),
+        cmocka_unit_test(test_iter),         cmocka_unit_test(test_iter_many_dims),
+        cmocka_unit_test(test_iter_threads), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_allocator),
     };
     return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);

@@ -65,6 +65,33 @@ static TARGET_AVX2 size_t float16_to_floats_avx2(const float16 *src, float *dst,
     return i;
 }
 
+/* The first n of 16 elements. */
+static inline TARGET_AVX512 __mmask16 half_mask(int64_t n) {
+    return (__mmask16)(n >= 16 ? 0xffff : n > 0 ? (1 << n) - 1 : 0);
+}
+
+static TARGET_AVX512 void float16_to_floats_avx512(const float16 *src, float *dst, size_t n) {
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(dst + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(src + i))));
+    __mmask16 left = half_mask((int64_t)(n - i));
+    if (i < n)
+        _mm512_mask_storeu_ps(dst + i, left,
+                              _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(left, src + i)));
+}
+
+static TARGET_AVX512 void float16_from_floats_avx512(const float *src, float16 *dst, size_t n) {
+    enum { NEAREST = _MM_FROUND_TO_NEAREST_INT };
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((__m256i *)(dst + i),
+                            _mm512_cvtps_ph(_mm512_loadu_ps(src + i), NEAREST));
+    __mmask16 left = half_mask((int64_t)(n - i));
+    if (i < n)
+        _mm256_mask_storeu_epi16(dst + i, left,
+                                 _mm512_cvtps_ph(_mm512_maskz_loadu_ps(left, src + i), NEAREST));
+}
+
 static TARGET_AVX2 size_t float16_from_floats_avx2(const float *src, float16 *dst, size_t n) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
@@ -78,6 +105,10 @@ static TARGET_AVX2 size_t float16_from_floats_avx2(const float *src, float16 *ds
 void float16_to_floats(const float16 *src, float *dst, size_t n) {
     size_t i = 0;
 #if defined(__x86_64__)
+    if (isa_has(ISA_AVX512)) {
+        float16_to_floats_avx512(src, dst, n);
+        return;
+    }
     if (n >= 8 && isa_has(ISA_AVX2)) i = float16_to_floats_avx2(src, dst, n);
 #endif
     for (; i < n; i++) dst[i] = float16_to_float(src[i]);
@@ -86,6 +117,10 @@ void float16_to_floats(const float16 *src, float *dst, size_t n) {
 void float16_from_floats(const float *src, float16 *dst, size_t n) {
     size_t i = 0;
 #if defined(__x86_64__)
+    if (isa_has(ISA_AVX512)) {
+        float16_from_floats_avx512(src, dst, n);
+        return;
+    }
     if (n >= 8 && isa_has(ISA_AVX2)) i = float16_from_floats_avx2(src, dst, n);
 #endif
     for (; i < n; i++) dst[i] = float16_from_float(src[i]);
@@ -100,55 +135,15 @@ static inline uint32_t bfloat16_rounded(uint32_t u) { /* to a float whose lower 
                                            : (u + 0x7fffu + ((u >> 16) & 1)) & 0xffff0000u;
 }
 
-VECTOR_CLONES static void bfloat16_bound_plain(const float *src, bfloat16 *dst, int64_t n,
-                                               float low, float high) {
+VECTOR_CLONES static void bfloat16_bound_plain(const float *src, const bfloat16 *other,
+                                               bfloat16 *dst, int64_t n, float low, float high) {
     for (int64_t i = 0; i < n; i++) {
-        float x = src[i] < low ? low : src[i];
+        float sum = src[i];
+        if (other)
+            sum = float_of_bits(bfloat16_rounded(float_bits(sum))) + bfloat16_to_float(other[i]);
+        float x = sum < low ? low : sum;
         dst[i].bits = (uint16_t)(bfloat16_rounded(float_bits(x > high ? high : x)) >> 16);
     }
-}
-
-#if defined(__x86_64__)
-static TARGET_AVX512BF16 void bfloat16_rows_avx512(const float *src, int64_t src_step,
-                                                   bfloat16 *dst, int64_t dst_step, int64_t rows,
-                                                   int64_t n, float low, float high) {
-    enum { QUIET = 0x01, DENORMAL = 0x20, SIGNALLING = 0x80 };
-    const __m512 least = _mm512_set1_ps(low), most = _mm512_set1_ps(high);
-    for (; rows > 0; rows--, src += src_step, dst += dst_step) {
-        int64_t i = 0;
-        for (; i + 16 <= n; i += 16) {
-            __m512 x = _mm512_min_ps(most, _mm512_max_ps(least, _mm512_loadu_ps(src + i)));
-            _mm256_storeu_si256((__m256i *)(dst + i), (__m256i)_mm512_cvtneps_pbh(x));
-            if (__builtin_expect(_mm512_fpclass_ps_mask(x, QUIET | DENORMAL | SIGNALLING), 0))
-                bfloat16_bound_plain(src + i, dst + i, 16, low, high);
-        }
-        if (i < n) bfloat16_bound_plain(src + i, dst + i, n - i, low, high);
-    }
-}
-#endif
-
-void bfloat16_rows_from_floats(const float *src, int64_t src_step, bfloat16 *dst, int64_t dst_step,
-                               int64_t rows, int64_t n, float low, float high) {
-#if defined(__x86_64__)
-    if (isa_has(ISA_AVX512BF16)) {
-        bfloat16_rows_avx512(src, src_step, dst, dst_step, rows, n, low, high);
-        return;
-    }
-#endif
-    for (; rows > 0; rows--, src += src_step, dst += dst_step)
-        bfloat16_bound_plain(src, dst, n, low, high);
-}
-
-void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
-    bfloat16_rows_from_floats(src, 0, dst, 0, 1, (int64_t)n, -INFINITY, INFINITY);
-}
-
-VECTOR_CLONES static void bfloat16_settle_plain(float *x, const bfloat16 *other, bool twice,
-                                                int64_t n) {
-    for (int64_t i = 0; i < n; i++) x[i] = float_of_bits(bfloat16_rounded(float_bits(x[i])));
-    if (!other) return;
-    for (int64_t i = 0; i < n; i++) x[i] += bfloat16_to_float(other[i]);
-    if (twice) bfloat16_settle_plain(x, NULL, false, n);
 }
 
 #if defined(__x86_64__)
@@ -161,31 +156,144 @@ static inline TARGET_AVX512 __m512 bfloat16_settled_avx512(__m512 x) {
         rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fc00000)));
 }
 
-static TARGET_AVX512 int64_t bfloat16_settle_avx512(float *x, const bfloat16 *other, bool twice,
-                                                    int64_t n) {
-    int64_t i = 0;
-    for (; !other && i + 16 <= n; i += 16)
-        _mm512_storeu_ps(x + i, bfloat16_settled_avx512(_mm512_loadu_ps(x + i)));
-    for (; i + 16 <= n; i += 16) {
-        __m512i more = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(other + i)));
-        __m512 sum = _mm512_add_ps(bfloat16_settled_avx512(_mm512_loadu_ps(x + i)),
-                                   _mm512_castsi512_ps(_mm512_slli_epi32(more, 16)));
-        _mm512_storeu_ps(x + i, twice ? bfloat16_settled_avx512(sum) : sum);
-    }
-    return i;
+static inline TARGET_AVX512 __m512 bfloat16_widened_avx512(__m256i x) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(x), 16));
 }
+
+enum { BFLOAT16_ODD = 0x01 | 0x20 | 0x80 }; /* NaN and denormals, as vfpclassps counts */
+
+static inline TARGET_AVX512BF16 __m512 bfloat16_settled_avx512bf16(__m512 x) {
+    if (__builtin_expect(_mm512_fpclass_ps_mask(x, BFLOAT16_ODD), 0))
+        return bfloat16_settled_avx512(x);
+    return bfloat16_widened_avx512((__m256i)_mm512_cvtneps_pbh(x));
+}
+
+/* What is added, to 16 elements or some of them. */
+static inline TARGET_AVX512BF16 __m512 bfloat16_plus_avx512(__m512 x, __m256i other) {
+    return _mm512_add_ps(bfloat16_settled_avx512bf16(x), bfloat16_widened_avx512(other));
+}
+
+#define BFLOAT16_BOUND(x) _mm512_min_ps(most, _mm512_max_ps(least, x))
+#define BFLOAT16_LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
+
+/* What vcvtneps2bf16 takes for something else is done again. */
+static inline __attribute__((always_inline)) TARGET_AVX512BF16 void bfloat16_rows_some(
+    const float *src, int64_t src_step, const bfloat16 *other, bfloat16 *dst, int64_t dst_step,
+    int64_t rows, int64_t n, float low, float high, const bool add) {
+    const __m512 least = _mm512_set1_ps(low), most = _mm512_set1_ps(high);
+    const __mmask16 left = half_mask(n % 16);
+    for (; rows > 0; rows--, src += src_step, dst += dst_step, other += add ? dst_step : 0) {
+        __mmask16 odd = 0;
+        int64_t i = 0;
+        for (; i + 32 <= n; i += 32) {
+            __m512 x = _mm512_loadu_ps(src + i), y = _mm512_loadu_ps(src + i + 16);
+            if (add) x = bfloat16_plus_avx512(x, BFLOAT16_LOAD(other + i));
+            if (add) y = bfloat16_plus_avx512(y, BFLOAT16_LOAD(other + i + 16));
+            x = BFLOAT16_BOUND(x), y = BFLOAT16_BOUND(y);
+            odd = _kor_mask16(odd, _kor_mask16(_mm512_fpclass_ps_mask(x, BFLOAT16_ODD),
+                                               _mm512_fpclass_ps_mask(y, BFLOAT16_ODD)));
+            _mm512_storeu_si512(dst + i, (__m512i)_mm512_cvtne2ps_pbh(y, x));
+        }
+        if (i + 16 <= n) {
+            __m512 x = _mm512_loadu_ps(src + i);
+            if (add) x = bfloat16_plus_avx512(x, BFLOAT16_LOAD(other + i));
+            x = BFLOAT16_BOUND(x);
+            odd = _kor_mask16(odd, _mm512_fpclass_ps_mask(x, BFLOAT16_ODD));
+            _mm256_storeu_si256((__m256i *)(dst + i), (__m256i)_mm512_cvtneps_pbh(x));
+            i += 16;
+        }
+        if (i < n) {
+            __m512 x = _mm512_maskz_loadu_ps(left, src + i);
+            if (add) x = bfloat16_plus_avx512(x, _mm256_maskz_loadu_epi16(left, other + i));
+            x = BFLOAT16_BOUND(x);
+            odd = _kor_mask16(odd, _mm512_fpclass_ps_mask(x, BFLOAT16_ODD));
+            _mm256_mask_storeu_epi16(dst + i, left, (__m256i)_mm512_cvtneps_pbh(x));
+        }
+        if (__builtin_expect(odd, 0)) bfloat16_bound_plain(src, other, dst, n, low, high);
+    }
+}
+
+static TARGET_AVX512BF16 void bfloat16_rows_avx512(const float *src, int64_t src_step,
+                                                   const bfloat16 *other, bfloat16 *dst,
+                                                   int64_t dst_step, int64_t rows, int64_t n,
+                                                   float low, float high) {
+    if (other) bfloat16_rows_some(src, src_step, other, dst, dst_step, rows, n, low, high, true);
+    else bfloat16_rows_some(src, src_step, NULL, dst, dst_step, rows, n, low, high, false);
+}
+#endif
+
+void bfloat16_rows_from_floats(const float *src, int64_t src_step, const bfloat16 *other,
+                               bfloat16 *dst, int64_t dst_step, int64_t rows, int64_t n, float low,
+                               float high) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX512BF16)) {
+        bfloat16_rows_avx512(src, src_step, other, dst, dst_step, rows, n, low, high);
+        return;
+    }
+#endif
+    for (; rows > 0; rows--, src += src_step, dst += dst_step, other += other ? dst_step : 0)
+        bfloat16_bound_plain(src, other, dst, n, low, high);
+}
+
+void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
+    enum { SOME = 256 }; /* that are done again together */
+    int64_t rows = (int64_t)n / SOME, left = (int64_t)n % SOME;
+    bfloat16_rows_from_floats(src, SOME, NULL, dst, SOME, rows, SOME, -INFINITY, INFINITY);
+    src += rows * SOME, dst += rows * SOME;
+    if (left) bfloat16_rows_from_floats(src, 0, NULL, dst, 0, 1, left, -INFINITY, INFINITY);
+}
+
+VECTOR_CLONES static void bfloat16_settle_plain(float *x, const bfloat16 *other, bool twice,
+                                                int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] = float_of_bits(bfloat16_rounded(float_bits(x[i])));
+    if (!other) return;
+    for (int64_t i = 0; i < n; i++) x[i] += bfloat16_to_float(other[i]);
+    if (twice) bfloat16_settle_plain(x, NULL, false, n);
+}
+
+#if defined(__x86_64__)
+/* Of either kind, 16 elements at a time. */
+#define SETTLE(name, TARGET, kind, settled, widened)                                               \
+    static TARGET void name(float *x, int64_t ld, const kind *other, int64_t other_ld, bool twice, \
+                            int64_t rows, int64_t n) {                                             \
+        for (; rows > 0; rows--, x += ld, other += other ? other_ld : 0)                           \
+            for (int64_t i = 0; i < n; i += 16) {                                                  \
+                bool whole = i + 16 <= n;                                                          \
+                __mmask16 there = whole ? 0xffff : half_mask(n - i);                               \
+                __m512 sum = _mm512_maskz_loadu_ps(there, x + i);                                  \
+                sum = settled(sum);                                                                \
+                if (other) {                                                                       \
+                    __m256i more = _mm256_maskz_loadu_epi16(there, other + i);                     \
+                    sum = _mm512_add_ps(sum, widened(more));                                       \
+                    if (twice) sum = settled(sum);                                                 \
+                }                                                                                  \
+                if (whole) _mm512_storeu_ps(x + i, sum);                                           \
+                else _mm512_mask_storeu_ps(x + i, there, sum);                                     \
+            }                                                                                      \
+    }
+SETTLE(bfloat16_settle_avx512, TARGET_AVX512, bfloat16, bfloat16_settled_avx512,
+       bfloat16_widened_avx512)
+SETTLE(bfloat16_settle_avx512bf16, TARGET_AVX512BF16, bfloat16, bfloat16_settled_avx512bf16,
+       bfloat16_widened_avx512)
+
+static inline TARGET_AVX512 __m512 float16_settled_avx512(__m512 x) {
+    return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+SETTLE(float16_settle_avx512, TARGET_AVX512, float16, float16_settled_avx512, _mm512_cvtph_ps)
+#undef SETTLE
 #endif
 
 void bfloat16_settle(float *x, int64_t ld, const bfloat16 *other, int64_t other_ld, bool twice,
                      int64_t rows, int64_t n) {
-    if (!other && ld == n) n *= rows, rows = 1;
-    for (; rows > 0; rows--, x += ld, other += other ? other_ld : 0) {
-        int64_t i = 0;
 #if defined(__x86_64__)
-        if (n >= 16 && isa_has(ISA_AVX512)) i = bfloat16_settle_avx512(x, other, twice, n);
-#endif
-        if (i < n) bfloat16_settle_plain(x + i, other ? other + i : NULL, twice, n - i);
+    if (isa_has(ISA_AVX512)) {
+        (isa_has(ISA_AVX512BF16) ? bfloat16_settle_avx512bf16
+                                 : bfloat16_settle_avx512)(x, ld, other, other_ld, twice, rows, n);
+        return;
     }
+#endif
+    for (; rows > 0; rows--, x += ld, other += other ? other_ld : 0)
+        bfloat16_settle_plain(x, other, twice, n);
 }
 
 #if defined(__x86_64__)
@@ -211,6 +319,12 @@ static float float16_settled(float x) { return float16_to_float(float16_from_flo
 
 void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld, bool twice,
                     int64_t rows, int64_t n) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX512)) {
+        float16_settle_avx512(x, ld, other, other_ld, twice, rows, n);
+        return;
+    }
+#endif
     for (; rows > 0; rows--, x += ld, other += other ? other_ld : 0) {
         int64_t i = 0;
 #if defined(__x86_64__)

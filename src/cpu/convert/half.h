@@ -37,10 +37,12 @@ void float16_to_floats(const float16 *src, float *dst, size_t n);
 void float16_from_floats(const float *src, float16 *dst, size_t n);
 void bfloat16_to_floats(const bfloat16 *src, float *dst, size_t n);
 void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n);
-/* bfloat16_from_floats for `rows` rows of n elements, each
- * of which, except NaN, is first clamped to [low, high]. */
-void bfloat16_rows_from_floats(const float *src, int64_t src_step, bfloat16 *dst, int64_t dst_step,
-                               int64_t rows, int64_t n, float low, float high);
+/* bfloat16_from_floats for `rows` rows of n elements, of which each, but for NaN, becomes at least
+ * low and at most high first. other: NULL, or what is added before, as far apart as dst, to
+ * elements that are rounded first. */
+void bfloat16_rows_from_floats(const float *src, int64_t src_step, const bfloat16 *other,
+                               bfloat16 *dst, int64_t dst_step, int64_t rows, int64_t n, float low,
+                               float high);
 /* x[r * ld + i] of `rows` rows of n floats is rounded to 16 bits; other[r * other_ld + i] is added
  * unless other is NULL, and the sum rounded as well if `twice`. */
 void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld, bool twice,

@@ -34,12 +34,37 @@ static inline TARGET_AVX512BF16 __m512 bf16_dot(__m512 acc, __m512i x, __m512i w
 #define DP bf16_dot
 #include "cpu/quad/quad_tile.h"
 
+static TARGET_AVX512BF16 void bf16_row(const quad_tile *t) {
+    enum { AHEAD = 16 * QUAD_PANEL };
+    __m512 acc[QUAD_ROW_PANELS];
+    const int8_t *b = t->b;
+    const int64_t panel = t->panel, zeros = (t->filled - t->quads) * QUAD_PANEL;
+#pragma GCC unroll 4
+    for (int c = 0; c < QUAD_ROW_PANELS; c++)
+        acc[c] = _mm512_loadu_ps((const float *)t->start + c * LANES);
+    for (int64_t s = 0; s < t->segments; s++, b += zeros) {
+        const uint8_t *a = t->a + t->segment[s];
+        for (int64_t left = t->quads; left > 0; left--, a += QUAD_BYTES, b += QUAD_PANEL) {
+            __m512i x = bf16_splat(a);
+#pragma GCC unroll 4
+            for (int c = 0; c < QUAD_ROW_PANELS; c++) {
+                __builtin_prefetch(b + c * panel + AHEAD, 0, 3);
+                acc[c] = bf16_dot(acc[c], x, LOAD(b + c * panel));
+            }
+        }
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < QUAD_ROW_PANELS; c++)
+        _mm512_storeu_ps((float *)t->sums + c * LANES, acc[c]);
+}
+
 const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
                                        .rows = MR,
                                        .panels = MP,
                                        .depth = 1,
                                        .lanes = LANES,
                                        .block = 256 << 10,
-                                       .tile = bf16_tile};
+                                       .tile = bf16_tile,
+                                       .row = bf16_row};
 
 #endif

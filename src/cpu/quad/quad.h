@@ -29,6 +29,7 @@
 #include "cpu/isa.h"
 
 enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 32, QUAD_MAX_PANELS = 2 };
+enum { QUAD_ROW_PANELS = 4 }; /* that one row meets together: more chains of sums */
 enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
 
 /* Rows of activations at stride lda in bytes, each read in segments of quads
@@ -96,6 +97,8 @@ struct quad_kernels {
     int lanes;
     int64_t block; /* bytes of rows that stay in the second cache while panels pass them */
     void (*tile)(int rows, int panels, const quad_tile *t);
+    /* one row times QUAD_ROW_PANELS panels, summed as `tile` does; NULL: none */
+    void (*row)(const quad_tile *t);
 
     /* ---- of tile registers; NULL and 0 without ----------------------------------------------- */
     /* Before tiles of at most `rows` rows, or of at least 16, which is what begin gets then, and

@@ -45,6 +45,7 @@ typedef struct bf16_job {
     int64_t pixel;               /* elements of one in the buffer */
     int64_t width, rows, planes; /* places of a row, rows of a plane */
     int64_t band, bands, share, shares;
+    int64_t together;    /* panels that a row meets at a time */
     int64_t line, slice; /* elements of a row of the input, and of a plane, in the buffer */
     int64_t *segment;
     slots slots;
@@ -145,15 +146,24 @@ static void bf16_pixels(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) 
         bf16_round(j, at, n, to);
         return;
     }
-    bfloat16 some[BF16_FEW * BF16_FEW];
+    bfloat16 some[BF16_FEW * BF16_FEW] = {{0}};
     for (int64_t i = 0, count = 1; i < n; i += count) {
+        const bfloat16 *from = NULL;
         if (channels < BF16_FEW) { /* several, so that a call has more to do */
             count = int64_min(BF16_FEW, n - i);
             bf16_round(j, at + i, count, some);
+            from = some;
         } else bf16_round(j, at + i, 1, to);
+        /* of colours */
+        for (; j->pixel == 4 && channels == 3 && count; count--, i++, from += 3, to += 4) {
+            uint64_t four;
+            memcpy(&four, from, sizeof four);
+            four &= (UINT64_C(1) << 48) - 1;
+            memcpy(to, &four, sizeof four);
+        }
         for (int64_t x = 0; x < count; x++, to += j->pixel) {
             for (int64_t c = 0; c < channels && channels < BF16_FEW; c++)
-                to[c] = some[x * channels + c];
+                to[c] = from[x * channels + c];
             for (int64_t c = channels; c < j->pixel; c++) to[c] = (bfloat16){0};
         }
     }
@@ -239,8 +249,7 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
         strip.out = j->out + at;
         /* pixels that are not contiguous have none */
         strip.other = j->after->other ? (const char *)j->after->other + at : NULL;
-        quad_strip_run(&j->m, group, panel, int64_min(panel + QUAD_MAX_PANELS, t->last), &strip,
-                       hold);
+        quad_strip_run(&j->m, group, panel, int64_min(panel + j->together, t->last), &strip, hold);
     }
 }
 
@@ -253,7 +262,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
         bf16_chunk t = bf16_chunk_of(j, i);
         if (!j->direct && (i == begin || i % j->shares == 0)) bf16_fill(j, &t, buffer);
         for (int64_t g = 0; g < j->s.groups; g++)
-            for (int64_t panel = t.first; panel < t.last; panel += QUAD_MAX_PANELS)
+            for (int64_t panel = t.first; panel < t.last; panel += j->together)
                 bf16_panels(j, &t, g, panel, buffer, &hold);
     }
     quad_release(&hold);
@@ -297,9 +306,10 @@ static void bf16_cut(bf16_job *j) {
     j->band = int64_min(j->band < 1 ? 1 : j->band, j->rows);
     j->band = conv_parts(j->rows, conv_parts(j->rows, j->band));
     j->bands = conv_parts(j->rows, j->band);
-    int64_t pairs = conv_parts(j->m.panels, QUAD_MAX_PANELS),
+    j->together = s->batch * s->out_size == 1 ? QUAD_ROW_PANELS : QUAD_MAX_PANELS;
+    int64_t pairs = conv_parts(j->m.panels, j->together),
             shares = int64_min(pairs, conv_parts(BF16_CHUNKS, j->planes * j->bands));
-    j->share = conv_parts(pairs, shares) * QUAD_MAX_PANELS;
+    j->share = conv_parts(pairs, shares) * j->together;
     j->shares = conv_parts(j->m.panels, j->share);
     j->line = bf16_lines(s, 2, s->out[2]) * j->pixel;
     j->slice = bf16_lines(s, 1, j->band) * j->line;

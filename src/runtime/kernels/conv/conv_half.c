@@ -125,14 +125,20 @@ VECTOR_CLONES static void half_multiply(float *x, const float *by, int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i] *= by[i];
 }
 
-/* n pixels of `in` times the scale of their images, starting
- * at pixel number `first`; products are not rounded. */
+VECTOR_CLONES static void half_products(const bfloat16 *x, const float *by, float *to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) to[i] = bfloat16_to_float(x[i]) * by[i];
+}
+
+/* n pixels of `in` times the scale of their images, of which the first is number `first`; products
+ * are not rounded. */
 static void half_scaled(dtype dt, const half_scale *by, const char *in, int64_t first, int64_t n,
                         float *to) {
-    halves_to_floats(dt, in, to, n * by->channels);
-    for (int64_t i = 0; i < n; i++)
-        half_multiply(to + i * by->channels, by->scale + (first + i) / by->image * by->channels,
-                      by->channels);
+    if (dt == DT_FLOAT16) halves_to_floats(dt, in, to, n * by->channels);
+    for (int64_t i = 0; i < n; i++, to += by->channels, in += by->channels * HALF_SIZE) {
+        const float *scale = by->scale + (first + i) / by->image * by->channels;
+        if (dt == DT_FLOAT16) half_multiply(to, scale, by->channels);
+        else half_products((const bfloat16 *)(const void *)in, scale, to, by->channels);
+    }
 }
 
 void conv_half_scale(dtype dt, const half_scale *by, const void *in, int64_t first, int64_t n,

@@ -113,16 +113,21 @@ void epilogue_rows(const dense_epilogue *e, float *rows, int64_t at, int64_t n) 
 void epilogue_halves(const dense_epilogue *e, dtype dt, float *rows, int64_t at, int64_t n,
                      void *out) {
     enum { SOME = 1024, SIZE = sizeof(bfloat16) };
-    float low, high;
+    float low = -INFINITY, high = INFINITY;
     enum dense_activation a = (enum dense_activation)e->activation;
     /* a bound that is a number of 16 bits may be put before or after rounding */
     bool bounds = activation_bounds(a, &low, &high);
     for (int64_t i = 0; i < n; i += SOME) {
         int64_t some = int64_min(SOME, n - i);
         const void *other = e->other ? (const char *)e->other + (at + i) * SIZE : NULL;
+        bfloat16 *to = (bfloat16 *)out + i;
+        if (bounds && dt == DT_BFLOAT16) {
+            bfloat16_rows_from_floats(rows + i, 0, other, to, 0, 1, some, low, high);
+            continue;
+        }
         if (other || !bounds) halves_settle(dt, rows + i, other, !bounds, some);
         activation_apply(a, rows + i, some);
-        floats_to_halves(dt, rows + i, (char *)out + i * SIZE, some);
+        floats_to_halves(dt, rows + i, to, some);
     }
 }
 

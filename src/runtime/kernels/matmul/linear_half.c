@@ -205,10 +205,10 @@ typedef struct half_job {
     dense_epilogue after; /* all but the bias */
     uint16_t *out;
     int64_t at; /* element of the result that out is */
-    /* of quads: rows at stride lda, in blocks; shares: pairs of panels */
+    /* of quads: rows lda elements apart, in blocks; shares: so many panels together */
     const bfloat16 *a;
     bfloat16 *copy;
-    int64_t lda, block, shares;
+    int64_t lda, block, shares, panels;
     /* of panels: the rows as floats */
     float *wide;
     /* of many rows: float panels of nr columns from column `first` on, and what they give */
@@ -222,7 +222,7 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
     static const int64_t segment[1] = {0};
     quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
-        int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
+        int64_t panel = i % j->shares * j->panels, row = i / j->shares * j->block,
                 column = panel * QUAD_COLUMNS;
         quad_strip s = {.a = j->a + row * j->lda,
                         .rows = int64_min(j->rows - row, j->block),
@@ -235,7 +235,7 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
                         .out = j->out + row * h->n + column,
                         .ldc = h->n};
         if (j->after.other) s.other = (const uint16_t *)j->after.other + row * h->n + column;
-        quad_strip_run(&h->quads, 0, panel, int64_min(panel + QUAD_MAX_PANELS, h->quads.panels), &s,
+        quad_strip_run(&h->quads, 0, panel, int64_min(panel + j->panels, h->quads.panels), &s,
                        &hold);
     }
     quad_release(&hold);
@@ -269,8 +269,9 @@ static bool half_by_quads(half_job *j) {
     size_t room;
     if (!half_quad_rows(j, &room)) return false;
     j->block = quad_block_rows(&j->h->quads, j->lda * (int64_t)sizeof *j->a);
-    j->shares = (j->h->quads.panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
-    int64_t work = int64_min(j->rows, j->block) * j->lda * QUAD_MAX_PANELS * QUAD_COLUMNS;
+    j->panels = j->rows == 1 ? QUAD_ROW_PANELS : QUAD_MAX_PANELS;
+    j->shares = (j->h->quads.panels + j->panels - 1) / j->panels;
+    int64_t work = int64_min(j->rows, j->block) * j->lda * j->panels * QUAD_COLUMNS;
     pool_for((j->rows + j->block - 1) / j->block * j->shares, 1 + GEMM_CHUNK / (work * HALF_LOAD),
              half_quad_chunks, j);
     if (room) recycle_free(j->copy, room);

@@ -137,8 +137,8 @@ typedef struct bf16_job {
     const reduced_call *c;
     const quad_matrix *m;
     bfloat16 *a;
-    int64_t lda; /* elements */
-    int64_t block, shares;
+    int64_t lda;                   /* elements */
+    int64_t block, shares, panels; /* shares: so many panels together */
 } bf16_job;
 
 static void bf16_rows(void *ctx, int64_t begin, int64_t end) {
@@ -155,9 +155,8 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     static const int64_t segment[1] = {0};
     quad_hold hold = {0};
     for (int64_t i = begin; i < end; i++) {
-        int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
-                left = j->c->rows - row, last = panel + QUAD_MAX_PANELS,
-                column = panel * QUAD_COLUMNS;
+        int64_t panel = i % j->shares * j->panels, row = i / j->shares * j->block,
+                left = j->c->rows - row, last = panel + j->panels, column = panel * QUAD_COLUMNS;
         quad_strip s = {.a = j->a + row * j->lda,
                         .rows = left < j->block ? left : j->block,
                         .of = j->c->rows,
@@ -179,9 +178,10 @@ static ctsc_status bf16_linear(diag *d, const reduced_call *c, const quad_matrix
     j.a = recycle_alloc(bytes);
     if (!j.a) return diag_no_memory(d);
     j.block = quad_block_rows(m, j.lda * (int64_t)sizeof *j.a);
-    j.shares = (m->panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
+    j.panels = c->rows == 1 ? QUAD_ROW_PANELS : QUAD_MAX_PANELS;
+    j.shares = (m->panels + j.panels - 1) / j.panels;
     int64_t rows = c->rows < j.block ? c->rows : j.block,
-            work = rows * m->k * QUAD_COLUMNS * QUAD_MAX_PANELS;
+            work = rows * m->k * QUAD_COLUMNS * j.panels;
     pool_for(c->rows, 1 + 32768 / j.lda, bf16_rows, &j);
     pool_for((c->rows + j.block - 1) / j.block * j.shares, 1 + REDUCED_WORK / work, bf16_chunks,
              &j);

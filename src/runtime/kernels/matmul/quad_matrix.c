@@ -252,6 +252,8 @@ void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t col
 
 /* ---- strips ---------------------------------------------------------------------------------- */
 
+enum { QUAD_ROW_COLUMNS = QUAD_ROW_PANELS * QUAD_COLUMNS };
+
 /* The epilogue of a tile, ld floats from row to row. at: of out's elements, the first. */
 static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int rows, int cols,
                                int64_t at) {
@@ -261,9 +263,12 @@ static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int
         const bfloat16 *other = s->other ? (const bfloat16 *)s->other + at : NULL;
         /* a bound that is a number of 16 bits may be put before or after rounding */
         bool bounds = activation_bounds(s->activation, &low, &high);
-        if (other || !bounds) bfloat16_settle(sums, ld, other, s->ldc, !bounds, rows, cols);
-        if (!bounds) activation_apply(s->activation, sums, rows * ld);
-        bfloat16_rows_from_floats(sums, ld, out, s->ldc, rows, cols, low, high);
+        if (!bounds) {
+            bfloat16_settle(sums, ld, other, s->ldc, true, rows, cols);
+            activation_apply(s->activation, sums, rows * ld);
+            other = NULL;
+        }
+        bfloat16_rows_from_floats(sums, ld, other, out, s->ldc, rows, cols, low, high);
         return;
     }
     float *out = (float *)s->out + at;
@@ -311,7 +316,7 @@ static const void *quad_strip_start(const quad_strip *s, int64_t column, int pan
                                     int32_t *room) {
     const int32_t *start = s->start ? (const int32_t *)s->start + column : NULL;
     if (start && (s->bytes || s->floats || cols == panels * QUAD_COLUMNS)) return start;
-    memset(room, 0, QUAD_TILE_COLUMNS * sizeof *room);
+    memset(room, 0, QUAD_ROW_COLUMNS * sizeof *room);
     if (start) memcpy(room, start, (size_t)cols * sizeof *room);
     return room;
 }
@@ -369,7 +374,7 @@ static void quad_prefetch_other(const quad_strip *s, int64_t row, int rows, int6
 void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
                     const quad_strip *s, quad_hold *h) {
     _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
-    int32_t start[QUAD_TILE_COLUMNS];
+    int32_t start[QUAD_ROW_COLUMNS];
     const quad_kernels *u = quad_strip_kernels(m, s->of ? s->of : s->rows);
     int64_t segments = m->sets * m->segments, panel = segments * m->filled * QUAD_PANEL;
     quad_tile t = {.lda = s->lda,
@@ -384,18 +389,19 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
     bool numbers = !s->bytes && !s->floats && !s->halves && !s->period && !s->other &&
                    s->activation == DENSE_PLAIN;
     quad_take(h, u, s->rows);
-    for (int64_t p = first; p < last; p += u->panels) {
-        int panels = (int)int64_min(u->panels, last - p);
+    for (int64_t p = first, panels; p < last; p += panels) {
+        bool one = s->rows == 1 && u->row && last - p >= QUAD_ROW_PANELS;
+        panels = one ? QUAD_ROW_PANELS : int64_min(u->panels, last - p);
         int64_t column = (p - first) * QUAD_COLUMNS,
                 ahead = int64_min(u->panels, m->panels - p - panels);
-        int cols = (int)int64_min((int64_t)panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
+        int cols = (int)int64_min(panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
         bool direct = numbers && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         t.next = t.b + panels * panel;
         t.lines = s->again ? 0 : quad_strip_lines(u, s->rows, ahead);
         if (m->narrow)
             t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
-        t.start = quad_strip_start(s, column, panels, cols, start);
+        t.start = quad_strip_start(s, column, (int)panels, cols, start);
         /* a tile's sums are contiguous, unless they are needed elsewhere */
         t.ld = direct ? s->ldc : s->bytes ? QUAD_TILE_COLUMNS : panels * QUAD_COLUMNS;
         for (int64_t row = 0, rows; row < s->rows; row += rows) {
@@ -403,7 +409,8 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
             t.a = (const uint8_t *)s->a + row * s->lda;
             t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
             if (s->other && !s->period) quad_prefetch_other(s, row, (int)rows, column);
-            u->tile((int)rows, panels, &t);
+            if (one) u->row(&t);
+            else u->tile((int)rows, (int)panels, &t);
             if (!direct) quad_strip_kept(s, quad_vectors(u), sums, t.ld, row, rows, column, cols);
             t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;
             if (t.next >= t.b + (panels + ahead) * panel) t.lines = 0;
