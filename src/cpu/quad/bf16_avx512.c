@@ -58,6 +58,58 @@ static TARGET_AVX512BF16 void bf16_row(const quad_tile *t) {
         _mm512_storeu_ps((float *)t->sums + c * LANES, acc[c]);
 }
 
+static inline __attribute__((always_inline)) TARGET_AVX512BF16 void bf16_groups_body(
+    const quad_tile *t, const int rows) {
+    __m512 acc[MR];
+    const int8_t *b = t->b;
+    const int64_t lda = t->lda, zeros = (t->filled - t->quads) * QUAD_PANEL;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) acc[r] = _mm512_loadu_ps(t->start);
+    for (int64_t s = 0; s < t->segments; s++, b += zeros) {
+        const uint8_t *a[(MR + 2) / 3];
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; r += 3) a[r / 3] = t->a + t->segment[s] + r * lda;
+        __m512i lanes = _mm512_loadu_si512(t->lanes);
+        for (int64_t left = t->quads; left > 0; left--, b += QUAD_PANEL) {
+            __m512i w = LOAD(b);
+#pragma GCC unroll 16
+            for (int r = 0; r < rows; r++) {
+                const void *at = a[r / 3] + r % 3 * lda;
+                __m512i x = _mm512_castsi256_si512(_mm256_loadu_si256(at));
+                acc[r] = bf16_dot(acc[r], _mm512_permutexvar_epi32(lanes, x), w);
+            }
+            lanes = _mm512_add_epi32(lanes, _mm512_set1_epi32(1));
+        }
+    }
+    float *sums = t->sums;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; r++) _mm512_storeu_ps(sums + r * t->ld, acc[r]);
+}
+
+#define GROUPS(rows)                                                                               \
+    static                                                                                         \
+        __attribute__((noinline)) TARGET_AVX512BF16 void bf16_groups_##rows(const quad_tile *t) {  \
+        bf16_groups_body(t, rows);                                                                 \
+    }
+GROUPS(14)
+GROUPS(7)
+GROUPS(4)
+GROUPS(2)
+GROUPS(1)
+
+static void bf16_groups(int rows, const quad_tile *t) {
+    static void (*const of[])(const quad_tile *) = {bf16_groups_14, bf16_groups_7, bf16_groups_4,
+                                                    bf16_groups_2, bf16_groups_1};
+    static const int height[] = {14, 7, 4, 2, 1};
+    quad_tile part = *t;
+    for (int i = 0; rows > 0; i++)
+        for (; rows >= height[i]; rows -= height[i]) {
+            of[i](&part);
+            part.a += height[i] * part.lda;
+            part.sums = (int32_t *)part.sums + height[i] * part.ld;
+        }
+}
+
 const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
                                        .rows = MR,
                                        .panels = MP,
@@ -65,6 +117,7 @@ const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
                                        .lanes = LANES,
                                        .block = 256 << 10,
                                        .tile = bf16_tile,
+                                       .groups = bf16_groups,
                                        .row = bf16_row};
 
 #endif

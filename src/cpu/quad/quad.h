@@ -29,6 +29,7 @@
 #include "cpu/isa.h"
 
 enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 32, QUAD_MAX_PANELS = 2 };
+enum { QUAD_LANES = 8 };      /* quads of a segment that `groups` takes */
 enum { QUAD_ROW_PANELS = 4 }; /* that one row meets together: more chains of sums */
 enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
 
@@ -41,11 +42,12 @@ typedef struct quad_tile {
     const int64_t *segment; /* where each begins, from a row's begin; bytes */
     int64_t segments, quads;
     const int8_t *b;
-    int64_t panel;     /* bytes from one panel to the next */
-    int64_t filled;    /* quads of a segment of b: a multiple of the depth, zeros at the end */
-    const void *start; /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
-    void *sums;        /* 32 bits each, */
-    int64_t ld;        /* distance from one row to the next */
+    int64_t panel;        /* bytes from one panel to the next */
+    int64_t filled;       /* quads of a segment of b: a multiple of the depth, zeros at the end */
+    const void *start;    /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
+    void *sums;           /* 32 bits each, */
+    int64_t ld;           /* distance from one row to the next */
+    const int32_t *lanes; /* of `groups`: which quad of a segment a column begins with */
     /* per segment, for each two quads: whether their products may be added before they are
      * widened; NULL: none (read where quad_tile.h has PAIR) */
     const uint8_t *narrow;
@@ -97,6 +99,9 @@ struct quad_kernels {
     int lanes;
     int64_t block; /* bytes of rows that stay in the second cache while panels pass them */
     void (*tile)(int rows, int panels, const quad_tile *t);
+    /* one panel whose columns each have quads of their own: column c multiplies quads lanes[c],
+     * lanes[c] + 1, ... < QUAD_LANES of a segment, of which all are read; NULL: none */
+    void (*groups)(int rows, const quad_tile *t);
     /* one row times QUAD_ROW_PANELS panels, summed as `tile` does; NULL: none */
     void (*row)(const quad_tile *t);
 

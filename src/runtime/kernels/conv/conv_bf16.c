@@ -48,12 +48,21 @@ typedef struct bf16_job {
     int64_t together;    /* panels that a row meets at a time */
     int64_t line, slice; /* elements of a row of the input, and of a plane, in the buffer */
     int64_t *segment;
+    int64_t sets;                /* groups side by side in a panel, or 1 */
+    int32_t lanes[QUAD_COLUMNS]; /* of them: where a column's channels begin, pairs */
     slots slots;
 } bf16_job;
 
 typedef struct bf16_chunk { int64_t plane, row, rows, first, last; } bf16_chunk;
 
 static int64_t bf16_even(int64_t n) { return n + (n & 1); }
+
+/* Groups that share a panel, each column with the channels of its own group: 1, if they do not. */
+static int64_t bf16_sets(const conv_shape *s, const quad_kernels *u) {
+    int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups,
+            fit = QUAD_COLUMNS / int64_max(in, out);
+    return s->groups > 1 && fit > 1 && in % QUAD_PAIR == 0 && quad_vectors(u)->groups ? fit : 1;
+}
 
 /* Segments are rows of the kernel where its taps, and the groups' channels, are contiguous. */
 static bool bf16_whole_rows(const conv_shape *s) { return s->groups == 1 && s->dilation[2] == 1; }
@@ -89,7 +98,7 @@ bool conv_bf16_fits(const conv_shape *s) {
     int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups;
     bool even = s->groups == 1 || in % 2 == 0;
     const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
-    return u && even && out >= BF16_LEAST_CHANNELS &&
+    return u && even && (out >= BF16_LEAST_CHANNELS || bf16_sets(s, u) > 1) &&
            (bf16_is_flat(s) || bf16_buffer(s, u, 1) <= BF16_ROW_MOST / 2);
 }
 
@@ -97,10 +106,10 @@ bool conv_bf16_fits(const conv_shape *s) {
 
 bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m, size_t *bytes) {
     int64_t in = bf16_pixel(s, u) / s->groups, rows = s->kernel[0] * s->kernel[1],
-            width = s->kernel[2];
+            width = s->kernel[2], sets = bf16_sets(s, u);
     *m = (quad_matrix){.kernels = u,
-                       .n = s->out_channels / s->groups,
-                       .groups = s->groups,
+                       .n = s->out_channels / s->groups * sets,
+                       .groups = conv_parts(s->groups, sets),
                        .segments = bf16_whole_rows(s) ? rows : rows * width,
                        .k = bf16_whole_rows(s) ? in * width : in};
     return quad_matrix_bf16(m, bytes);
@@ -236,13 +245,17 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                         .period = j->period,
                         .keep = j->width,
                         .ldc = j->pitch};
+    if (j->sets > 1) {
+        strip.lanes = j->lanes;
+        strip.columns = (int)int64_min(j->m.n, s->out_channels - group * j->m.n);
+    }
     if (j->direct) {
         int64_t pixel = s->in_channels * j->size;
         buffer = (const bfloat16 *)(const void *)(j->in + t->row * j->width * pixel);
     }
     for (int64_t y = 0; y < (j->period ? 1 : t->rows); y++) {
         strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
-                  group * (s->in_channels / s->groups);
+                  group * j->sets * (s->in_channels / s->groups);
         strip.again = y > 0;
         strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
         int64_t at = (bf16_at(j, t, y) * j->pitch + column) * j->size;
@@ -261,7 +274,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         bf16_chunk t = bf16_chunk_of(j, i);
         if (!j->direct && (i == begin || i % j->shares == 0)) bf16_fill(j, &t, buffer);
-        for (int64_t g = 0; g < j->s.groups; g++)
+        for (int64_t g = 0; g < j->m.groups; g++)
             for (int64_t panel = t.first; panel < t.last; panel += j->together)
                 bf16_panels(j, &t, g, panel, buffer, &hold);
     }
@@ -276,7 +289,7 @@ static int64_t bf16_period(const bf16_job *j) {
     const conv_shape *s = &j->s;
     const quad_kernels *u = j->m.kernels;
     int64_t down = s->stride[1] * j->line, along = s->stride[2] * j->pixel;
-    if (!u->begin || j->flat || down % along || down / along < j->width) return 0;
+    if (!u->begin || j->sets > 1 || j->flat || down % along || down / along < j->width) return 0;
     int64_t period = down / along, half = u->rows / 2,
             together = conv_parts((j->band - 1) * period + j->width, half);
     return together < j->band * conv_parts(j->width, half) ? period : 0;
@@ -290,7 +303,7 @@ static void bf16_cut(bf16_job *j) {
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
     if (j->flat) j->pixel = quad_pitch(s->batch * s->out_size, 2 * j->pixel) / 2;
-    j->direct = j->flat && j->halves && !j->scale && j->pixel == s->in_channels;
+    j->direct = j->flat && j->sets == 1 && j->halves && !j->scale && j->pixel == s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
         j->width = int64_min(BF16_PLACES, places);
@@ -339,11 +352,16 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype 
     size_t bytes;
     conv_bf16_layout(s, w->quads.kernels, &j.m, &bytes);
     j.m.data = w->quads.data;
+    j.sets = bf16_sets(s, w->quads.kernels);
+    for (int64_t in = s->in_channels / s->groups, out = s->out_channels / s->groups, i = 0;
+         i < j.sets * out && j.sets > 1; i++)
+        j.lanes[i] = (int32_t)(i / out * in / QUAD_PAIR);
     bf16_cut(&j);
     size_t segments = (size_t)j.m.segments * sizeof *j.segment;
     int64_t places = j.band * j.width,
-            elements = j.flat ? places * j.pixel : s->kernel[0] * j.slice,
-            chunks = j.planes * j.bands * j.shares,
+            elements = (j.flat ? places * j.pixel : s->kernel[0] * j.slice) +
+                       QUAD_LANES * QUAD_PAIR, /* those that the last set reads */
+        chunks = j.planes * j.bands * j.shares,
             work = places * j.share * QUAD_COLUMNS * j.m.segments * j.m.k / 64;
     j.segment = recycle_alloc(segments);
     if (!j.segment || !slots_begin(&j.slots, (size_t)elements * sizeof(bfloat16), chunks)) {

@@ -375,12 +375,14 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
                     const quad_strip *s, quad_hold *h) {
     _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
     int32_t start[QUAD_ROW_COLUMNS];
-    const quad_kernels *u = quad_strip_kernels(m, s->of ? s->of : s->rows);
+    const quad_kernels *u = s->lanes ? quad_vectors(m->kernels)
+                                     : quad_strip_kernels(m, s->of ? s->of : s->rows);
     int64_t segments = m->sets * m->segments, panel = segments * m->filled * QUAD_PANEL;
     quad_tile t = {.lda = s->lda,
                    .end = s->end,
                    .segment = s->segment,
                    .segments = segments,
+                   .lanes = s->lanes,
                    .quads = m->quads,
                    .filled = m->filled,
                    .small = s->small,
@@ -395,6 +397,7 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
         int64_t column = (p - first) * QUAD_COLUMNS,
                 ahead = int64_min(u->panels, m->panels - p - panels);
         int cols = (int)int64_min(panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
+        if (s->lanes) cols = s->columns;
         bool direct = numbers && cols == panels * QUAD_COLUMNS;
         t.b = m->data + (group * m->panels + p) * panel;
         t.next = t.b + panels * panel;
@@ -409,7 +412,8 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
             t.a = (const uint8_t *)s->a + row * s->lda;
             t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
             if (s->other && !s->period) quad_prefetch_other(s, row, (int)rows, column);
-            if (one) u->row(&t);
+            if (s->lanes) u->groups((int)rows, &t);
+            else if (one) u->row(&t);
             else u->tile((int)rows, (int)panels, &t);
             if (!direct) quad_strip_kept(s, quad_vectors(u), sums, t.ld, row, rows, column, cols);
             t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;

@@ -105,8 +105,12 @@ typedef struct quad_strip {
     int64_t rows, lda;      /* lda: bytes */
     int64_t of;             /* rows of the whole layer, so that all are summed alike; 0: these */
     const int64_t *segment; /* where each begins in a row, bytes: sets * segments */
-    bool small;             /* quad_tile.small */
-    bool again;             /* another strip has met these panels: the next ones are prefetched */
+    /* of bfloat16: quad_tile.lanes, of a panel alone, of which so many columns are there; NULL: all
+     * columns meet the same elements */
+    const int32_t *lanes;
+    int columns;
+    bool small; /* quad_tile.small */
+    bool again; /* another strip has met these panels: the next ones are prefetched */
     /* of panel `first` on, 32 bits a column; bytes: of whole panels, bfloat16: of the columns that
      * are there, NULL: zeros */
     const void *start;
