@@ -176,6 +176,18 @@ def test_openapi(s):
     assert status == 200 and headers["Content-Type"].startswith("text/html") and b"/openapi.json" in data
 
 
+def test_config_schema(s):
+    """The schema of config.json has the keys and the bounds that src/serve/config.c has."""
+    with open(os.path.join(ROOT, "docs/serve-config.schema.json")) as f:
+        properties = json.load(f)["properties"]
+    with open(os.path.join(ROOT, "src/serve/config.c")) as f:
+        source = f.read()
+    numbers = {key: (int(lo), None if hi == "INT64_MAX" else int(hi)) for key, lo, hi in re.findall(r'NUMBER\("(\w+)", +(\d+), +(\w+),', source)}
+    assert {k: (p["minimum"], p.get("maximum")) for k, p in properties.items() if p.get("type") == "integer"} == numbers
+    texts = source[source.index("static bool config_key("):]
+    assert set(properties) == set(numbers) | set(re.findall(r'strcmp\(key, "(\w+)"\)', texts))
+
+
 def test_infer_json(s):
     r = s.infer("double", [tensor("x", [2, 2], [[1, 2], [3, 4.5]])], id="abc")
     assert r["model_name"] == "double" and r["model_version"] == "1" and r["id"] == "abc"
