@@ -72,6 +72,20 @@ void log_close(access_log *l) {
     pthread_mutex_destroy(&l->lock);
 }
 
+/* Version, trace, parent and flags: 2, 32, 16 and 2 hexadecimal digits in lower case. Version ff and
+ * identifiers that are all zeros are invalid. https://www.w3.org/TR/trace-context, 3.2. */
+void log_trace(char out[56], const char *header) {
+    static const char form[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+    *out = '\0';
+    if (!header || strlen(header) != sizeof form - 1) return;
+    for (size_t i = 0; i < sizeof form - 1; i++)
+        if (form[i] == '-' ? header[i] != '-' : !header[i] || !strchr("0123456789abcdef", header[i]))
+            return;
+    if (!strncmp(header, "ff", 2) || strspn(header + 3, "0") == 32 || strspn(header + 36, "0") == 16)
+        return;
+    memcpy(out, header, sizeof form);
+}
+
 void log_request(access_log *l, const exchange *x, const char *address, uint64_t total_ns) {
     buffer b = {0};
     if (l->fd < 0) return;
@@ -83,6 +97,7 @@ void log_request(access_log *l, const exchange *x, const char *address, uint64_t
     buffer_json(&b, x->path, strnlen(x->path, 400));
     buffer_printf(&b, ",\"status\":%d,\"received\":%zu,\"sent\":%zu,\"us\":%llu", x->status,
                   x->body_len, x->reply.len, (unsigned long long)(total_ns / 1000));
+    if (*x->trace) buffer_printf(&b, ",\"traceparent\":\"%s\"", x->trace);
     if (*x->model) {
         buffer_puts(&b, ",\"model\":");
         buffer_json(&b, x->model, strlen(x->model));

@@ -21,6 +21,8 @@ void log_close(access_log *l);
 /* Any thread. Lines are written by log_flush, or when there are many. */
 void log_request(access_log *l, const exchange *x, const char *address, uint64_t total_ns);
 void log_flush(access_log *l);
+/* Copies the value of a header traceparent (NULL: none) if it is well-formed. */
+void log_trace(char out[56], const char *header);
 /* The value of a Date header, which log_tick makes: once a second or oftener. */
 void log_tick(access_log *l);
 static inline void log_date(access_log *l, char out[32]) {

@@ -280,6 +280,7 @@ static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char 
                       .keep = &r->keep,
                       .reply = reply};
     r->x.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+    log_trace(r->x.trace, MHD_lookup_connection_value(c, MHD_HEADER_KIND, "traceparent"));
     r->x.content_encoding = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Encoding");
     r->x.header_length = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
                                                      "Inference-Header-Content-Length");

@@ -45,6 +45,7 @@ typedef struct exchange {
     void **keep;
 
     /* for the log */
+    char trace[56]; /* the header traceparent of W3C Trace Context; "": none, or not a valid one */
     char model[80], version[16];
     uint64_t queue_ns, infer_ns;
     int64_t batch;

@@ -732,6 +732,10 @@ def own_slow_clients(ctsc, folder, scratch):
     assert code == 0, "exit %d\n%s" % (code, text)
 
 
+TRACES = ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]
+BAD_TRACES = ["", "00", TRACES[0].upper(), TRACES[0][:-1], TRACES[0] + "-x", "ff" + TRACES[0][2:], "00-" + "0" * 32 + TRACES[0][35:], TRACES[0][:36] + "0" * 16 + "-01"]
+
+
 def own_token(ctsc, folder, scratch):
     path = os.path.join(scratch, "token")
     with open(path, "w") as f:
@@ -750,12 +754,15 @@ def own_token(ctsc, folder, scratch):
         assert s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [1])]}, good)[0] == 503, "--explicit: nothing is loaded"
         assert s.ask("POST", "/v2/repository/models/double/load", "{}", good)[0] == 200
         assert s.ask("POST", "/v2/models/double/infer", {"inputs": [tensor("x", [1], [1])]}, good)[0] == 200
+        for trace in TRACES + BAD_TRACES:
+            assert s.ask("GET", "/v2", headers=dict(good, traceparent=trace))[0] == 200
     finally:
         code, text = s.stop()
     assert code == 0, "exit %d\n%s" % (code, text)
     with open(log) as f:
         lines = [json.loads(line) for line in f]
     last = [l for l in lines if l.get("model") == "double" and l["status"] == 200]
+    assert [l["traceparent"] for l in lines if "traceparent" in l] == TRACES
     assert last and last[0]["method"] == "POST" and last[0]["us"] >= last[0]["infer_us"], lines[-3:]
 
 
