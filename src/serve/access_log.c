@@ -72,16 +72,18 @@ void log_close(access_log *l) {
     pthread_mutex_destroy(&l->lock);
 }
 
-/* Version, trace, parent and flags: 2, 32, 16 and 2 hexadecimal digits in lower case. Version ff and
- * identifiers that are all zeros are invalid. https://www.w3.org/TR/trace-context, 3.2. */
+/* Version, trace, parent and flags: 2, 32, 16 and 2 hexadecimal digits in lower case. Version ff
+ * and identifiers that are all zeros are invalid. https://www.w3.org/TR/trace-context, 3.2. */
 void log_trace(char out[56], const char *header) {
     static const char form[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
     *out = '\0';
     if (!header || strlen(header) != sizeof form - 1) return;
     for (size_t i = 0; i < sizeof form - 1; i++)
-        if (form[i] == '-' ? header[i] != '-' : !header[i] || !strchr("0123456789abcdef", header[i]))
+        if (form[i] == '-' ? header[i] != '-'
+                           : !header[i] || !strchr("0123456789abcdef", header[i]))
             return;
-    if (!strncmp(header, "ff", 2) || strspn(header + 3, "0") == 32 || strspn(header + 36, "0") == 16)
+    if (!strncmp(header, "ff", 2) || strspn(header + 3, "0") == 32 ||
+        strspn(header + 36, "0") == 16)
         return;
     memcpy(out, header, sizeof form);
 }
