@@ -164,5 +164,8 @@ void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into);
 /* strtod, with a point in every locale. */
 double cli_double(const char *text, char **end);
 double cli_number(struct argp_state *state, const char *option, const char *text);
+/* The same, a whole number from min to max. */
+int cli_whole_number(struct argp_state *state, const char *option, const char *text, int min,
+                     int max);
 
 #endif

@@ -42,14 +42,6 @@ static const struct argp_option profile_options[] = {
     {0},
 };
 
-static int profile_number(struct argp_state *state, const char *option, const char *arg, int min,
-                          int max) {
-    double n = cli_number(state, option, arg);
-    if (n < min || n > max || n != (int)n)
-        argp_error(state, "--%s: %d to %d are possible", option, min, max);
-    return (int)n;
-}
-
 static error_t profile_parse(int key, char *arg, struct argp_state *state) {
     profile_args *a = state->input;
     switch (key) {
@@ -58,11 +50,11 @@ static error_t profile_parse(int key, char *arg, struct argp_state *state) {
     case OPT_JSON: a->json = true; break;
     case OPT_TRACE: a->trace = arg; break;
     case OPT_COMPARE: a->compare = arg; break;
-    case OPT_CALLS: a->calls = profile_number(state, "calls", arg, 1, 1000000); break;
-    case OPT_WARMUP: a->warmup = profile_number(state, "warmup", arg, 0, 1000000); break;
-    case OPT_LIMIT: a->limit = profile_number(state, "limit", arg, 0, 1000000); break;
+    case OPT_CALLS: a->calls = cli_whole_number(state, "calls", arg, 1, 1000000); break;
+    case OPT_WARMUP: a->warmup = cli_whole_number(state, "warmup", arg, 0, 1000000); break;
+    case OPT_LIMIT: a->limit = cli_whole_number(state, "limit", arg, 0, 1000000); break;
     case OPT_COMPARE_OPT:
-        a->compare_opt = profile_number(state, "compare-opt", arg, 0, CLI_OPT_MAX);
+        a->compare_opt = cli_whole_number(state, "compare-opt", arg, 0, CLI_OPT_MAX);
         break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;

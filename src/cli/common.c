@@ -420,6 +420,14 @@ double cli_number(struct argp_state *state, const char *option, const char *text
     return x;
 }
 
+int cli_whole_number(struct argp_state *state, const char *option, const char *text, int min,
+                     int max) {
+    double n = cli_number(state, option, text);
+    if (n < min || n > max || n != (int)n)
+        argp_error(state, "--%s: %d to %d are possible", option, min, max);
+    return (int)n;
+}
+
 const char *cli_bytes(double n, char *text, size_t size) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     int i = 0;

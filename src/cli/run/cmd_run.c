@@ -67,12 +67,7 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
     case OPT_FULL: a->full = true; break;
     case OPT_TIME: a->time = true; break;
     case OPT_LABELS: a->labels = arg; break;
-    case OPT_TOP: {
-        double n = cli_number(state, "top", arg);
-        if (n < 1 || n > 1000000 || n != (int)n) argp_error(state, "--top: a number from 1 on");
-        a->top = (int)n;
-        break;
-    }
+    case OPT_TOP: a->top = cli_whole_number(state, "top", arg, 1, 1000000); break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;

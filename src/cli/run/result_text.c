@@ -46,7 +46,8 @@ static bool text_has_large(const ctsc_value *v) {
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 typedef struct text_format {
-    const double *p; /* elements in row-major order */
+    const double *p;     /* elements in row-major order */
+    const int64_t *ints; /* the same of integers, which doubles may not hold; else NULL */
     const int64_t *sizes;
     int ndim;
     bool real, boolean, whole, exponents;
@@ -55,9 +56,13 @@ typedef struct text_format {
     bool any;
 } text_format;
 
-static void text_number(const text_format *f, double x, char out[TEXT_NUMBER]) {
+/* p: in f->p. */
+static void text_number(const text_format *f, const double *p, char out[TEXT_NUMBER]) {
+    double x = *p;
     if (f->boolean) snprintf(out, TEXT_NUMBER, "%s", x ? "True" : "False");
-    else if (!f->real) snprintf(out, TEXT_NUMBER, "%.0f", x);
+    else if (f->ints && x >= 0)
+        snprintf(out, TEXT_NUMBER, "%llu", (unsigned long long)f->ints[p - f->p]);
+    else if (f->ints) snprintf(out, TEXT_NUMBER, "%lld", (long long)f->ints[p - f->p]);
     else if (!isfinite(x))
         snprintf(out, TEXT_NUMBER, "%s", isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");
     else if (f->exponents) snprintf(out, TEXT_NUMBER, "%.4e", x);
@@ -71,7 +76,8 @@ static int64_t text_index(int64_t n, int64_t i) {
     return n > 2 * TEXT_EDGE && i >= TEXT_EDGE ? n - 2 * TEXT_EDGE + i : i;
 }
 
-static void text_see(text_format *f, double x) {
+static void text_see(text_format *f, const double *p) {
+    double x = *p;
     double a = fabs(x);
     if (!isfinite(x) || x == 0) return;
     if (!f->any || a < f->least) f->least = a;
@@ -80,17 +86,17 @@ static void text_see(text_format *f, double x) {
     if (x != ceil(x)) f->whole = false;
 }
 
-static void text_widen(text_format *f, double x) {
+static void text_widen(text_format *f, const double *p) {
     char text[TEXT_NUMBER];
-    text_number(f, x, text);
+    text_number(f, p, text);
     int n = (int)strlen(text);
     if (n > f->width) f->width = n;
 }
 
 static void text_walk(text_format *f, int dim, const double *p, int64_t numel,
-                      void (*visit)(text_format *, double)) {
+                      void (*visit)(text_format *, const double *)) {
     if (dim == f->ndim) {
-        visit(f, *p);
+        visit(f, p);
         return;
     }
     int64_t n = f->sizes[dim], part = n ? numel / n : 0;
@@ -121,7 +127,7 @@ static void text_row(const text_format *f, const double *p, int64_t n, int inden
         bool gap = i == TEXT_EDGE && n > 2 * TEXT_EDGE;
         for (int part = gap ? 0 : 1; part < 2; part++, at++) {
             char text[TEXT_NUMBER] = " ...";
-            if (part) text_number(f, p[text_index(n, i)], text);
+            if (part) text_number(f, p + text_index(n, i), text);
             if (at) putchar(',');
             if (at && at % per_line == 0) text_newline(1, indent + 1);
             else if (at) putchar(' ');
@@ -147,9 +153,8 @@ static void text_dims(const text_format *f, int dim, const double *p, int64_t nu
     putchar(']');
 }
 
-/* On the host, as doubles, dense. */
-static ctsc_status text_doubles(const ctsc_value *t, ctsc_value **out, ctsc_error *e) {
-    ctsc_value *here = NULL, *to = ctsc_int_new(CTSC_FLOAT64), *made = NULL;
+ctsc_status run_elements(const ctsc_value *t, ctsc_dtype dtype, ctsc_value **out, ctsc_error *e) {
+    ctsc_value *here = NULL, *to = ctsc_int_new(dtype), *made = NULL;
     ctsc_status s = to ? ctsc_value_to(t, "cpu", &here, e) : CTSC_LIMIT;
     ctsc_value *const args[] = {here, to};
     if (s == CTSC_OK) s = ctsc_call("aten::to.dtype", 2, args, &made, e);
@@ -162,13 +167,20 @@ static ctsc_status text_doubles(const ctsc_value *t, ctsc_value **out, ctsc_erro
 
 static int text_tensor(const ctsc_value *t, ctsc_error *e) {
     const ctsc_dtype_info *d = ctsc_dtype_describe(ctsc_tensor_dtype(t));
-    ctsc_value *doubles = NULL;
-    if (text_doubles(t, &doubles, e) != CTSC_OK) return cli_report(e);
+    bool real = d->kind == CTSC_DTYPE_FLOAT, boolean = d->kind == CTSC_DTYPE_BOOL;
+    ctsc_value *doubles = NULL, *ints = NULL;
+    ctsc_status s = run_elements(t, CTSC_FLOAT64, &doubles, e);
+    if (s == CTSC_OK && !real && !boolean) s = run_elements(t, CTSC_INT64, &ints, e);
+    if (s != CTSC_OK) {
+        ctsc_value_free(doubles);
+        return cli_report(e);
+    }
     text_format f = {.p = ctsc_tensor_data(doubles),
                      .sizes = ctsc_tensor_sizes(t),
                      .ndim = ctsc_tensor_ndim(t),
-                     .real = d->kind == CTSC_DTYPE_FLOAT,
-                     .boolean = d->kind == CTSC_DTYPE_BOOL};
+                     .ints = ints ? ctsc_tensor_data(ints) : NULL,
+                     .real = real,
+                     .boolean = boolean};
     int64_t numel = text_elements(t);
     text_choose(&f, numel);
     fputs("tensor(", stdout);
@@ -177,6 +189,7 @@ static int text_tensor(const ctsc_value *t, ctsc_error *e) {
     for (int i = 0; i < f.ndim; i++) printf("%s%lld", i ? "," : "", (long long)f.sizes[i]);
     fputs("} ]", stdout);
     ctsc_value_free(doubles);
+    ctsc_value_free(ints);
     return 0;
 }
 

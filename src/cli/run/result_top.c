@@ -81,21 +81,15 @@ static void top_row(const double *p, int64_t n, int count, const top_labels *l) 
 }
 
 static int top_rows(const ctsc_value *t, int count, const top_labels *l, ctsc_error *e) {
-    ctsc_value *here = NULL, *to = ctsc_int_new(CTSC_FLOAT64), *made = NULL, *flat = NULL;
+    ctsc_value *flat = NULL;
     int ndim = ctsc_tensor_ndim(t);
     int64_t n = ndim ? ctsc_tensor_sizes(t)[ndim - 1] : 1, rows = 1;
     for (int i = 0; i < ndim - 1; i++) rows *= ctsc_tensor_sizes(t)[i];
-    ctsc_status s = to ? ctsc_value_to(t, "cpu", &here, e) : CTSC_LIMIT;
-    ctsc_value *const args[] = {here, to};
-    if (s == CTSC_OK) s = ctsc_call("aten::to.dtype", 2, args, &made, e);
-    if (s == CTSC_OK) s = ctsc_tensor_contiguous(made, &flat, e);
+    ctsc_status s = run_elements(t, CTSC_FLOAT64, &flat, e);
     for (int64_t r = 0; r < rows && s == CTSC_OK; r++) {
         if (rows > 1) printf("row %lld\n", (long long)r);
         top_row((const double *)ctsc_tensor_data(flat) + r * n, n, count, l);
     }
-    ctsc_value_free(here);
-    ctsc_value_free(to);
-    ctsc_value_free(made);
     ctsc_value_free(flat);
     return s == CTSC_OK ? 0 : cli_report(e);
 }

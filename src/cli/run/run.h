@@ -13,5 +13,7 @@ int run_print_result(const ctsc_value *v, ctsc_error *e);
 int run_print_top(const ctsc_value *v, int count, const char *labels, ctsc_error *e);
 /* The first tensor in v, in lists, tuples and dicts as well: a new handle; NULL: there is none. */
 ctsc_value *run_first_tensor(const ctsc_value *v);
+/* The elements of tensor t as that dtype, on the host, without gaps. */
+ctsc_status run_elements(const ctsc_value *t, ctsc_dtype dtype, ctsc_value **out, ctsc_error *e);
 
 #endif

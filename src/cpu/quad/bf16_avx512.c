@@ -101,13 +101,7 @@ static void bf16_groups(int rows, const quad_tile *t) {
     static void (*const of[])(const quad_tile *) = {bf16_groups_14, bf16_groups_7, bf16_groups_4,
                                                     bf16_groups_2, bf16_groups_1};
     static const int height[] = {14, 7, 4, 2, 1};
-    quad_tile part = *t;
-    for (int i = 0; rows > 0; i++)
-        for (; rows >= height[i]; rows -= height[i]) {
-            of[i](&part);
-            part.a += height[i] * part.lda;
-            part.sums = (int32_t *)part.sums + height[i] * part.ld;
-        }
+    quad_by_heights(rows, t, of, height);
 }
 
 const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,

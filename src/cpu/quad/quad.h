@@ -58,6 +58,18 @@ typedef struct quad_tile {
     int64_t lines;
 } quad_tile;
 
+/* `rows` rows by kernels of falling heights, of which the last is 1. */
+static inline void quad_by_heights(int rows, const quad_tile *t,
+                                   void (*const *of)(const quad_tile *), const int *height) {
+    quad_tile part = *t;
+    for (int i = 0; rows > 0; i++)
+        for (; rows >= height[i]; rows -= height[i]) {
+            of[i](&part);
+            part.a += height[i] * part.lda;
+            part.sums = (int32_t *)part.sums + height[i] * part.ld;
+        }
+}
+
 /* Entries of quad_tile.narrow for a segment: one for each two quads, followed by a 0. */
 static inline int64_t quad_pairs(int64_t quads) { return quads / 2 + 1; }
 

@@ -146,13 +146,7 @@ static TARGET void NAME(half)(int rows, const quad_tile *t) {
     static void (*const of[])(const quad_tile *) = {NAME(half_14), NAME(half_8), NAME(half_4),
                                                     NAME(half_2), NAME(half_1)};
     static const int height[] = {14, 8, 4, 2, 1};
-    quad_tile part = *t;
-    for (int i = 0; rows > 0; i++)
-        for (; rows >= height[i]; rows -= height[i]) {
-            of[i](&part);
-            part.a += height[i] * part.lda;
-            part.sums = (int32_t *)part.sums + height[i] * part.ld;
-        }
+    quad_by_heights(rows, t, of, height);
 }
 #endif
 
