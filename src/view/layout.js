@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layout.js - where the boxes and lines of a graph go: layers from top to bottom, boxes within boxes.
+/* layout.js - where the boxes and lines of a graph go: layers from top to bottom, or from left to right; boxes within boxes.
  *
  *     layoutGraph(root, edges, options)
  *
  * root: a tree of items. A leaf has a size, {w, h, order}; a container {children: [item...], order, header, minWidth}. `order` is the place in
  * execution order: what comes later stands lower where edges leave a choice, and where they go in a circle. edges: [{from, to, key}...] between
  * leaves; edges of one source with equal keys share their line as long as they go the same way. On return items have x, y, w, h, and edges
- * points, [x0, y0, x1, y1, ...], of which the first and last lie on the borders of their leaves.
+ * points, [x0, y0, x1, y1, ...], of which the first and last lie on the borders of their leaves. options.across: layers from left to right.
  *
  * Method: that of Sugiyama, Tagawa and Toda (1981), for each container by itself, inner ones first. An edge that crosses a container's border does
  * so at a port, a vertex without size in the container's first or last layer; for the containers around, the inner one is a vertex with ports.
@@ -16,11 +16,12 @@
  *   4. Coordinates: Brandes and Koepf (2002), "Fast and simple horizontal coordinate assignment": four alignments, of which each vertex takes the
  *      mean of the middle two, or the narrowest if the mean drifts to a side. Vertices of a block are shifted so that ports, not centres, stand
  *      above one another.
+ * Across, x and y are exchanged before and after; within, a container's header takes room from the side that is its top in the end.
  * Nothing here knows of documents: tests/view runs it with node.
  */
 "use strict";
 
-const LAYOUT = {gapX: 24, gapY: 48, stub: 16, portGap: 14, pad: 16, sweeps: 12, transpose: 60};
+const LAYOUT = {gapX: 24, gapY: 48, gapAcross: 104, stub: 16, portGap: 14, pad: 16, sweeps: 12, transpose: 60};
 
 /* ---- 1. layers ------------------------------------------------------------------------------- */
 
@@ -344,7 +345,7 @@ function layoutSpread(level, x) {
 /* ---- a container ----------------------------------------------------------------------------- */
 
 /* The y of each layer's top, and its height; the height of all. gap: between two layers, more where lines go far to the side. */
-function layoutY(level, heights, x) {
+function layoutY(level, heights, x, gap) {
   const tops = [], tall = level.layers.map(l => l.reduce((h, v) => Math.max(h, heights[v] || 0), 0));
   let y = 0;
   level.layers.forEach((layer, r) => {
@@ -352,7 +353,7 @@ function layoutY(level, heights, x) {
     let far = 0;
     for (const u of layer) for (let i = 0; i < level.down[u].length; i += 3) far = Math.max(far, Math.abs(x[u] - x[level.down[u][i]]));
     const border = tall[r] === 0 || (r + 1 < tall.length && tall[r + 1] === 0 && layer.some(v => heights[v]));
-    y += tall[r] + (border ? LAYOUT.gapY / 2 : LAYOUT.gapY) + Math.min(60, far / 14);
+    y += tall[r] + (border ? gap / 2 : gap) + Math.min(60, far / 14);
   });
   return {tops, tall, height: y};
 }
@@ -370,12 +371,12 @@ function layoutContainer(box) {
   layoutChains(level, rank);
   layoutOrder(level);
   const x = layoutX(level), heights = vertices.map(v => v.h), [min, max] = layoutExtent(level, x);
-  const {tops, tall} = layoutY(level, heights, x);
-  const pad = box.parent ? LAYOUT.pad : 24, inner = Math.max(max - min, (box.minWidth || 0) - 2 * pad), dx = pad - min + (inner - (max - min)) / 2;
-  const head = box.header + (inPorts.length ? 0 : pad / 2), last = level.layers.length - 1;
-  const bottom = last < 0 ? 0 : tops[last] + tall[last];
-  box.w = inner + 2 * pad;
-  box.h = Math.max(head + bottom + (outPorts.length ? 0 : pad), box.header + pad);
+  const {across} = box, {tops, tall} = layoutY(level, heights, x, across ? LAYOUT.gapAcross : LAYOUT.gapY);
+  const pad = box.parent ? LAYOUT.pad : 24, inner = Math.max(max - min, across ? 0 : (box.minWidth || 0) - 2 * pad), side = across ? box.header : 0;
+  const dx = side + pad - min + (inner - (max - min)) / 2, last = level.layers.length - 1, bottom = last < 0 ? 0 : tops[last] + tall[last];
+  const head = across ? pad : box.header + (inPorts.length ? 0 : pad / 2);
+  box.w = side + inner + 2 * pad;
+  box.h = Math.max(head + bottom + (outPorts.length && !across ? 0 : pad), across ? box.minWidth || 0 : box.header + pad);
   vertices.forEach((v, i) => {
     v.x = dx + x[i] - v.w / 2;
     v.y = v.side === 1 ? 0 : v.side === 2 ? box.h : head + tops[rank[i]] + (tall[rank[i]] - v.h) / 2;
@@ -450,7 +451,9 @@ function layoutCut(e) {
 
 function layoutBegin(item, parent, depth, counter) {
   item.parent = parent; item.depth = depth; item.id = counter.n++;
+  if (counter.across && !item.children) [item.w, item.h] = [item.h, item.w];
   if (!item.children) return;
+  item.across = counter.across;
   Object.assign(item, {inPorts: [], outPorts: [], inByKey: new Map(), outByKey: new Map(), links: [], byId: new Map()});
   for (const c of item.children) layoutBegin(c, item, depth + 1, counter);
 }
@@ -481,13 +484,22 @@ function layoutJoin(e) {
   e.points = points;
 }
 
-function layoutGraph(root, edges) {
+function layoutTurn(item) {
+  [item.x, item.y, item.w, item.h] = [item.y, item.x, item.h, item.w];
+  for (const c of item.children || []) layoutTurn(c);
+}
+
+function layoutGraph(root, edges, options) {
+  const across = Boolean(options && options.across);
   root.order = 0; root.header = 0;
-  layoutBegin(root, null, 0, {n: 0});
+  layoutBegin(root, null, 0, {n: 0, across});
   for (const e of edges) layoutCut(e);
   layoutInner(root);
   layoutAbsolute(root, 0, 0);
   for (const e of edges) layoutJoin(e);
+  if (!across) return;
+  layoutTurn(root);
+  for (const e of edges) for (let i = 0; i < e.points.length; i += 2) [e.points[i], e.points[i + 1]] = [e.points[i + 1], e.points[i]];
 }
 
 if (typeof module === "object") module.exports = {layoutGraph, LAYOUT};

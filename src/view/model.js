@@ -3,7 +3,8 @@
  * layout.js places.
  *
  * Hidden nodes: constants give nothing; carriers (lists, tuples) hand on what they got, part by part where it is known which; numbers (sizes,
- * conditions) count only for nodes that nothing else leads to. A box with a single node in it is that node, with the box's name; a box with a single
+ * conditions) count only for nodes that nothing else leads to; branches in torch's own layers that only bring tensors into shape ("batched or not?")
+ * hand on what they got as well. A box with a single node in it is that node, with the box's name; a box with a single
  * box in it is one with it. Knows of no document: tests/view runs it with node. */
 "use strict";
 
@@ -11,6 +12,9 @@ const NUMBERS = /^(?!.*\[\]$)(?:List|Optional|Tuple|Union|int|float|bool|str|Non
 const WEAK = 4; /* values that a number is traced back to */
 /* What only speaks up when something is wrong. */
 const COMPLAINTS = /^(?:aten::warn|prim::RaiseException|ctsc::check_input|aten::_assert_\w+|aten::sym_constrain_\w+)$/;
+
+const OWN_LAYERS = "__torch__.torch.nn.modules.";
+const SHAPING = new Set(["shape and views", "creation and random"]); /* families of operators */
 
 class GraphModel {
   constructor(json) {
@@ -22,6 +26,7 @@ class GraphModel {
     this.boxes.forEach((b, i) => { b.index = i; b.depth = i ? this.boxes[b.parent].depth + 1 : 0; b.boxes = []; if (i) this.boxes[b.parent].boxes.push(b); });
     this.groupSize = this.groups.map(() => 0);
     for (const n of this.nodes) if (n.group !== undefined && !n.hide) this.groupSize[n.group]++;
+    this.counted = this.flops !== undefined; /* operations */
     this.timed = this.nodes.some(n => n.us !== undefined) || this.groups.some(g => g.us !== undefined);
     this.show(false);
   }
@@ -32,7 +37,8 @@ class GraphModel {
   show(plumbing) {
     this.plumbing = plumbing;
     this.seen = this.nodes.map(n => plumbing || !(n.hide || COMPLAINTS.test(n.kind) || this.isCounting(n) || (n.role === "input" && this.isModule(n.out[0]))));
-    if (!plumbing) this.hideChecks();
+    this.shaping = new Uint8Array(this.nodes.length);
+    if (!plumbing) { this.hideChecks(); this.hideShaping(); }
     this.resolve();
     if (!plumbing) this.hideIdle();
     this.count();
@@ -67,6 +73,23 @@ class GraphModel {
     return false;
   }
 
+  /* Branches in torch's own layers in which nothing is computed: an LSTM adds a dimension to its input and takes it away again, and makes states. */
+  hideShaping() {
+    const plain = this.boxes.map(() => true), own = this.boxes.map(() => false);
+    for (const n of this.nodes) {
+      const shapes = !this.seen[n.index] || n.role || n.kind === "prim::If" || (n.op !== undefined && SHAPING.has(this.ops[n.op].family));
+      if (!shapes) plain[n.box] = false;
+    }
+    for (let i = this.boxes.length - 1; i > 0; i--) {
+      if (this.boxes[i].kind === "module" || (this.boxes[i].kind === "node" && this.boxes[i].name !== "prim::If")) plain[i] = false;
+      if (!plain[i]) plain[this.boxes[i].parent] = false;
+    }
+    this.boxes.forEach((b, i) => { own[i] = b.kind === "module" ? (b.class || "").startsWith(OWN_LAYERS) : i > 0 && own[b.parent]; });
+    const within = this.boxes.map(() => false);
+    this.boxes.forEach((b, i) => { within[i] = i > 0 && (within[b.parent] || (b.kind === "node" && plain[i] && own[i])); });
+    for (const n of this.nodes) if (within[n.box]) { this.seen[n.index] = false; this.shaping[n.index] = 1; }
+  }
+
   /* Inputs that nothing seen uses, unless nothing would be left. */
   hideIdle() {
     for (const n of this.nodes)
@@ -77,7 +100,7 @@ class GraphModel {
 
   /* From each value to the values of seen nodes that it stands for. sources: by tensors and what carries them; weak: by numbers. */
   resolve() {
-    const none = [], sources = this.values.map(() => none), weak = this.values.map(() => none), parts = new Map();
+    const none = [], sources = this.values.map(() => none), weak = this.values.map(() => none), parts = new Map(), ends = new Map();
     const union = lists => {
       const some = lists.filter(l => l.length);
       return some.length < 2 ? some[0] || none : [...new Set(some.flat())];
@@ -89,7 +112,17 @@ class GraphModel {
         let from = union(n.in.map(v => sources[v]));
         if (!from.length) from = union(n.in.map(v => weak[v]));
         for (const v of from) this.edges.push({from: this.maker[v], to: n.index, value: v});
-      } else if (n.hide === "carrier") {
+      } else if (this.shaping[n.index] && n.role === "end") {
+        const box = this.boxes[n.box].parent;
+        if (!ends.has(box)) ends.set(box, []);
+        ends.get(box).push(n.in);
+      } else if (this.shaping[n.index] && n.role === "join") {
+        n.out.forEach((v, i) => {
+          const from = (ends.get(n.box) || []).map(values => values[i]);
+          sources[v] = union(from.map(x => sources[x]));
+          weak[v] = union(from.map(x => weak[x])).slice(0, WEAK);
+        });
+      } else if (n.hide === "carrier" || (this.shaping[n.index] && !n.hide)) {
         const all = union(n.in.map(v => sources[v])), thin = union(n.in.map(v => weak[v])).slice(0, WEAK);
         n.out.forEach((v, i) => {
           const part = this.partOf(n, i, parts);
@@ -131,15 +164,20 @@ class GraphModel {
 
   /* How many seen nodes are in each box and below, and what they take. */
   count() {
-    for (const b of this.boxes) { b.seen = 0; b.us = 0; b.leaves = []; b.first = Infinity; }
+    for (const b of this.boxes) { b.seen = 0; b.us = 0; b.flops = 0; b.uncounted = false; b.leaves = []; b.first = Infinity; }
     this.settle();
     for (const n of this.nodes) if (this.seen[n.index]) this.boxes[this.home[n.index]].leaves.push(n);
-    for (const n of this.nodes) this.boxes[n.box].us += this.share(n);
+    for (const n of this.nodes) {
+      const b = this.boxes[n.box];
+      b.us += this.share(n);
+      b.flops += n.flops || 0;
+      b.uncounted = b.uncounted || n.flops === null;
+    }
     for (let i = this.boxes.length - 1; i >= 0; i--) {
       const b = this.boxes[i];
       b.seen += b.leaves.length;
       if (b.leaves.length) b.first = Math.min(b.first, b.leaves[0].index);
-      if (i) { const p = this.boxes[b.parent]; p.seen += b.seen; p.us += b.us; p.first = Math.min(p.first, b.first); }
+      if (i) { const p = this.boxes[b.parent]; p.seen += b.seen; p.us += b.us; p.flops += b.flops; p.uncounted = p.uncounted || b.uncounted; p.first = Math.min(p.first, b.first); }
     }
   }
 
@@ -270,7 +308,7 @@ class GraphModel {
   }
 }
 
-/* Elements of the tensors that a graph's module holds, each counted once. */
+/* Elements of the tensors that a graph shows of its module's, each counted once: where the page's data has no list of weights. */
 function graphParameters(values) {
   const sizes = new Map();
   for (const v of values) {

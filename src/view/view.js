@@ -3,7 +3,7 @@
  *
  *     const view = new GraphView(element, data); view.load(other data)
  *
- * data: {title, method, class, graphs: [{name, us, ...graph_json.h}]}. Names of models are hostile: they become text, never markup.
+ * data: {title, method, class, weights: [{name, type, parameter}], graphs: [{name, us, flops, ...graph_json.h}]}; weights may be missing. Names of models are hostile: they become text, never markup.
  *
  * Only what is within the window is in the document, and far away boxes and lines are two paths: large networks cost what is seen of them. */
 "use strict";
@@ -18,7 +18,9 @@ const FAMILIES = {
 };
 const FLOW = new Set(["If", "Loop", "RaiseException", "fork", "CallMethod", "CallFunction", "With", "Enter", "Exit", "Print"].map(k => "prim::" + k).concat("aten::wait"));
 const CARRIERS = new Set(["ListConstruct", "TupleConstruct", "DictConstruct", "ListUnpack", "TupleUnpack"].map(k => "prim::" + k));
-const TENSOR = /^([a-z]+\d+|bool|Tensor)\[([\d,*]*)\]$/;
+const TENSOR = /^([a-z]+\d+(?:_\w+)?|bool|Tensor)\[([\d,*]*)\]$/;
+/* Dtypes whose lines have a colour. */
+const NARROW = [["half", /^b?float16$/], ["eighth", /^float8_/], ["quant", /^(?:qu?int\d+|u?int8)$/]];
 const MOST_ITEMS = 64, MOST_DRAWN = 1800, NAME = 34;
 
 function graphElement(parent, name, attributes, text) {
@@ -29,6 +31,7 @@ function graphElement(parent, name, attributes, text) {
 }
 const graphShort = (s, n = NAME) => s.length <= n ? s : s.slice(0, Math.ceil(n / 2)) + "\u2026" + s.slice(s.length - Math.floor(n / 2) + 1);
 const graphTime = us => us < .05 ? "" : us >= 1e6 ? (us / 1e6).toFixed(2) + " s" : us >= 1000 ? (us / 1000).toFixed(us < 1e4 ? 2 : 1) + " ms" : us.toFixed(us < 10 ? 1 : 0) + " \u00b5s";
+const graphFlops = n => { let i = 0; while (n >= 999.5 && i < 5) { n /= 1000; i++; } return (i ? n.toPrecision(3) : String(n)) + " " + ["", "k", "M", "G", "T", "P"][i] + "FLOP"; };
 const graphPlural = (n, word) => n + " " + word + (n === 1 ? "" : "s");
 
 class GraphView {
@@ -48,8 +51,8 @@ class GraphView {
   build() {
     this.svg = graphElement(this.root, "svg", {class: "gv-main", tabindex: "0", role: "application", "aria-label": "graph"});
     const defs = graphElement(this.svg, "defs");
-    for (const on of [false, true]) {
-      const m = graphElement(defs, "marker", {id: on ? "gv-tip-on" : "gv-tip", class: on ? "gv-on" : "", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: "userSpaceOnUse", orient: "auto"});
+    for (const name of ["", "on", ...NARROW.map(n => n[0])]) {
+      const m = graphElement(defs, "marker", {id: "gv-tip" + (name && "-" + name), class: name && "gv-" + name, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: "userSpaceOnUse", orient: "auto"});
       graphElement(m, "path", {d: "M0 0.8 L8 4 L0 7.2 z"});
     }
     this.world = graphElement(this.svg, "g");
@@ -77,9 +80,12 @@ class GraphView {
     const colours = [["kind", "Kind", "colour by kind of operator"]];
     if (this.data.graphs.some(g => g.groups.length)) colours.push(["kernel", "Kernel", "colour by fusion group: operators of one kernel"]);
     if (this.data.graphs.some(g => g.us !== undefined)) colours.push(["time", "Time", "colour by time"]);
+    if (this.data.graphs.some(g => g.flops)) colours.push(["work", "FLOPs", "colour by floating-point operations: a multiply-add counts as two"]);
     this.colourButtons = this.choice(colours.length > 1 ? colours : [], v => this.setColour(v));
     const set = graphElement(this.bar, "div", {class: "gv-set"});
     this.plumbButton = this.button(set, "Plumbing", "show constants, lists, tuples and arithmetic on sizes", () => this.setPlumbing(!this.model.plumbing));
+    this.acrossButtons = this.choice([["", "\u2193", "layers from top to bottom (d)"], ["1", "\u2192", "layers from left to right (d)"]], v => this.setAcross(Boolean(v)));
+    this.press(this.acrossButtons, this.across ? "1" : "");
     const boxes = graphElement(this.bar, "div", {class: "gv-set"});
     this.button(boxes, "Open all", "open all modules", () => { this.expanded = new Set(this.model.boxes.map(b => b.index)); this.relayout(); this.home(); });
     this.button(boxes, "Close all", "close all modules", () => { this.expanded = new Set([0]); this.relayout(); this.home(); });
@@ -111,7 +117,7 @@ class GraphView {
     this.hits = graphElement(box, "div", {class: "gv-hits"});
     this.query.oninput = () => this.search(this.query.value);
     this.query.onkeydown = e => {
-      if (e.key === "Escape") { this.query.value = ""; this.search(""); this.svg.focus(); }
+      if (e.key === "Escape") { this.hits.textContent = ""; this.svg.focus(); }
       if (e.key === "Enter" || e.key === "ArrowDown") { this.goHit(this.hit + 1); e.preventDefault(); }
       if (e.key === "ArrowUp") { this.goHit(this.hit - 1); e.preventDefault(); }
       e.stopPropagation();
@@ -123,6 +129,7 @@ class GraphView {
   load(data) {
     this.data = data;
     this.models = data.graphs.map(() => null);
+    this.results = []; this.hit = -1; this.found = null;
     this.buildBar();
     this.open(0);
   }
@@ -133,39 +140,101 @@ class GraphView {
     this.model = this.models[i] || (this.models[i] = new GraphModel(this.data.graphs[i]));
     this.expanded = this.model.opening(MOST_ITEMS);
     this.select(null);
-    if (this.colour === "time" && !this.model.timed || this.colour === "kernel" && !this.model.groups.length) this.colour = "kind";
-    this.setColour(this.colour);
+    const colour = this.colour === "time" && !this.model.timed || this.colour === "kernel" && !this.model.groups.length || this.colour === "work" && !this.model.counted ? "kind" : this.colour;
+    this.items = null;
+    this.setColour(colour);
     this.plumbButton.setAttribute("aria-pressed", this.model.plumbing);
     this.relayout();
     this.home();
-    this.query.value = ""; this.search("");
+    this.searchAgain();
   }
 
+  /* Cards tell of the figure that they are coloured by: times, or operations. */
   setColour(name) {
+    const figure = name === "work" || (name !== "time" && !this.model.timed && this.model.counted) ? "flops" : "us", changed = figure !== this.figure;
     this.root.classList.remove("gv-colour-" + this.colour);
     this.root.classList.add("gv-colour-" + (this.colour = name));
+    this.figure = figure;
     this.press(this.colourButtons, name);
     this.legend();
+    if (changed && this.items) this.stay(() => this.relayout());
+  }
+
+  setAcross(across) {
+    this.across = across;
+    this.press(this.acrossButtons, across ? "1" : "");
+    this.relayout();
+    this.home();
   }
 
   legend() {
     const g = this.data.graphs[this.current], seen = this.model.boxes[0].seen;
     const text = [graphPlural(this.model.nodes.filter(n => !n.role).length, "node") + (this.model.plumbing ? "" : ", " + seen + " shown"), graphPlural(this.model.boxes.filter(b => b.kind === "module").length - 1, "module")];
     if (g.groups.length) text.push(graphPlural(g.groups.length, "fusion group"));
-    const parameters = Math.max(...this.data.graphs.map(g => graphParameters(g.values))); /* optimised graphs have constants */
-    if (parameters) text.push(parameters.toLocaleString("en") + " elements of parameters and buffers");
+    text.push(...this.counts());
+    if (g.flops) text.push(this.flops(this.model.boxes[0]));
     if (g.us !== undefined) text.push(graphTime(g.us) + " per call");
-    this.key.textContent = text.join(" \u00b7 ");
+    this.key.textContent = "";
+    const names = this.narrow();
+    if (names.length) {
+      const list = graphElement(this.key, "div", {class: "gv-dtypes"});
+      for (const [kind, dtype] of names) {
+        const svg = graphElement(graphElement(list, "span", {}), "svg", {width: 26, height: 10, "aria-hidden": "true"});
+        graphElement(svg, "path", {class: "gv-wire gv-" + kind, d: "M1 5H25"});
+        svg.parentNode.append(" " + dtype);
+      }
+    }
+    graphElement(this.key, "div", {}, text.join(" \u00b7 "));
+  }
+
+  /* How many parameters and buffers there are. */
+  counts() {
+    if (!this.data.weights) {
+      const all = Math.max(...this.data.graphs.map(g => graphParameters(g.values))); /* optimised graphs have constants */
+      return all ? [all.toLocaleString("en") + " elements of parameters and buffers"] : [];
+    }
+    const [parameters, buffers] = this.weightsOf("");
+    return (parameters ? [parameters.toLocaleString("en") + " parameters"] : []).concat(buffers ? [buffers.toLocaleString("en") + " elements in buffers"] : []);
+  }
+
+  /* Elements of the parameters and of the buffers whose names begin with this. */
+  weightsOf(prefix) {
+    const sums = [0, 0];
+    for (const w of this.data.weights || []) {
+      const m = w.type.match(TENSOR);
+      if (m && w.name.startsWith(prefix)) sums[w.parameter ? 0 : 1] += m[2] ? m[2].split(",").reduce((a, b) => a * b, 1) : 1;
+    }
+    return sums;
+  }
+
+  flops(box) { return (box.uncounted ? "at least " : "") + graphFlops(box.flops); }
+
+  /* Pairs of kind and dtype of the narrow dtypes that lines have. */
+  narrow() {
+    const names = new Map();
+    for (const e of this.model.edges) {
+      const m = e.value < 0 ? null : this.model.values[e.value].type.match(TENSOR), kind = m && this.narrowKind(m[1]);
+      if (kind) names.set(m[1], kind);
+    }
+    return [...names].map(([dtype, kind]) => [kind, dtype]).sort((a, b) => a[0].localeCompare(b[0]));
+  }
+
+  narrowKind(dtype) { const found = NARROW.find(n => n[1].test(dtype)); return found ? found[0] : ""; }
+
+  setPlumbing(on) {
+    this.stay(() => {
+      this.model.show(on);
+      this.plumbButton.setAttribute("aria-pressed", on);
+      this.legend();
+      this.relayout();
+    });
   }
 
   /* What was in the middle of the window stays there. */
-  setPlumbing(on) {
+  stay(change) {
     const {w, h} = this.frame, cx = (w / 2 - this.x) / this.scale, cy = (h / 2 - this.y) / this.scale, old = this.model.itemOf;
     const far = i => Math.abs(i.x + i.w / 2 - cx) + Math.abs(i.y + i.h / 2 - cy), was = old && this.items.reduce((a, b) => far(b) < far(a) ? b : a, this.items[0]);
-    this.model.show(on);
-    this.plumbButton.setAttribute("aria-pressed", on);
-    this.legend();
-    this.relayout();
+    change();
     const now = was && (was.kind === "node" ? this.model.itemOf[was.node.index] : this.items.find(i => i.box === was.box));
     if (now) { this.x += (was.x - now.x) * this.scale; this.y += (was.y - now.y) * this.scale; } else if (old) this.home();
   }
@@ -212,13 +281,31 @@ class GraphView {
     if (n.kind === "prim::GetAttr" && n.attributes) sub.push(graphShort(n.attributes.name || ""));
     const weight = n.in.find(v => this.isWeight(v) && /,/.test(m.values[v].type));
     if (weight !== undefined) sub.push(this.shape(weight));
+    const layers = Number(this.argument(n, "num_layers"));
+    if (layers > 1) sub.push(layers + " layers");
+    if (this.argument(n, "bidirectional") === "True") sub.push("bidirectional");
     return [graphShort(this.opName(n)), sub.join("  \u00b7  ")];
+  }
+
+  /* The text of a constant argument. */
+  argument(n, name) {
+    const i = n.op === undefined ? -1 : this.model.ops[n.op].args.indexOf(name);
+    return i < 0 || n.in[i] === undefined ? undefined : this.model.values[n.in[i]].text;
   }
 
   isWeight(v) {
     const maker = this.model.maker[v];
     return maker >= 0 && this.model.nodes[maker].hide === "constant" && TENSOR.test(this.model.values[v].type);
   }
+
+  /* What an item takes, in the figure that is shown. */
+  cost(item) {
+    if (this.figure === "us") return this.us(item);
+    if (!this.model.counted) return undefined;
+    return (item.kind === "box" ? item.box : item.node).flops || undefined;
+  }
+
+  costText(cost) { return cost === undefined ? "" : this.figure === "us" ? graphTime(cost) : graphFlops(cost); }
 
   us(item) {
     if (item.kind === "box") return this.model.timed ? item.box.us : undefined;
@@ -230,8 +317,8 @@ class GraphView {
   size(item) {
     const bold = "600 13px", plain = "11px";
     if (item.kind === "node") {
-      const [name, sub] = this.nodeTexts(item), n = item.node, us = this.us(item), mark = this.kindOf(n) === "mark";
-      Object.assign(item, {name, sub, type: this.kindOf(n), time: us === undefined || n.index !== this.firstOf(n) ? "" : graphTime(us), us});
+      const [name, sub] = this.nodeTexts(item), n = item.node, cost = this.cost(item), mark = this.kindOf(n) === "mark";
+      Object.assign(item, {name, sub, type: this.kindOf(n), time: this.figure === "us" && n.index !== this.firstOf(n) ? "" : this.costText(cost), cost});
       const badge = n.group === undefined || n.hide ? 0 : this.badgeWidth(n) + 8;
       const wires = this.outputs(n).slice(0, 3).reduce((w, v) => w + this.textWidth(this.shape(v), plain) + 14, 0);
       item.w = Math.ceil(Math.max(mark ? 44 : 84, 30 + badge + this.textWidth(name, bold) + (item.time ? this.textWidth(item.time, plain) + 14 : 0), 26 + this.textWidth(sub, plain), wires > 120 ? wires : 0));
@@ -240,9 +327,9 @@ class GraphView {
     }
     item.name = graphShort(this.boxName(item));
     const b = item.box;
-    const cls = b.class ? graphShort(this.className(b)) : "", us = this.us(item);
-    item.us = us;
-    item.time = us === undefined ? "" : graphTime(us);
+    const cls = b.class ? graphShort(this.className(b)) : "", cost = this.cost(item);
+    item.cost = cost;
+    item.time = this.costText(cost);
     if (item.children) {
       item.sub = cls === item.name ? "" : cls;
       item.header = 30;
@@ -272,7 +359,7 @@ class GraphView {
 
   relayout() {
     const begun = performance.now(), {root, edges} = this.model.items(this.expanded, item => this.size(item));
-    layoutGraph(root, edges);
+    layoutGraph(root, edges, {across: this.across});
     this.layoutMs = performance.now() - begun;
     this.tree = root;
     this.items = []; this.boxItems = [];
@@ -286,20 +373,21 @@ class GraphView {
     for (const layer of Object.values(this.layers)) layer.textContent = "";
     this.drawn = new Map();
     this.farBoxes.setAttribute("d", ""); this.farText = null;
-    this.hottest = Math.max(1e-9, ...this.items.map(i => i.us || 0));
+    this.hottest = Math.max(1e-9, ...this.items.map(i => i.cost || 0));
     this.mapDrawn = false;
     this.root.dataset.layoutMs = this.layoutMs.toFixed(1);
     this.draw();
   }
 
-  /* The line as a path: vertical where it leaves and arrives, straight where it goes down, a curve where it moves to the side. */
+  /* The line as a path: vertical where it leaves and arrives, straight where it goes down, a curve where it moves to the side; or so across. */
   shapeEdge(e) {
     const p = e.points, n = p.length, d = ["M" + p[0].toFixed(1) + " " + p[1].toFixed(1)];
     let x0 = Infinity, x1 = -Infinity, y0 = Infinity, y1 = -Infinity;
     for (let i = 0; i < n; i += 2) { x0 = Math.min(x0, p[i]); x1 = Math.max(x1, p[i]); y0 = Math.min(y0, p[i + 1]); y1 = Math.max(y1, p[i + 1]); }
     for (let i = 2; i < n; i += 2) {
-      const ax = p[i - 2], ay = p[i - 1], bx = p[i], by = p[i + 1], mid = (ay + by) / 2;
-      if (Math.abs(ax - bx) < .6) d.push("L" + bx.toFixed(1) + " " + by.toFixed(1));
+      const ax = p[i - 2], ay = p[i - 1], bx = p[i], by = p[i + 1], mid = this.across ? (ax + bx) / 2 : (ay + by) / 2;
+      if (Math.abs(this.across ? ay - by : ax - bx) < .6) d.push("L" + bx.toFixed(1) + " " + by.toFixed(1));
+      else if (this.across) d.push("C" + mid.toFixed(1) + " " + ay.toFixed(1) + " " + mid.toFixed(1) + " " + by.toFixed(1) + " " + bx.toFixed(1) + " " + by.toFixed(1));
       else d.push("C" + ax.toFixed(1) + " " + mid.toFixed(1) + " " + bx.toFixed(1) + " " + mid.toFixed(1) + " " + bx.toFixed(1) + " " + by.toFixed(1));
     }
     e.path = d.join("");
@@ -314,7 +402,7 @@ class GraphView {
       const text = e.value < 0 ? "" : this.shape(e.value), id = e.key + "," + e.from.serial;
       if (!text || seen.has(id)) continue;
       seen.add(id);
-      this.labelled.push({x: e.points[0] + 5, y: e.points[1] + 13, text, edge: e});
+      this.labelled.push({x: e.points[0] + 5, y: e.points[1] + (this.across ? -4 : 13), text, edge: e});
     }
   }
 
@@ -329,6 +417,14 @@ class GraphView {
   home() {
     const {w, h} = this.frame, top = this.top, scale = Math.min((w - 40) / this.tree.w, (h - top - 20) / this.tree.h, 1.15);
     if (scale >= .7) { this.fit(); return; }
+    if (this.across) {
+      const room = (h - top - 40) / this.tree.h, first = this.items.reduce((a, b) => b.x < a.x ? b : a, this.items[0] || this.tree);
+      this.scale = room >= .55 ? Math.min(1, room) : .8;
+      this.x = 20;
+      this.y = room >= .55 ? top + Math.max(0, (h - top - 40 - this.tree.h * this.scale) / 2) : top + (h - top) / 2 - (first.y + first.h / 2) * this.scale;
+      this.draw();
+      return;
+    }
     this.scale = (w - 40) / this.tree.w >= .55 ? Math.min(1, (w - 40) / this.tree.w) : .8;
     const first = this.items.reduce((a, b) => b.y < a.y ? b : a, this.items[0] || this.tree);
     this.x = this.tree.w * this.scale <= w ? (w - this.tree.w * this.scale) / 2 : w / 2 - (first.x + first.w / 2) * this.scale;
@@ -469,7 +565,7 @@ class GraphView {
     if (group !== undefined) g.style.setProperty("--h", String(Math.round(group * 137.508 % 360)));
     if (box) graphElement(g, "rect", {class: "gv-back", x: 4, y: 4, width: item.w, height: item.h, rx: 7});
     graphElement(g, "rect", {class: "gv-face", width: item.w, height: item.h, rx: round});
-    const heat = (item.us || 0) / this.hottest;
+    const heat = (item.cost || 0) / this.hottest;
     graphElement(g, "rect", {class: "gv-heat", width: item.w, height: item.h, rx: round, opacity: heat ? (.06 + .6 * Math.sqrt(heat)).toFixed(3) : 0});
     if (!box && item.type !== "io" && item.type !== "mark") graphElement(g, "path", {class: "gv-strip", d: `M5 .5 h-0 a5 5 0 0 0 -4.5 5 v${item.h - 11} a5 5 0 0 0 4.5 5 z`});
     const left = box ? 26 : item.type === "io" || item.type === "mark" ? item.w / 2 : 13;
@@ -490,7 +586,17 @@ class GraphView {
     graphElement(b, "text", {x: item.w - w / 2 - 7, y: 19}, "k" + group);
   }
 
-  drawWire(layer, e) { return graphElement(layer, "path", {class: "gv-wire" + (e.value < 0 ? " gv-control" : "") + (e.on ? " gv-on" : ""), d: e.path, "marker-end": e.on ? "url(#gv-tip-on)" : "url(#gv-tip)"}); }
+  /* The class of a line by its dtype. */
+  wireKind(e) {
+    const m = e.value < 0 ? null : this.model.values[e.value].type.match(TENSOR);
+    return m ? this.narrowKind(m[1]) : "";
+  }
+  tip(e) { const name = e.on ? "on" : this.wireKind(e); return "url(#gv-tip" + (name && "-" + name) + ")"; }
+
+  drawWire(layer, e) {
+    const kind = this.wireKind(e);
+    return graphElement(layer, "path", {class: "gv-wire" + (kind && " gv-" + kind) + (e.value < 0 ? " gv-control" : "") + (e.on ? " gv-on" : ""), d: e.path, "marker-end": this.tip(e)});
+  }
 
   states(item) { return (this.selected && this.selected === this.thing(item) ? " gv-on" : "") + (this.found && this.found === this.thing(item) ? " gv-found" : ""); }
   thing(item) { return item.kind === "box" ? item.box : item.node; }
@@ -499,7 +605,7 @@ class GraphView {
     for (const [thing, e] of this.drawn) {
       if (thing.points) {
         e.classList.toggle("gv-on", Boolean(thing.on));
-        e.setAttribute("marker-end", thing.on ? "url(#gv-tip-on)" : "url(#gv-tip)");
+        e.setAttribute("marker-end", this.tip(thing));
         if (thing.on) e.parentNode.appendChild(e);
       } else if (thing.kind) {
         e.classList.toggle("gv-on", this.selected === this.thing(thing));
@@ -524,6 +630,8 @@ class GraphView {
       const style = getComputedStyle(this.root), ctx = c.getContext("2d");
       ctx.scale(ratio, ratio);
       ctx.globalAlpha = .5; ctx.strokeStyle = style.getPropertyValue("--line");
+      this.mapX = (mw - this.tree.w * s) / 2; this.mapY = (mh - this.tree.h * s) / 2; /* what is very flat is in the middle */
+      ctx.translate(this.mapX, this.mapY);
       for (const b of this.boxItems) ctx.strokeRect(b.x * s, b.y * s, b.w * s, b.h * s);
       ctx.globalAlpha = .8; ctx.fillStyle = style.getPropertyValue("--dim");
       for (const i of this.items) ctx.fillRect(i.x * s, i.y * s, Math.max(.8, i.w * s), Math.max(.8, i.h * s));
@@ -534,7 +642,7 @@ class GraphView {
     ctx.putImageData(this.mapImage, 0, 0);
     ctx.strokeStyle = accent; ctx.lineWidth = 1.5;
     const f = this.mapScale / this.scale;
-    ctx.strokeRect(-this.x * f + .5, -this.y * f + .5, Math.max(3, w * f - 1), Math.max(3, h * f - 1));
+    ctx.strokeRect(this.mapX - this.x * f + .5, this.mapY - this.y * f + .5, Math.max(3, w * f - 1), Math.max(3, h * f - 1));
   }
 
   /* ---- opening and closing ---- */
@@ -605,7 +713,11 @@ class GraphView {
     if (b.class) graphElement(this.side, "p", {}, b.class);
     if (m.pathOf(b)) list.push(["path", m.pathOf(b)]);
     list.push(["operators", String(b.seen)]);
-    if (item.time) list.push(["time", item.time + (m.boxes[0].us ? " (" + (100 * b.us / m.boxes[0].us).toFixed(1) + "%)" : "")]);
+    const percent = (part, of) => of ? " (" + (100 * part / of).toFixed(1) + "%)" : "", path = m.pathOf(b), [parameters, buffers] = this.weightsOf(path && path + ".");
+    if (parameters) list.push(["parameters", parameters.toLocaleString("en")]);
+    if (buffers) list.push(["in buffers", buffers.toLocaleString("en")]);
+    if (m.counted) list.push(["operations", this.flops(b) + percent(b.flops, m.boxes[0].flops)]);
+    if (m.timed) list.push(["time", (graphTime(b.us) || "0") + percent(b.us, m.boxes[0].us)]);
     this.rows("Module", list);
     const kinds = new Map(), stack = [b];
     while (stack.length) { const x = stack.pop(); for (const n of x.leaves) if (!n.role) kinds.set(this.opName(n), (kinds.get(this.opName(n)) || 0) + 1); stack.push(...x.boxes); }
@@ -641,6 +753,7 @@ class GraphView {
     graphElement(this.side, "h3", {}, n.role ? this.nodeTexts({node: n})[0] : n.kind);
     const path = m.pathOf(m.boxes[n.box]);
     if (path) graphElement(this.side, "p", {}, path);
+    if (m.counted && !n.role && !n.hide) list.push(["operations", n.flops === null ? "not counted" : graphFlops(n.flops || 0)]);
     if (n.us !== undefined) list.push(["this node", graphTime(n.us)]);
     if (n.group !== undefined) {
       const g = m.groups[n.group];
@@ -663,8 +776,21 @@ class GraphView {
 
   /* ---- search ---- */
 
+  /* What is found is told by this in other graphs of the model, too. */
+  hitKey(r) { return r.b ? "module " + r.path : r.n.kind + " " + r.path + " " + r.n.out.map(v => this.model.values[v].parameter || "").join(" "); }
+
+  /* In another graph: what was found stays found, and is shown. */
+  searchAgain() {
+    const was = this.hitName;
+    this.search(this.query.value);
+    this.hits.textContent = "";
+    const i = this.results.findIndex(r => this.hitKey(r) === was);
+    if (i >= 0) this.goHit(i);
+  }
+
+  /* The hit stays where it was if it is still one. */
   search(text) {
-    const q = text.trim().toLowerCase(), m = this.model;
+    const q = text.trim().toLowerCase(), m = this.model, was = this.hit >= 0 ? this.results[this.hit].b || this.results[this.hit].n : null;
     this.hits.textContent = "";
     this.found = null; this.hit = -1; this.results = [];
     if (q) {
@@ -685,6 +811,8 @@ class GraphView {
       graphElement(row, "small", {}, r.path);
       row.onclick = () => this.goHit(i);
     });
+    this.hit = was ? this.results.findIndex(r => (r.b || r.n) === was) : -1;
+    if (this.hit >= 0) { this.found = was; this.markHit(); } else this.hitName = null;
     if (q && !this.results.length) graphElement(this.hits, "div", {}, "nothing found");
     if (this.drawn) this.redrawStates();
   }
@@ -694,9 +822,14 @@ class GraphView {
     this.hit = (i + this.results.length) % this.results.length;
     const {b, n} = this.results[this.hit];
     this.found = b || n;
-    [...this.hits.children].forEach((e, k) => { e.classList.toggle("gv-on", k === this.hit); if (k === this.hit) e.scrollIntoView({block: "nearest"}); });
+    this.hitName = this.hitKey(this.results[this.hit]);
+    this.markHit();
     if (b) this.showBox(b); else this.show(n);
     this.redrawStates();
+  }
+
+  markHit() {
+    [...this.hits.children].forEach((e, k) => { e.classList.toggle("gv-on", k === this.hit); if (k === this.hit) e.scrollIntoView({block: "nearest"}); });
   }
 
   /* ---- mouse, touch, keyboard ---- */
@@ -734,7 +867,7 @@ class GraphView {
     const jump = e => {
       if (e.type === "pointermove" && !e.buttons) return;
       const {w, h} = this.frame, r = this.map.getBoundingClientRect();
-      this.x = w / 2 - (e.clientX - r.left) / this.mapScale * this.scale; this.y = h / 2 - (e.clientY - r.top) / this.mapScale * this.scale;
+      this.x = w / 2 - (e.clientX - r.left - this.mapX) / this.mapScale * this.scale; this.y = h / 2 - (e.clientY - r.top - this.mapY) / this.mapScale * this.scale;
       this.draw();
     };
     this.map.addEventListener("pointerdown", jump);
@@ -768,6 +901,7 @@ class GraphView {
     else if (e.key === "-") this.zoom(1 / 1.25);
     else if (e.key === "f" || e.key === "0") this.fit();
     else if (e.key === "Home") this.home();
+    else if (e.key === "d") this.setAcross(!this.across);
     else if (e.key === "p") this.setPlumbing(!this.model.plumbing);
     else if (e.key === "Escape") this.select(null);
     else return;

@@ -144,14 +144,15 @@ def forward(x: Tensor, y: Tensor) -> Tuple[Tuple[Tensor], Dict[str, Tensor]]:
 
 
 def test_sample_inputs(ctsc):
-    """An archive of torch.export is called with the arguments that it keeps: one by position, one by name; not with what does not fit."""
+    """An archive of torch.export is called with the arguments that it keeps: one by position, one by name; else with such as it says it takes; not with
+    what does not fit."""
     case = os.path.join(ROOT, "tests", "pt2", "archives", "DynamicTwo")
     with tempfile.TemporaryDirectory() as d:
         source, sample, model = (os.path.join(d, name) for name in ("sample.py", "sample.pt", "model.pt2"))
         with open(source, "w") as f:
             f.write(SAMPLE)
         subprocess.run([ctsc, "run", source, "--inputs", os.path.join(case, "inputs.pt"), "--output", sample], check=True, stdout=subprocess.DEVNULL)
-        for name, known in (("y", True), ("z", False), ("too long", False)):
+        for name, known in (("y", True), ("z", True), ("too long", False)):
             with open(sample, "rb") as f:
                 content = f.read()
             with zipfile.ZipFile(os.path.join(case, "model.pt2")) as old, zipfile.ZipFile(model, "w") as new:
@@ -162,6 +163,33 @@ def test_sample_inputs(ctsc):
             with open(source, "w") as f: # the next round's
                 f.write(SAMPLE.replace('"y"', '"z"') if name == "y" else SAMPLE.replace("y}", "torch.cat([y, y, x], 1)}"))
             subprocess.run([ctsc, "run", source, "--inputs", os.path.join(case, "inputs.pt"), "--output", sample], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_stated_shapes(ctsc):
+    """An ONNX model that says what it takes is called with that: the values between have shapes, and operations are counted."""
+    for name, want in (("gemm", 0), ("conv_transpose", 0)):
+        path = os.path.join(ROOT, "tests", "onnx", "models", name, "model.onnx")
+        data = check(ctsc, path)
+        for g in data["graphs"]:
+            made = {v for n in g["nodes"] if n.get("op") is not None and "hide" not in n for v in n["out"]}
+            assert made and all(re.match(r"float32\[[\d,]+\]$", g["values"][v]["type"]) for v in made), (name, [g["values"][v] for v in made])
+            assert g["flops"] > want, name
+
+
+def test_operations(ctsc):
+    """The sums are those of `ctsc inspect`, which counts numbers as well: of modules, and of the whole."""
+    model, spec = os.path.join(ROOT, "models", "digits_cnn.pt"), "float32[2,1,8,8]:rand"
+    run = lambda *args: json.loads(subprocess.run([ctsc, *args], stdout=subprocess.PIPE, check=True).stdout)
+    layers = {l["name"]: l for l in run("inspect", model, "--input", spec, "--json")["layers"]}
+    data = run("view", model, "--input", spec, "--json")
+    g = next(g for g in data["graphs"] if g["name"] == "as written")
+    assert 0 <= layers[""]["flops"] - g["flops"] < 50, (layers[""]["flops"], g["flops"])
+    boxes = {b["name"]: i for i, b in enumerate(g["boxes"])}
+    for name in ("conv1", "conv2", "fc1"):
+        assert sum(n.get("flops", 0) for n in g["nodes"] if n["box"] == boxes[name]) == layers[name]["flops"] > 0, name
+    assert sum(n["flops"] for n in g["nodes"] if "flops" in n) == g["flops"]
+    weights = {w["name"]: w for w in data["weights"]}
+    assert weights["conv1.weight"] == {"name": "conv1.weight", "type": "float32[16,1,3,3]", "parameter": True} and not weights["bn1.running_mean"]["parameter"]
 
 
 def test_hostile_names(ctsc):
@@ -177,7 +205,7 @@ def test_hostile_names(ctsc):
 
 def check_all(ctsc):
     failed = 0
-    for test in (test_models, test_exported, test_sample_inputs, test_hostile_names):
+    for test in (test_models, test_exported, test_sample_inputs, test_stated_shapes, test_operations, test_hostile_names):
         try:
             test(ctsc)
             print("ok", test.__name__)

@@ -17,6 +17,13 @@ function random(n) { /* xorshift, so that a failure comes again */
 const overlap = (a, b) => a.x < b.x + b.w - .01 && b.x < a.x + a.w - .01 && a.y < b.y + b.h - .01 && b.y < a.y + a.h - .01;
 const onBorder = (i, x, y, below) => x >= i.x - .01 && x <= i.x + i.w + .01 && Math.abs(y - (below ? i.y + i.h : i.y)) < .01;
 
+/* A layout across, as if it went down: but for the heads of boxes, which are at their tops. */
+function turn(root, edges) {
+  const walk = i => { [i.x, i.y, i.w, i.h] = [i.y, i.x, i.h, i.w]; i.side = i.header; i.header = 0; for (const c of i.children || []) { assert(!i.side || c.y >= i.x + i.side - .01, "a child is on its box's head"); walk(c); } };
+  walk(root);
+  for (const e of edges) e.points = e.points.map((_, i) => e.points[i ^ 1]);
+}
+
 /* Children lie in their boxes and do not overlap; edges begin and end at their leaves. turned: edges may go upwards. */
 function check(root, edges, turned) {
   const walk = box => {
@@ -66,7 +73,12 @@ function randomGraph(depth, most, density, forward) {
 let graphs = 0;
 function run(depth, most, density, forward) {
   const {root, edges} = randomGraph(depth, most, density, forward);
-  layoutGraph(root, edges);
+  const across = graphs % 2 === 1, sizes = [];
+  const walk = i => { if (i.children) i.children.forEach(walk); else sizes.push([i, i.w, i.h]); };
+  walk(root);
+  layoutGraph(root, edges, {across});
+  for (const [i, w, h] of sizes) assert(i.w === w && i.h === h, "an item changed its size");
+  if (across) turn(root, edges);
   check(root, edges, !forward || depth > 0); /* boxes that take turns make circles of boxes */
   graphs++;
 }

@@ -2,10 +2,11 @@
 /*
  * cmd_view.c - ctsc view: a page that draws a method's graph, to a file or over HTTP.
  *
- * Its data, which --json prints: {"title", "method", "class", "graphs": [{"name": "as run",
- * "graph": ...}, ...]}, where a graph is what ctsc_module_graph_json writes. Without arguments
- * those are taken that an archive of torch.export keeps; if there are none nothing is called, and
- * shapes and times are not known.
+ * Its data, which --json prints: {"title", "method", "class", "weights": [{"name": "fc.weight",
+ * "type": "float32[4,8]", "parameter": true}, ...], "graphs": [{"name": "as run", ...}, ...]},
+ * where a graph is what ctsc_module_graph_json writes. Without arguments
+ * those are taken that an archive of torch.export keeps, or such are made as the program says it
+ * takes; if there are none nothing is called, and shapes and times are not known.
  * Tests: tests/cli/view.test, tests/view
  */
 #include "cli/cli.h"
@@ -33,6 +34,7 @@ typedef struct view_args {
     const char *output, *host; /* output NULL: named after the model */
     int port, calls, warmup;
     bool serve, json, force;
+    bool made_up; /* the arguments: no failure with them is worth a word */
 } view_args;
 
 static const struct argp_option view_options[] = {
@@ -132,6 +134,45 @@ static bool view_sample(view_args *a, const ctsc_module *m) {
     return in->nvalues > 0;
 }
 
+/* The text of --input for an argument whose dtype and dims the program states: 1 where any size is
+ * possible. NULL: it does not state them, or there is no room. */
+static const char *view_spec(const ctsc_argument *arg, char *text, size_t size) {
+    const ctsc_dtype_info *d = arg->typed ? ctsc_dtype_describe(arg->dtype) : NULL;
+    if (arg->kind != CTSC_KIND_TENSOR || !d || arg->ndim < 0) return NULL;
+    size_t used = (size_t)snprintf(text, size, "%s[", d->name);
+    for (int i = 0; i < arg->ndim && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? "," : "",
+                                 arg->sizes[i] < 0 ? 1LL : (long long)arg->sizes[i]);
+    bool real = arg->dtype == CTSC_FLOAT32 || arg->dtype == CTSC_FLOAT64;
+    if (used < size)
+        used += (size_t)snprintf(text + used, size - used, real ? "]:rand" : "]:zeros");
+    return used < size ? text : NULL;
+}
+
+/* Arguments of the shapes that the program states, as those of torch.export and ONNX do, where it
+ * states all that a call needs. */
+static bool view_make_up(view_args *a, const ctsc_module *m) {
+    ctsc_signature *sig = NULL;
+    cli_inputs *in = &a->call.inputs;
+    char text[1024];
+    if (in->nspecs || in->file || ctsc_module_signature(m, a->call.method, &sig, NULL) != CTSC_OK)
+        return false;
+    size_t n = ctsc_signature_argument_count(sig);
+    free(in->values); /* room for none */
+    bool ok = n && (in->values = calloc(n, sizeof *in->values)) != NULL;
+    if (!n) in->values = NULL;
+    for (size_t i = 0; i < n && ok; i++) {
+        const ctsc_argument *arg = ctsc_signature_argument(sig, i);
+        if (arg->default_value) break;
+        const char *spec = view_spec(arg, text, sizeof text);
+        ok = spec && cli_parse_input(spec, &in->values[in->nvalues]) == CTSC_OK;
+        if (ok) in->nvalues++;
+    }
+    ctsc_signature_free(sig);
+    if (!ok) view_drop_inputs(in);
+    return a->made_up = in->nvalues > 0;
+}
+
 /* ---- the page's data ------------------------------------------------------------------------- */
 
 typedef struct view_data { char *text; size_t len; } view_data;
@@ -147,6 +188,25 @@ static void view_string(FILE *to, const char *text) {
     json_decref(s);
 }
 
+typedef struct view_list { FILE *to; size_t n; } view_list;
+
+/* The tensors that a module holds: [{"name", "type": "float32[64,3,7,7]", "parameter"}, ...]. */
+static void view_weight(void *ctx, const ctsc_attribute_info *a) {
+    view_list *list = ctx;
+    FILE *to = list->to;
+    const ctsc_dtype_info *d = ctsc_value_kind(a->value) == CTSC_KIND_TENSOR &&
+                                       (a->is_parameter || a->is_buffer)
+                                   ? ctsc_dtype_describe(ctsc_tensor_dtype(a->value))
+                                   : NULL;
+    if (!d) return;
+    fputs(list->n++ ? ",\n{\"name\":" : "{\"name\":", to);
+    view_string(to, a->name);
+    fprintf(to, ",\"type\":\"%s[", d->name);
+    for (int i = 0; i < ctsc_tensor_ndim(a->value); i++)
+        fprintf(to, "%s%lld", i ? "," : "", (long long)ctsc_tensor_sizes(a->value)[i]);
+    fprintf(to, "]\",\"parameter\":%s}", a->is_parameter ? "true" : "false");
+}
+
 static int view_graph(const view_args *a, const ctsc_module *m, bool as_run, FILE *to,
                       ctsc_error *e) {
     ctsc_graph_json_options o = {
@@ -154,7 +214,7 @@ static int view_graph(const view_args *a, const ctsc_module *m, bool as_run, FIL
     const cli_inputs *in = &a->call.inputs;
     char *text = NULL;
     if (ctsc_module_graph_json(m, a->call.method, in->nvalues, in->values, &o, &text, e) != CTSC_OK)
-        return cli_report(e);
+        return a->made_up ? (int)ctsc_error_status(e) : cli_report(e);
     fprintf(to, "{\"name\":\"%s\",\n%s", as_run ? "as run" : "as written", text + 1);
     ctsc_string_free(text);
     return 0;
@@ -171,7 +231,9 @@ static int view_write(const view_args *a, const ctsc_module *m, FILE *to, ctsc_e
     view_string(to, a->call.method);
     fputs(",\"class\":", to);
     view_string(to, ctsc_module_class(m));
-    fputs(",\"graphs\":[\n", to);
+    fputs(",\n\"weights\":[", to);
+    ctsc_module_attributes(m, view_weight, &(view_list){.to = to});
+    fputs("],\n\"graphs\":[\n", to);
     for (int i = 0; i < (level ? 2 : 1) && !code; i++) {
         if (i) fputs(",\n", to);
         code = view_graph(a, m, level && (i == 0) == run_first, to, e);
@@ -187,16 +249,18 @@ static int view_try(const view_args *a, const ctsc_module *m, view_data *d, ctsc
     return code;
 }
 
-/* A model that fails with arguments of its archive's is drawn without. */
+/* A model that fails with arguments of its file's, or made by what that says, is drawn without. */
 static int view_gather(view_args *a, view_data *d, ctsc_error *e) {
     ctsc_module *m = NULL;
     int code = cli_load_for_call(&a->model, a->call.opt, a->call.precision, &m, e);
     if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
-    bool own = !code && view_sample(a, m);
+    bool own = !code && (view_sample(a, m) || view_make_up(a, m));
     if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
     if (!code) code = view_try(a, m, d, e);
     if (code && own) {
-        cli_complain(0, "that was with the arguments of the archive: drawn without a call");
+        if (!a->made_up)
+            cli_complain(0, "that was with the arguments of the archive: drawn without a call");
+        a->made_up = false;
         free(d->text);
         *d = (view_data){0};
         view_drop_inputs(&a->call.inputs);

@@ -36,6 +36,7 @@ typedef struct json_printer {
     strbuf op_text, line_text, box_text, value_text, node_text, group_text, control_text;
     size_t nvalues, nnodes, nops, nlines, nboxes, ngroups;
     size_t visited; /* nodes of the graph so far, as graph_number counts */
+    int64_t flops;  /* of them */
     bool failed;
 } json_printer;
 
@@ -356,6 +357,15 @@ static int64_t json_ns(const json_printer *p, size_t number) {
     return p->options->ns && number < p->options->nns ? p->options->ns[number] : -1;
 }
 
+/* Of what is counted. */
+static void json_flops(json_printer *p, size_t number) {
+    int64_t flops = number < p->options->nflops ? p->options->flops[number] : 0;
+    if (flops < 0) sb_puts(&p->node_text, ",\"flops\":null");
+    if (flops <= 0) return;
+    sb_printf(&p->node_text, ",\"flops\":%lld", (long long)flops);
+    if (__builtin_add_overflow(p->flops, flops, &p->flops)) p->flops = INT64_MAX;
+}
+
 /* The first half of any node; json_values and '}' end it. */
 static size_t json_node_begin(json_printer *p, const char *kind, int box, const char *role) {
     json_begin(&p->node_text);
@@ -402,6 +412,7 @@ static size_t json_node(json_printer *p, const node *n, const json_place *at, in
     }
     int64_t ns = json_ns(p, p->visited);
     if (ns >= 0) json_us(out, ns);
+    json_flops(p, p->visited);
     if (n->kind != N_CONSTANT) json_attributes(p, n);
     json_values(p, "in", n->inputs.len, n->inputs.data);
     json_values(p, "out", nout, n->outputs.data);
@@ -514,6 +525,7 @@ void graph_json(const graph *g, const graph_json_options *o, strbuf *out) {
     json_list(&p, out, "groups", &p.group_text, false);
     json_list(&p, out, "control", &p.control_text, true);
     if (p.options->ns) json_us(out, p.options->total_ns);
+    if (p.options->flops) sb_printf(out, ",\"flops\":%lld", (long long)p.flops);
     sb_putc(out, '}');
     out->failed |= p.failed || arena_failed(&p.arena);
     ptrmap_free(&p.values);

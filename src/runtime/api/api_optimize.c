@@ -221,7 +221,7 @@ static ctsc_status graph_for(const ctsc_module *m, const char *method, size_t na
     if (run) s = api_arguments(m, f, nargs, args, d, &full);
     if (s == CTSC_OK && run) s = graph_for_gradients(m, f, full, flags, text, d, &program);
     if (s != CTSC_OK || program) goto out;
-    if (run) s = seen_run(f, g, f->schema->nargs, full, &groups, d);
+    if (run) s = seen_run(f, g, f->schema->nargs, full, &groups, NULL, d);
     if (s == CTSC_OK) s = graph_for_print(&groups, g, flags, run, text, d);
 out:
     if (full) api_free_arguments(f, full);

@@ -39,11 +39,15 @@ static ctsc_status view_graph(const ctsc_module *m, function *f, bool as_run, di
     return CTSC_OK;
 }
 
-static ctsc_status view_write(const ctsc_module *m, const graph *g, const node_times *t, char **out,
-                              diag *d) {
+static ctsc_status view_write(const ctsc_module *m, const graph *g, const node_times *t,
+                              const node_work *w, char **out, diag *d) {
     strbuf text = STRBUF_INIT;
-    graph_json_options o = {
-        .self = m->m->root.u.object, .ns = t->ns, .nns = t->n, .total_ns = t->total_ns};
+    graph_json_options o = {.self = m->m->root.u.object,
+                            .ns = t->ns,
+                            .nns = t->n,
+                            .total_ns = t->total_ns,
+                            .flops = w->flops,
+                            .nflops = w->n};
     graph_json(g, &o, &text);
     char *taken = sb_take(&text);
     sb_free(&text);
@@ -57,14 +61,16 @@ static ctsc_status view_of(const ctsc_module *m, function *f, size_t nargs, ctsc
     graph *g = NULL;
     value *full = NULL;
     node_times times = {0};
+    node_work work = {0};
     bool run = nargs || (o->calls && !api_needs_arguments(f));
     ctsc_status s = view_graph(m, f, o->as_run, d, &g);
     if (s == CTSC_OK && run) s = api_arguments(m, f, nargs, args, d, &full);
-    if (s == CTSC_OK && run) s = seen_run(f, g, f->schema->nargs, full, NULL, d);
+    if (s == CTSC_OK && run) s = seen_run(f, g, f->schema->nargs, full, NULL, &work, d);
     if (s == CTSC_OK && run && o->calls > 0)
         s = node_times_measure(&m->m->workspaces, f, g, f->schema->nargs, full, o->warmup, o->calls,
                                d, &times);
-    if (s == CTSC_OK) s = view_write(m, g, &times, out, d);
+    if (s == CTSC_OK) s = view_write(m, g, &times, &work, out, d);
+    node_work_free(&work);
     node_times_free(&times);
     if (full) api_free_arguments(f, full);
     graph_free(g);

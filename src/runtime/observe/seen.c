@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seen.c - the types of the tensors that come by when a graph is run, written into it.
+ * seen.c - the types of the tensors that come by when a graph is run, written into it, and what
+ * its nodes had to do.
  *
- * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c
+ * Tests: tests/cli/graph-for.test, tests/unit/test_optimize.c, tests/unit/test_view.c
  */
 #include "runtime/observe/seen.h"
 
+#include "ir/graph/graph_json.h"
 #include "runtime/observe/instrument.h"
+#include "runtime/observe/work.h"
 
 #include <string.h>
 
@@ -21,6 +24,8 @@ typedef struct observer {
     arena arena;
     ptrmap seen;           /* ir_value -> seen */
     group_records *groups; /* NULL: not wanted */
+    node_work *work;       /* NULL: not wanted */
+    ptrmap numbers;        /* node -> its number + 1, for `work` */
 } observer;
 
 static void observe_first(seen *s, const tensor *t) {
@@ -64,6 +69,32 @@ static ctsc_status observe_value(observer *o, const ir_value *v, value x) {
     return CTSC_OK;
 }
 
+static void observe_number(void *ctx, node *n, size_t number) {
+    observer *o = ctx;
+    o->work->n = number + 1;
+    if (!ptrmap_put(&o->numbers, n, (void *)(uintptr_t)(number + 1))) o->arena.failed = true;
+}
+
+/* Room for the work of each node of g. */
+static ctsc_status observe_count(observer *o, const graph *g) {
+    size_t bytes;
+    graph_number(g, observe_number, o);
+    if (!size_mul(o->work->n + 1, sizeof *o->work->flops, &bytes) ||
+        !(o->work->flops = mem_zalloc(bytes)) || arena_failed(&o->arena))
+        return diag_no_memory(o->d);
+    return CTSC_OK;
+}
+
+static void observe_work(observer *o, const node *n, const value *inputs, const value *outputs) {
+    size_t number = (size_t)(uintptr_t)ptrmap_get(&o->numbers, n);
+    bool call = n->kind == N_CALL_FUNCTION || n->kind == N_CALL_METHOD || n->kind == N_FORK;
+    if (!number || (!call && (n->kind != N_OP || !n->op))) return;
+    work_cost c = {.known = !n->outputs.len};
+    if (!call) c = work_of_call(n->op, (int)n->inputs.len, inputs, (int)n->outputs.len, outputs);
+    int64_t *flops = &o->work->flops[number - 1];
+    if (!c.known || *flops < 0 || __builtin_add_overflow(*flops, c.flops, flops)) *flops = -1;
+}
+
 static ctsc_status observe_node(void *ctx, const node *n, const value *inputs,
                                 const value *outputs) {
     observer *o = ctx;
@@ -72,6 +103,7 @@ static ctsc_status observe_node(void *ctx, const node *n, const value *inputs,
         st = observe_value(o, n->outputs.data[i], outputs[i]);
     if (st == CTSC_OK && n->kind == N_FUSION_GROUP && o->groups)
         st = group_record(o->groups, n, inputs, o->d);
+    if (st == CTSC_OK && o->work) observe_work(o, n, inputs, outputs);
     return st;
 }
 
@@ -92,14 +124,15 @@ static void observe_apply(observer *o) {
 }
 
 ctsc_status seen_run(const function *f, graph *g, int nargs, const value *args,
-                     group_records *groups, diag *d) {
-    observer o = {.d = d, .groups = groups};
+                     group_records *groups, node_work *work, diag *d) {
+    observer o = {.d = d, .groups = groups, .work = work};
     instrument in = {.node = observe_node, .block = observe_block, .ctx = &o};
     value result = value_none();
     if (!arena_init(&o.arena)) return diag_no_memory(d);
     runtime *rt = mem_alloc(sizeof *rt);
     ctsc_status st = rt ? CTSC_OK : diag_no_memory(d);
-    if (rt) {
+    if (st == CTSC_OK && work) st = observe_count(&o, g);
+    if (st == CTSC_OK) {
         runtime_init(rt);
         st = instrument_run(&in, f, g, rt, nargs, args, d, &result);
     }
@@ -107,6 +140,12 @@ ctsc_status seen_run(const function *f, graph *g, int nargs, const value *args,
     value_unref(result);
     mem_free(rt);
     ptrmap_free(&o.seen);
+    ptrmap_free(&o.numbers);
     arena_free(&o.arena);
     return st;
+}
+
+void node_work_free(node_work *w) {
+    mem_free(w->flops);
+    *w = (node_work){0};
 }

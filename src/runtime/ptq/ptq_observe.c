@@ -64,7 +64,7 @@ static void specialise_forget(block *b) {
 ctsc_status ptq_specialise(ptq *p) {
     if (!p->ncalls || !specialise_alike(p)) return CTSC_OK;
     pass_ctx cx = {.diag = p->d, .self = p->m->root.u.object};
-    TRY(seen_run(p->f, p->g, p->calls[0].n, p->calls[0].args, NULL, p->d));
+    TRY(seen_run(p->f, p->g, p->calls[0].n, p->calls[0].args, NULL, NULL, p->d));
     ctsc_status s = pass_run_list(&cx, p->g, "remove-mutation", NULL);
     specialise_ranks(p->g->root);
     specialise_forget(p->g->root);
