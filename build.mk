@@ -5,11 +5,13 @@
 #   make                the library and the command, in build/
 #   make examples       the programs of examples/
 #   make jit            libctsc-jit.so, the compiler for kernels (LLVM 19)
+#   make grpc           libctsc-grpc.so, gRPC for the server (libgrpc, libprotobuf-c)
 #   make docs           docs/operators.md, from the tables of operators
 #   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
 #   make CC=clang-19    with another compiler
 #   make ONNX=0         without ONNX (libprotobuf-c); left out by itself where that library is missing
+#   make GRPC=0         without gRPC; left out by itself where libgrpc is missing
 #   make LLVM=0         without the compiler for kernels; programs then run in the interpreter alone
 #   make V=1            shows the commands
 
@@ -70,6 +72,13 @@ endif
 # The inference server: a part of the command, which alone needs libmicrohttpd.
 SERVE_SRC := $(wildcard src/serve/*.c)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
+# gRPC for the server: a library of its own that ctsc opens when it is asked for.
+GRPC ?= 1
+ifneq ($(GRPC),0)
+ifneq ($(and $(PROTOC_C),$(shell pkg-config --exists grpc_unsecure 2>/dev/null && echo 1)),)
+GRPC_LIB := $(BUILD)/libctsc-grpc.so
+endif
+endif
 # Pages that draw graphs, for the command and the server.
 VIEW_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/view/*.c))
 
@@ -85,7 +94,7 @@ endif
 
 all: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit
+build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit $(GRPC_LIB)
 # Goals beside `all` want the same files, which another make builds.
 ifneq ($(filter all,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
@@ -168,6 +177,28 @@ jit:
 	@echo "ctsc: building without the compiler for kernels ($(if $(filter 0,$(LLVM)),LLVM=0,no llvm-config-19 and clang-19 here))"
 endif
 
+GRPC_DIR := $(BUILD)/grpc
+GRPC_SRC := $(wildcard src/serve/grpc/*.c)
+GRPC_OBJ := $(GRPC_SRC:%.c=$(BUILD)/%.o)
+$(GRPC_DIR)/inference.pb-c.h: src/serve/grpc/inference.proto
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=$(<D) --c_out=$(GRPC_DIR) $(<F)
+$(GRPC_DIR)/inference.pb-c.o: $(GRPC_DIR)/inference.pb-c.h
+	@echo "  CC    $(GRPC_DIR)/inference.pb-c.c"
+	$(Q)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(GRPC_DIR)/inference.pb-c.c -o $@
+$(GRPC_OBJ): private CPPFLAGS += -I$(GRPC_DIR)
+$(GRPC_OBJ): | $(GRPC_DIR)/inference.pb-c.h
+# It finds ctsc.h's functions in the command.
+$(BUILD)/libctsc-grpc.so: $(GRPC_OBJ) $(GRPC_DIR)/inference.pb-c.o $(addprefix $(BUILD)/src/serve/,buffer.o number.o config.o)
+	@echo "  LD    $@"
+	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS) -Wl,-z,relro -Wl,-z,now -Wl,--as-needed -lgrpc_unsecure -lgpr -lprotobuf-c -ljansson -lm
+ifneq ($(GRPC_LIB),)
+grpc: $(BUILD)/ctsc $(GRPC_LIB)
+else
+grpc:
+	@echo "ctsc: there is no gRPC library here (Debian: libgrpc-dev libprotobuf-c-dev protobuf-c-compiler pkg-config)" >&2; exit 6
+endif
+
 # Programs that use parts of the library without its public interface, which would draw in what the parts ask of the runtime.
 PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a
 
@@ -202,4 +233,4 @@ $(BUILD)/.deps-%: scripts/install-deps
 	@scripts/install-deps $(if $(filter build0,$*$(LLVM)),core,$*)
 	@mkdir -p $(@D) && touch $@
 
-.PHONY: all build-all jit examples demo docs deps-build deps-test
+.PHONY: all build-all jit grpc examples demo docs deps-build deps-test

@@ -237,7 +237,7 @@ VENV_PYTHON ?= python3
 # The server with the public Python client, which is put into the build folder.
 test-triton: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
-	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http]' || echo "tritonclient cannot be installed"
+	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http,grpc]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
 
 # The Python package alone. In make test SAN=1 it is not built: its tests take longer there than all others.

@@ -9,6 +9,7 @@
 # Files:
 #   $(PREFIX)/bin/ctsc                      the command
 #   $(LIBDIR)/libctsc.so*, libctsc.a        the library; libctsc-jit.so, the compiler for kernels, is opened when needed
+#   $(LIBDIR)/libctsc-grpc.so               where libgrpc is there: gRPC for the server, opened when asked for
 #   $(PREFIX)/include/ctsc.h                its header
 #   $(LIBDIR)/pkgconfig/ctsc.pc             pkg-config, ctsc-static.pc for libctsc.a; $(LIBDIR)/cmake/ctsc: find_package(ctsc)
 #   $(PREFIX)/share/man/man1/ctsc.1         the manual page
@@ -66,6 +67,7 @@ install: deps-build
 	install -m 644 $(BUILD)/libctsc.a $(DESTDIR)$(LIBDIR)/libctsc.a
 	strip --strip-debug $(DESTDIR)$(LIBDIR)/libctsc.a
 	$(if $(JIT),install -m 644 -s $(JIT) $(DESTDIR)$(LIBDIR)/libctsc-jit.so)
+	$(if $(GRPC_LIB),install -m 644 -s $(GRPC_LIB) $(DESTDIR)$(LIBDIR)/libctsc-grpc.so)
 	install -m 644 include/ctsc.h $(DESTDIR)$(PREFIX)/include/ctsc.h
 	install -m 644 $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake $(DESTDIR)$(LIBDIR)/cmake/ctsc
@@ -77,7 +79,7 @@ install: deps-build
 uninstall:
 	$(NO_SPACE)
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
-	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
+	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(LIBDIR)/libctsc-grpc.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
 	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc
 

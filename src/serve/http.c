@@ -400,7 +400,7 @@ http *http_start(server *s, access_log *log, char *why, size_t size) {
     *h = (http){
         .s = s, .log = log, .listener = {.take = http_take, .room = http_room_for, .ctx = h}};
     pthread_mutex_init(&h->lock, NULL);
-    if (!listener_open(&h->listener, o, why, size)) goto fail;
+    if (!listener_open(&h->listener, o->host, o->port, why, size)) goto fail;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
                      MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_NO_LISTEN_SOCKET;
     h->daemon = MHD_start_daemon(

@@ -23,14 +23,14 @@ enum {
     LISTENER_WAIT_MS = 20 /* for room, or for what accept lacks: descriptors, memory */
 };
 
-static int listener_bind(const serve_options *o, char *why, size_t size) {
+static int listener_bind(const char *host, int port, char *why, size_t size) {
     char service[16];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *all = NULL;
     int fd = -1, on = 1;
-    snprintf(service, sizeof service, "%d", o->port);
-    int code = getaddrinfo(o->host, service, &hints, &all);
+    snprintf(service, sizeof service, "%d", port);
+    int code = getaddrinfo(host, service, &hints, &all);
     if (code) {
-        snprintf(why, size, "cannot listen on '%s': %s", o->host, gai_strerror(code));
+        snprintf(why, size, "cannot listen on '%s': %s", host, gai_strerror(code));
         return -1;
     }
     for (struct addrinfo *a = all; a && fd < 0; a = a->ai_next) {
@@ -38,7 +38,7 @@ static int listener_bind(const serve_options *o, char *why, size_t size) {
         if (fd < 0) continue;
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, LISTENER_QUEUE) == 0) break;
-        snprintf(why, size, "cannot listen on %s port %d: %s", o->host, o->port, strerror(errno));
+        snprintf(why, size, "cannot listen on %s port %d: %s", host, port, strerror(errno));
         close(fd);
         fd = -1;
     }
@@ -54,8 +54,8 @@ static int listener_port(int fd) {
                                           : ((struct sockaddr_in *)&at)->sin_port);
 }
 
-bool listener_open(listener *l, const serve_options *o, char *why, size_t size) {
-    l->fd = listener_bind(o, why, size);
+bool listener_open(listener *l, const char *host, int port, char *why, size_t size) {
+    l->fd = listener_bind(host, port, why, size);
     if (l->fd < 0) return false;
     l->port = listener_port(l->fd);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -20,7 +20,7 @@ typedef struct listener {
 } listener;
 
 /* Listens: connections wait from here on. False: *why, and nothing is to be stopped. */
-bool listener_open(listener *l, const serve_options *o, char *why, size_t size);
+bool listener_open(listener *l, const char *host, int port, char *why, size_t size);
 /* False: no thread. */
 bool listener_start(listener *l);
 /* Takes over what the kernel has accepted by now, and listens no more; after

@@ -239,6 +239,8 @@ static void metrics_server(server *s, buffer *out) {
     metrics_one(out, "ctsc_http_receive_timeouts_total", "counter",
                 "Connections closed since a request took too long to arrive",
                 (double)counter_get(&s->stats.receive_timeouts));
+    metrics_one(out, "ctsc_grpc_requests_total", "counter", "Calls over gRPC",
+                (double)counter_get(&s->stats.grpc_requests));
     metrics_one(out, "ctsc_draining", "gauge", "1 while the server is about to end",
                 atomic_load(&s->draining));
 }

@@ -66,7 +66,7 @@ void stats_json(const model_stats *s, const char *name, const char *version, buf
 typedef struct server_stats {
     counter requests, responses_by_class[6]; /* 1xx to 5xx, at their first digit */
     counter connections, connections_total, in_flight, receiving, body_bytes, reply_bytes,
-        receive_timeouts;
+        receive_timeouts, grpc_requests;
     uint64_t started_ms;
 } server_stats;
 

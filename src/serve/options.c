@@ -14,6 +14,7 @@
 
 enum {
     OPT_HOST = 256,
+    OPT_GRPC,
     OPT_HTTP_THREADS,
     OPT_THREADS,
     OPT_INSTANCES,
@@ -39,6 +40,9 @@ static const struct argp_option serve_argp_options[] = {
     {"host", OPT_HOST, "ADDRESS", 0, "listen on this address (127.0.0.1)", 0},
     {"port", 'p', "N", 0, "listen on this port (8000); 0: a free one, which is printed", 0},
     {"http-port", 0, NULL, OPTION_ALIAS, NULL, 0},
+    {"grpc", OPT_GRPC, "PORT", OPTION_ARG_OPTIONAL,
+     "answer gRPC as well, on this port (8001); 0: a free one", 0},
+    {"grpc-port", 0, NULL, OPTION_ALIAS, NULL, 0},
     {"access-log", OPT_LOG, "FILE", 0, "a JSON line per request; '-': stdout", 0},
     {"token-file", OPT_TOKEN, "FILE", 0,
      "ask for 'Authorization: Bearer' with the first line of FILE", 0},
@@ -87,6 +91,10 @@ static bool serve_parse_number(serve_options *o, int key, const char *arg,
 #define WHOLE(name, lo, hi) serve_number(state, name, arg, lo, hi, true)
     switch (key) {
     case 'p': o->port = (int)WHOLE("port", 0, 65535); break;
+    case OPT_GRPC:
+        o->grpc = true;
+        if (arg) o->grpc_port = (int)WHOLE("grpc", 0, 65535);
+        break;
     case OPT_HTTP_THREADS: o->http_threads = (int)WHOLE("http-threads", 1, 256); break;
     case OPT_THREADS: o->threads = (int)WHOLE("threads", 0, 1024); break;
     case OPT_INSTANCES: o->instances = (int)WHOLE("instances", 1, 256); break;
@@ -141,7 +149,7 @@ const struct argp serve_argp = {
     serve_argp_options,
     serve_parse,
     "DIR",
-    "Serves the models of a folder over HTTP, with the Open Inference Protocol v2.\v"
+    "Serves the models of a folder over HTTP and gRPC, with the Open Inference Protocol v2.\v"
     "A model is DIR/NAME.pt, DIR/NAME/model.pt or DIR/NAME/VERSION/model.pt (or .pt2, .onnx); "
     "DIR/NAME/config.json (DIR/NAME.json) has its settings. "
     "GET / shows a page with what the server does. SIGTERM ends it when all requests are answered. "
@@ -153,6 +161,7 @@ const struct argp serve_argp = {
 int serve_main(int argc, char **argv) {
     serve_options o = {.host = "127.0.0.1",
                        .port = 8000,
+                       .grpc_port = 8001,
                        .threads = 1,
                        .max_queue = 256,
                        .timeout_us = 30000000,

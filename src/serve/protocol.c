@@ -332,14 +332,27 @@ static bool route_later(exchange *x, const path *p, void (*work)(exchange *x, co
     return false;
 }
 
+/* Does a request to load bring a model's files along? */
+static bool later_has_files(const json_t *parameters) {
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)parameters, key, v) {
+        if (!strncmp(key, "file:", 5)) return true;
+    }
+    return false;
+}
+
 static void later_load(exchange *x, const path *p) {
     char why[300] = "";
     bool known;
     json_t *body = route_body(x);
     if (!body) return;
-    const json_t *config = json_object_get(json_object_get(body, "parameters"), "config");
+    const json_t *parameters = json_object_get(body, "parameters"),
+                 *config = json_object_get(parameters, "config");
     if (config && !json_is_string(config))
         protocol_error(x, 400, "parameter 'config' must be a string with JSON");
+    else if (later_has_files(parameters))
+        protocol_error(x, 400, "models are loaded from the server's folder alone");
     else if (repository_load(&x->s->repository, p->part[3], json_string_value(config), why,
                              sizeof why, &known))
         protocol_json(x, 200);

@@ -25,7 +25,7 @@ typedef struct exchange {
     const char *authorization, *content_encoding, *header_length;
     const char *body; /* body[body_len] is a NUL byte. May be NULL if body_len is 0 */
     size_t body_len;
-    uint64_t started_ns;
+    uint64_t started_ns, deadline_ns; /* deadline: the client's; 0: none */
     /* set when nobody waits for the response any more; NULL: that is never known */
     ctsc_cancel *cancel;
 

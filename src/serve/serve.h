@@ -9,6 +9,7 @@
  *   decode.c, encode.c   tensors of the protocol   repository.c  which models there are, loading, reloading
  *   scheduler.c, batch.c queues, workers, batches  model.c, config.c   one loaded model and its config.json
  *   metrics.c, statistics.c  what is counted        access_log.c, page.c  a line per request, the status page
+ *   rpc.c         gRPC, by libctsc-grpc.so         grpc/         that library
  * Everything is written against ctsc.h alone. docs/serve.md is for users.
  */
 #ifndef CTSC_SERVE_SERVE_H
@@ -20,6 +21,8 @@ typedef struct serve_options {
     const char *folder; /* of the models */
     const char *host;   /* address to listen on */
     int port;           /* 0: any free one */
+    bool grpc;          /* listen for gRPC as well (rpc.h), on grpc_port */
+    int grpc_port;      /* 0: any free one */
     int http_threads;   /* that read requests and write answers; 0: one per core */
     int threads;        /* that one call of a model may use */
     /* calls of one model at the same time, unless its config says; 0: one per core */

@@ -13,6 +13,7 @@
  * Tests: tests/serve/client.py
  */
 #include "serve/http.h"
+#include "serve/rpc.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -33,6 +34,9 @@ typedef struct watcher {
     bool stop, running;
     pthread_t thread;
 } watcher;
+
+/* What requests come in by. */
+typedef struct doors { http *h; rpc *r; /* NULL: no gRPC */ } doors;
 
 static void server_note(void *ctx, const char *text) {
     (void)ctx;
@@ -97,26 +101,29 @@ static bool server_signal(const sigset_t *set) {
     return sigtimedwait(set, NULL, &tick) > 0 || atomic_exchange(&server_asked, false);
 }
 
-static void server_tend(server *s, http *h, access_log *log, unsigned tick) {
+static void server_tend(server *s, const doors *d, access_log *log, unsigned tick) {
     repository_tend(&s->repository);
     if (tick % 5 == 0) log_flush(log);
     if (tick % 10 == 0) {
         log_tick(log);
-        http_tend(h);
+        http_tend(d->h);
+        if (d->r) rpc_tend(d->r);
     }
 }
 
 /* False: requests are left that cannot be stopped. */
-static bool server_drain(server *s, http *h, access_log *log, const sigset_t *set) {
+static bool server_drain(server *s, const doors *d, access_log *log, const sigset_t *set) {
+    const http *h = d->h;
     uint64_t start = clock_ns(), quiet = start, stopped = 0;
     atomic_store(&s->draining, true);
     fprintf(stderr, "ctsc serve: draining: %ld requests, %ld connections\n", http_in_flight(h),
             http_connections(h));
-    http_quiesce(h);
+    http_quiesce(d->h);
+    if (d->r) rpc_quiesce(d->r);
     for (unsigned tick = 0;; tick++) {
         bool again = server_signal(set);
         uint64_t now = clock_ns();
-        server_tend(s, h, log, tick);
+        server_tend(s, d, log, tick);
         bool partial = http_receiving(h) && now - start < PARTIAL_MS * 1000000ull;
         if (http_in_flight(h) || partial) quiet = now;
         else if (!http_connections(h) || now - quiet > QUIET_MS * 1000000ull) return true;
@@ -126,7 +133,8 @@ static bool server_drain(server *s, http *h, access_log *log, const sigset_t *se
         }
         if (stopped) {
             repository_cancel(&s->repository); /* calls shared by several requests */
-            http_cancel(h);
+            http_cancel(d->h);
+            if (d->r) rpc_cancel(d->r);
         }
         if (stopped && now - stopped > STOP_MS * 1000000ull) return http_in_flight(h) == 0;
     }
@@ -141,6 +149,21 @@ static char *server_read_token(const char *path) {
     return got && *line ? strdup(line) : NULL;
 }
 
+/* False: *why. */
+static bool server_listen(server *s, access_log *log, doors *d, char *why, size_t size) {
+    *d = (doors){.h = http_start(s, log, why, size)};
+    if (!d->h) return false;
+    if (!s->o->grpc || (d->r = rpc_start(s, log, why, size))) return true;
+    http_quiesce(d->h);
+    http_stop(d->h);
+    return false;
+}
+
+static void server_say(const char *host, const char *what, int port) {
+    bool v6 = strchr(host, ':') != NULL;
+    fprintf(stderr, "ctsc serve: %s%s%s%s:%d\n", what, v6 ? "[" : "", host, v6 ? "]" : "", port);
+}
+
 static ctsc_status server_with(server *s, const sigset_t *set) {
     access_log log;
     watcher w;
@@ -151,25 +174,25 @@ static ctsc_status server_with(server *s, const sigset_t *set) {
         return CTSC_ENVIRONMENT;
     }
     repository_look(&s->repository, true);
-    http *h = http_start(s, &log, why, sizeof why);
-    if (!h) {
+    doors d;
+    if (!server_listen(s, &log, &d, why, sizeof why)) {
         fprintf(stderr, "ctsc serve: %s\n", why);
         log_close(&log);
         return CTSC_ENVIRONMENT;
     }
-    bool v6 = strchr(s->o->host, ':') != NULL;
-    fprintf(stderr, "ctsc serve: listening on http://%s%s%s:%d\n", v6 ? "[" : "", s->o->host,
-            v6 ? "]" : "", http_port(h));
+    server_say(s->o->host, "listening on http://", http_port(d.h));
+    if (d.r) server_say(s->o->host, "gRPC on ", rpc_port(d.r));
     watcher_start(&w, &s->repository, s->o->poll_seconds);
-    for (unsigned tick = 0; !server_signal(set); tick++) server_tend(s, h, &log, tick);
-    bool clean = server_drain(s, h, &log, set);
+    for (unsigned tick = 0; !server_signal(set); tick++) server_tend(s, &d, &log, tick);
+    bool clean = server_drain(s, &d, &log, set);
     log_flush(&log);
     if (!clean) {
         fprintf(stderr, "ctsc serve: gave up waiting for running models\n");
         _exit(CTSC_LIMIT);
     }
     watcher_stop(&w);
-    http_stop(h);
+    if (d.r) rpc_stop(d.r);
+    http_stop(d.h);
     log_close(&log);
     fprintf(stderr, "ctsc serve: done\n");
     return CTSC_OK;

@@ -72,6 +72,8 @@ class Server:
             else:
                 time.sleep(0.02)
         assert self.port, "the server does not listen: " + self.errors()
+        m = re.search(r"gRPC on 127\.0\.0\.1:(\d+)", self.errors())
+        self.grpc_port = int(m.group(1)) if m else None
 
     def errors(self):
         with open(self.log.name) as f:
