@@ -42,7 +42,7 @@ LDLIBS += -lopenblas -lc -lm $(ONNX_LIBS) -lzip -ljansson -lz -ldl
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
-LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/% src/view/%,$(sort $(shell find src/ -name '*.c')))
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/% src/view/% src/sandbox/%,$(sort $(shell find src/ -name '*.c')))
 CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -145,6 +145,10 @@ $(BUILD)/libserve.a: $(SERVE_OBJ)
 	$(Q)ar rcs $@ $^
 $(BUILD)/src/serve/page.o: src/serve/page.html src/serve/docs.html src/serve/openapi.json
 
+$(BUILD)/libsandbox.a: $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sandbox/*.c))
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
 $(BUILD)/libview.a: $(VIEW_OBJ)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
@@ -152,9 +156,11 @@ $(BUILD)/src/view/view_texts.o: $(wildcard src/view/*.html src/view/*.css src/vi
 
 # Libraries with operators (--load-library) find the public functions in the command.
 EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
-$(BUILD)/ctsc: $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libctsc.a
+# What the command consists of beside libctsc.a.
+CLI_PARTS := $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
+$(BUILD)/ctsc: $(CLI_PARTS) $(BUILD)/libctsc.a
 	@echo "  LD    $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_PARTS) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
 	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
 
 ifneq ($(JIT),)

@@ -193,6 +193,9 @@ typedef struct ctsc_environment {
 } ctsc_environment;
 /* Fills all of it, which loads LLVM and CUDA's libraries and starts the CUDA driver. */
 CTSC_API void ctsc_get_environment(ctsc_environment *out);
+/* The folder that compiled kernels are kept in, whether it is there or not, in text. False: none is
+ * to be kept, or size is too small. */
+CTSC_API bool ctsc_kernel_folder(char *text, size_t size);
 /* A variable of the environment that the library reads (docs/debugging.md). */
 typedef struct ctsc_variable {
     const char *name;    /* "CTSC_VERIFY" */

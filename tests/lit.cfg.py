@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # lit's settings for tests/ir and tests/cli: RUN lines in a shell, %ctsc the command under test.
+import ctypes
 import os
 import sys
 
@@ -38,3 +39,6 @@ config.substitutions.append(("%sim", f"env CTSC_CUDA_DRIVER={escaped(sim)} CTSC_
 config.substitutions.append(("%models", os.path.join(os.path.dirname(config.test_source_root), "models")))
 config.substitutions.append(("%corpus", os.path.join(config.test_source_root, "corpus")))
 config.substitutions.append(("%pt2", os.path.join(config.test_source_root, "pt2", "archives")))
+# The kernel's Landlock (ctsc run --sandbox): landlock_create_ruleset, asked for its version.
+if ctypes.CDLL(None).syscall(444, None, 0, 1) > 0:
+    config.available_features.add("landlock")

@@ -48,6 +48,10 @@ enum { CLI_MISMATCH = 1 };
 COMMANDS(COMMAND_PROTOTYPE)
 #undef COMMAND_PROTOTYPE
 
+/* The program's arguments as they were typed, and the library of --load-library (NULL: none). */
+extern char **cli_arguments;
+extern const char *cli_loaded_library;
+
 /* Arguments of a method call, from the command line. */
 typedef struct cli_inputs {
     char **specs; /* of --input, in order; borrowed from argv */

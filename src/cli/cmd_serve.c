@@ -8,5 +8,5 @@ const struct argp cmd_serve_argp = {NULL, NULL, "DIR", NULL, serve_children, NUL
 
 int cmd_serve(int argc, char **argv) {
     cli_hear_alerts();
-    return serve_main(argc, argv);
+    return serve_main(argc, argv, cli_arguments);
 }

@@ -7,6 +7,7 @@
  */
 #include "cli/cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,13 +90,25 @@ static int main_unknown(const char *typed) {
 
 /* A result that could not be written is no success. */
 static int main_finish(int code) {
+    free(cli_arguments);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     fputs("ctsc: cannot write to standard output\n", stderr);
     return code ? code : CTSC_ENVIRONMENT;
 }
 
+char **cli_arguments;
+const char *cli_loaded_library;
+
+/* argv is changed on the way. False: out of memory. */
+static bool main_keep_arguments(int argc, char **argv) {
+    size_t bytes = ((size_t)argc + 1) * sizeof *argv;
+    cli_arguments = malloc(bytes);
+    return cli_arguments && memcpy(cli_arguments, argv, bytes);
+}
+
 /* A library with operators of its own, for the command that follows. */
 static int main_load(const char *path) {
+    cli_loaded_library = path;
     ctsc_error *e = ctsc_error_new();
     if (!e) return CTSC_LIMIT;
     if (ctsc_load_library(path, e) != CTSC_OK) return cli_report(e);
@@ -109,6 +122,7 @@ int main(int argc, char **argv) {
         main_help(stderr);
         return CTSC_USAGE;
     }
+    if (!main_keep_arguments(argc, argv)) return cli_complain(CTSC_LIMIT, "out of memory");
     for (int code;
          !strcmp(argv[1], "--load-library") || !strncmp(argv[1], "--load-library=", 15);) {
         int used = argv[1][14] ? 1 : 2;

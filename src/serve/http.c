@@ -392,15 +392,25 @@ static bool http_room_for(void *ctx) {
     return counter_get(&s->stats.connections) < s->o->max_connections;
 }
 
-http *http_start(server *s, access_log *log, char *why, size_t size) {
-    const serve_options *o = s->o;
+static void http_free(http *h) {
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+http *http_open(server *s, access_log *log, char *why, size_t size) {
     http *h = calloc(1, sizeof *h);
     snprintf(why, size, "out of memory");
     if (!h) return NULL;
     *h = (http){
         .s = s, .log = log, .listener = {.take = http_take, .room = http_room_for, .ctx = h}};
     pthread_mutex_init(&h->lock, NULL);
-    if (!listener_open(&h->listener, o->host, o->port, why, size)) goto fail;
+    if (listener_open(&h->listener, s->o->host, s->o->port, why, size)) return h;
+    http_free(h);
+    return NULL;
+}
+
+bool http_start(http *h, char *why, size_t size) {
+    const serve_options *o = h->s->o;
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
                      MHD_USE_TURBO | MHD_USE_SUPPRESS_DATE_NO_CLOCK | MHD_USE_NO_LISTEN_SOCKET;
     h->daemon = MHD_start_daemon(
@@ -410,16 +420,11 @@ http *http_start(server *s, access_log *log, char *why, size_t size) {
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, o->max_header, MHD_OPTION_CONNECTION_TIMEOUT,
         o->idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, http_completed, h,
         MHD_OPTION_NOTIFY_CONNECTION, http_notify_connection, h, MHD_OPTION_END);
-    if (h->daemon && listener_start(&h->listener)) return h;
+    if (h->daemon && listener_start(&h->listener)) return true;
     snprintf(
         why, size,
         "the HTTP library could not be started (more connections than open files are allowed?)");
-    listener_stop(&h->listener);
-    if (h->daemon) MHD_stop_daemon(h->daemon);
-fail:
-    pthread_mutex_destroy(&h->lock);
-    free(h);
-    return NULL;
+    return false;
 }
 
 int http_port(const http *h) { return h->listener.port; }
@@ -434,7 +439,6 @@ void http_quiesce(http *h) { listener_stop(&h->listener); }
 
 void http_stop(http *h) {
     while (atomic_load(&h->resuming)) sched_yield();
-    MHD_stop_daemon(h->daemon);
-    pthread_mutex_destroy(&h->lock);
-    free(h);
+    if (h->daemon) MHD_stop_daemon(h->daemon);
+    http_free(h);
 }

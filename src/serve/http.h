@@ -7,8 +7,10 @@
 
 typedef struct http http;
 
-/* Listens and serves until http_stop. NULL: *why. */
-http *http_start(server *s, access_log *log, char *why, size_t size);
+/* Listens: connections wait. NULL: *why. */
+http *http_open(server *s, access_log *log, char *why, size_t size);
+/* Serves them. False: *why. */
+bool http_start(http *h, char *why, size_t size);
 int http_port(const http *h);
 /* Closes connections on which a request has been arriving for too long, and cancels the requests of
  * clients that have hung up. Called a few times a second. */
@@ -21,7 +23,7 @@ void http_quiesce(http *h);
 long http_in_flight(const http *h);
 long http_receiving(const http *h);
 long http_connections(const http *h);
-/* Closes all connections; after http_quiesce, when no request is in flight. */
+/* Closes all connections; after http_quiesce, when no request is in flight. h is gone then. */
 void http_stop(http *h);
 
 #endif

@@ -4,6 +4,7 @@
  *
  * Tests: tests/cli/serve.test, tests/serve/client.py
  */
+#include "sandbox/sandbox.h"
 #include "serve/serve.h"
 
 #include <argp.h>
@@ -33,7 +34,8 @@ enum {
     OPT_TOKEN,
     OPT_LOG,
     OPT_PRECISION,
-    OPT_FLUSH
+    OPT_FLUSH,
+    OPT_SANDBOX
 };
 
 static const struct argp_option serve_argp_options[] = {
@@ -51,6 +53,8 @@ static const struct argp_option serve_argp_options[] = {
     {"flush-denormals", OPT_FLUSH, 0, 0,
      "take denormal numbers (below 1.2e-38 in float32) for zero: they slow many processors down",
      0},
+    {"sandbox", OPT_SANDBOX, 0, 0,
+     "read only DIR, and make no connections, programs or processes (Linux)", 0},
     {0, 0, 0, 0, "Defaults of models (config.json):", 1},
     {"instances", OPT_INSTANCES, "N", 0, "calls of one model at the same time (one per core)", 1},
     {"threads", OPT_THREADS, "N", 0, "threads of one call (1)", 1},
@@ -129,6 +133,7 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case OPT_EXPLICIT: o->explicit_loading = true; break;
     case OPT_PRECISION: o->precision = arg; break;
     case OPT_FLUSH: o->flush_denormals = true; break;
+    case OPT_SANDBOX: o->sandbox = true; break;
     case ARGP_KEY_ARG:
         if (o->folder) argp_error(state, "only one folder can be served");
         o->folder = arg;
@@ -158,7 +163,18 @@ const struct argp serve_argp = {
     NULL,
     NULL};
 
-int serve_main(int argc, char **argv) {
+/* The first of the two steps into the sandbox (sandbox.h): server.c takes the second. */
+static void serve_restart(const serve_options *o, char **program, char why[SANDBOX_WHY]) {
+    sandbox s;
+    if (!sandbox_open(&s, why)) return;
+    bool log = o->access_log && strcmp(o->access_log, "-") != 0;
+    if (sandbox_allow(&s, o->folder, SANDBOX_READ, why) &&
+        (!o->token_file || sandbox_allow(&s, o->token_file, SANDBOX_READ, why)) &&
+        (!log || sandbox_allow_folder_of(&s, o->access_log, SANDBOX_WRITE, why)))
+        sandbox_restart(&s, program, why);
+}
+
+int serve_main(int argc, char **argv, char **program) {
     serve_options o = {.host = "127.0.0.1",
                        .port = 8000,
                        .grpc_port = 8001,
@@ -173,5 +189,11 @@ int serve_main(int argc, char **argv) {
                        .drain_seconds = 30,
                        .poll_seconds = 1};
     if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o) != 0) return CTSC_USAGE;
+    if (o.sandbox && !sandbox_inside()) {
+        char why[SANDBOX_WHY];
+        serve_restart(&o, program, why);
+        fprintf(stderr, "ctsc serve: --sandbox: %s\n", why);
+        return CTSC_ENVIRONMENT;
+    }
     return serve_run(&o);
 }

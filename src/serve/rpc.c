@@ -20,6 +20,7 @@ static const char rpc_library[] = "libctsc-grpc.so";
 
 struct rpc {
     server *s;
+    access_log *log;
     const rpc_interface *in;
     rpc_door *door;
     listener listener;
@@ -89,27 +90,29 @@ static bool rpc_room(void *ctx) {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-rpc *rpc_start(server *s, access_log *log, char *why, size_t size) {
-    const rpc_host host = {.s = s,
-                           .log = log,
+rpc *rpc_open(server *s, access_log *log, char *why, size_t size) {
+    const rpc_interface *in = rpc_find(why, size);
+    rpc *r = in ? calloc(1, sizeof *r) : NULL;
+    if (!r) return NULL;
+    *r = (rpc){.s = s, .log = log, .in = in};
+    r->listener = (listener){.take = rpc_take, .room = rpc_room, .ctx = r};
+    if (listener_open(&r->listener, s->o->host, s->o->grpc_port, why, size)) return r;
+    free(r);
+    return NULL;
+}
+
+bool rpc_start(rpc *r, char *why, size_t size) {
+    const rpc_host host = {.s = r->s,
+                           .log = r->log,
                            .allowed = protocol_allowed,
                            .handle = protocol_handle,
                            .keep_free = infer_keep_free,
                            .log_request = log_request,
                            .log_trace = log_trace};
-    const rpc_interface *in = rpc_find(why, size);
-    rpc *r = in ? calloc(1, sizeof *r) : NULL;
-    if (!r) return NULL;
-    *r = (rpc){.s = s, .in = in, .listener = {.take = rpc_take, .room = rpc_room, .ctx = r}};
-    if (!listener_open(&r->listener, s->o->host, s->o->grpc_port, why, size)) goto fail;
-    r->door = in->open(&host);
-    if (r->door && listener_start(&r->listener)) return r;
+    r->door = r->in->open(&host);
+    if (r->door && listener_start(&r->listener)) return true;
     snprintf(why, size, "the gRPC library could not be started");
-    listener_stop(&r->listener);
-    if (r->door) in->close(r->door);
-fail:
-    free(r);
-    return NULL;
+    return false;
 }
 
 int rpc_port(const rpc *r) { return r->listener.port; }
@@ -120,10 +123,10 @@ void rpc_cancel(rpc *r) { r->in->cancel(r->door); }
 
 void rpc_quiesce(rpc *r) {
     listener_stop(&r->listener);
-    r->in->quiesce(r->door);
+    if (r->door) r->in->quiesce(r->door);
 }
 
 void rpc_stop(rpc *r) {
-    r->in->close(r->door);
+    if (r->door) r->in->close(r->door);
     free(r);
 }

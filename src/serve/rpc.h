@@ -18,8 +18,10 @@
 
 typedef struct rpc rpc;
 
-/* Opens the library and listens. NULL: *why. */
-rpc *rpc_start(server *s, access_log *log, char *why, size_t size);
+/* Opens the library and listens: connections wait. NULL: *why. */
+rpc *rpc_open(server *s, access_log *log, char *why, size_t size);
+/* Serves them. False: *why. */
+bool rpc_start(rpc *r, char *why, size_t size);
 int rpc_port(const rpc *r);
 /* Ends calls on which a message has been arriving for too long. Called a few times a second. */
 void rpc_tend(rpc *r);
@@ -27,7 +29,7 @@ void rpc_tend(rpc *r);
 void rpc_cancel(rpc *r);
 /* Takes no new connections and no new calls. */
 void rpc_quiesce(rpc *r);
-/* Closes all connections; after rpc_quiesce, when no request is in flight. */
+/* Closes all connections; after rpc_quiesce, when no request is in flight. r is gone then. */
 void rpc_stop(rpc *r);
 
 /* ---- for the library (src/serve/grpc) -------------------------------------------------------- */

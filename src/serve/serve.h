@@ -40,11 +40,13 @@ typedef struct serve_options {
     const char *precision;    /* of models, unless their configs say; NULL: as written */
     bool flush_denormals;     /* of all models: ctsc_set_flush_denormals */
     const char *token_file;   /* NULL: no token */
+    bool sandbox;             /* enter it: sandbox/sandbox.h */
     const char *access_log;   /* a file, "-" for stdout, NULL: none */
 } serve_options;
 
-/* `ctsc serve`: parses the command line, serves until SIGTERM or SIGINT. The exit code. */
-int serve_main(int argc, char **argv);
+/* `ctsc serve`: parses the command line, serves until SIGTERM or SIGINT. program: the arguments
+ * that the program was started with. The exit code. */
+int serve_main(int argc, char **argv, char **program);
 extern const struct argp serve_argp; /* its options; <argp.h> */
 /* The same with options. Prints where it listens on stderr, "listening on http://HOST:PORT". */
 ctsc_status serve_run(const serve_options *o);

@@ -12,6 +12,7 @@
  * whole. A second signal, or the end of the time for draining, stops the models that still run.
  * Tests: tests/serve/client.py
  */
+#include "sandbox/sandbox.h"
 #include "serve/http.h"
 #include "serve/rpc.h"
 
@@ -149,14 +150,21 @@ static char *server_read_token(const char *path) {
     return got && *line ? strdup(line) : NULL;
 }
 
-/* False: *why. */
-static bool server_listen(server *s, access_log *log, doors *d, char *why, size_t size) {
-    *d = (doors){.h = http_start(s, log, why, size)};
-    if (!d->h) return false;
-    if (!s->o->grpc || (d->r = rpc_start(s, log, why, size))) return true;
-    http_quiesce(d->h);
-    http_stop(d->h);
-    return false;
+/* The sockets, so that clients wait instead of failing while models are loaded, and so that a
+ * sandbox (sandbox.h) can close around what is not yet there. False: *why. */
+static bool server_open(server *s, access_log *log, doors *d, char *why, size_t size) {
+    d->h = http_open(s, log, why, size);
+    if (d->h && s->o->grpc) d->r = rpc_open(s, log, why, size);
+    return d->h && (d->r || !s->o->grpc) && (!s->o->sandbox || sandbox_seal(why));
+}
+
+static bool server_start(const doors *d, char *why, size_t size) {
+    return http_start(d->h, why, size) && (!d->r || rpc_start(d->r, why, size));
+}
+
+static void server_close(doors *d) {
+    if (d->r) rpc_stop(d->r);
+    if (d->h) http_stop(d->h);
 }
 
 static void server_say(const char *host, const char *what, int port) {
@@ -167,15 +175,22 @@ static void server_say(const char *host, const char *what, int port) {
 static ctsc_status server_with(server *s, const sigset_t *set) {
     access_log log;
     watcher w;
-    char why[300];
+    char why[SANDBOX_WHY];
     if (!log_open(&log, s->o->access_log)) {
         fprintf(stderr, "ctsc serve: cannot write the access log '%s': %s\n", s->o->access_log,
                 strerror(errno));
         return CTSC_ENVIRONMENT;
     }
-    repository_look(&s->repository, true);
-    doors d;
-    if (!server_listen(s, &log, &d, why, sizeof why)) {
+    doors d = {NULL, NULL};
+    bool started = server_open(s, &log, &d, why, sizeof why);
+    if (started) {
+        repository_look(&s->repository, true);
+        started = server_start(&d, why, sizeof why);
+    }
+    if (!started) {
+        if (d.h) http_quiesce(d.h);
+        if (d.r) rpc_quiesce(d.r);
+        server_close(&d);
         fprintf(stderr, "ctsc serve: %s\n", why);
         log_close(&log);
         return CTSC_ENVIRONMENT;
@@ -191,8 +206,7 @@ static ctsc_status server_with(server *s, const sigset_t *set) {
         _exit(CTSC_LIMIT);
     }
     watcher_stop(&w);
-    if (d.r) rpc_stop(d.r);
-    http_stop(d.h);
+    server_close(&d);
     log_close(&log);
     fprintf(stderr, "ctsc serve: done\n");
     return CTSC_OK;

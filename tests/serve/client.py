@@ -57,9 +57,11 @@ MODELS = {
 
 
 class Server:
-    def __init__(self, ctsc, folder, *options):
+    also = []  # options of every server
+
+    def __init__(self, ctsc, folder, *options, before=()):
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".err", delete=False)
-        self.process = subprocess.Popen([ctsc, "serve", folder, "--port", "0", "--poll", "0.1"] + list(options), stderr=self.log,
+        self.process = subprocess.Popen([ctsc, *before, "serve", folder, "--port", "0", "--poll", "0.1", *self.also, *options], stderr=self.log,
                                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.port = None
         end = time.time() + 60
@@ -859,12 +861,41 @@ def make_models(ctsc, scratch, names):
     return folder
 
 
+def own_sandbox(ctsc, folder, scratch):
+    """A model that tries to leave, from its first moment: what it may do with --sandbox, and without."""
+    if ctypes.CDLL(None).syscall(444, None, 0, 1) < 1:  # landlock_create_ruleset, asked for its version
+        return
+    inputs = os.path.join(ROOT, "tests", "cli", "Inputs")
+    library, models = os.path.join(scratch, "libhostile.so"), os.path.join(scratch, "hostile")
+    subprocess.run(["cc", "-shared", "-fPIC", "-I" + os.path.join(ROOT, "include"), "-o", library, os.path.join(inputs, "hostile.c")], check=True)
+    os.mkdir(models)
+    with open(os.path.join(models, "hostile.py"), "w") as f:
+        f.write("from typing import List\nimport torch\n\ndef forward(what: List[str]) -> List[str]:\n"
+                "    return [torch.ops.hostile.attempt(w) for w in what]\n")
+    subprocess.run([ctsc, "--load-library", library, "compile", os.path.join(models, "hostile.py"), "-o", os.path.join(models, "hostile.pt")], check=True)
+    wanted = {"read passwords": "Permission denied", "write": "Permission denied", "tcp": "Operation not permitted", "fork": "Operation not permitted",
+              "map code": "Operation not permitted", "kill": "Operation not permitted", "thread": "done"}
+    for sandbox in [True] if Server.also else [True, False]:
+        s = Server(ctsc, models, *["--sandbox"] * sandbox, "--access-log", os.path.join(scratch, "log"), before=["--load-library", library])
+        try:
+            tries = list(wanted) if sandbox else ["read passwords", "tcp", "fork"]
+            got = s.infer("hostile", [{"name": "what", "shape": [len(tries)], "datatype": "BYTES", "data": tries}])
+            said = dict(zip(tries, got["outputs"][0]["data"]))
+            assert said == (wanted if sandbox else dict.fromkeys(tries, "done")), said
+        finally:
+            code, text = s.stop()
+        assert code == 0, text
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--ctsc", default=os.path.join(ROOT, "build", "ctsc"))
     ap.add_argument("--only", default="")
     ap.add_argument("-v", "--verbose", action="store_true")
+    ap.add_argument("--sandbox", action="store_true", help="all servers with --sandbox")
     args = ap.parse_args()
+    if args.sandbox:
+        Server.also = ["--sandbox"]
     args.ctsc = os.path.abspath(args.ctsc)
     failed = 0
 

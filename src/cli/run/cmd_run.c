@@ -21,17 +21,19 @@ enum {
     OPT_FULL,
     OPT_TOP,
     OPT_LABELS,
-    OPT_TIME
+    OPT_TIME,
+    OPT_SANDBOX
 };
 
 typedef struct run_args {
     cli_model model;
     cli_call call;
-    const char *expect, *output, *passes, *labels;
+    run_files files;
+    const char *passes;
     double rtol, atol;
     cli_limits limits;
     int top; /* 0: all of the result */
-    bool strict, json, full, time;
+    bool strict, json, full, time, sandbox;
 } run_args;
 
 static const struct argp_option run_options[] = {
@@ -48,6 +50,10 @@ static const struct argp_option run_options[] = {
      "print the N largest numbers of each row of the result, with their indices", 0},
     {"labels", OPT_LABELS, "FILE", 0, "with --top: names of the places; one per line, or JSON", 0},
     {"time", OPT_TIME, 0, 0, "say how long the call took", 0},
+    {"sandbox", OPT_SANDBOX, 0, 0,
+     "read only the files of this call, and make no connections, programs or processes (Linux, on "
+     "the CPU)",
+     0},
     {"passes", OPT_PASSES, "A,B,C", 0,
      "for work on the compiler: inline the method's calls and run these passes on it first "
      "(ctsc opt --list)",
@@ -57,16 +63,17 @@ static const struct argp_option run_options[] = {
 static error_t run_parse(int key, char *arg, struct argp_state *state) {
     run_args *a = state->input;
     switch (key) {
-    case OPT_EXPECT: a->expect = arg; break;
+    case OPT_EXPECT: a->files.expect = arg; break;
     case OPT_PASSES: a->passes = arg; break;
-    case OPT_OUTPUT: a->output = arg; break;
+    case OPT_OUTPUT: a->files.output = arg; break;
     case OPT_RTOL: a->rtol = cli_number(state, "rtol", arg); break;
     case OPT_ATOL: a->atol = cli_number(state, "atol", arg); break;
     case OPT_STRICT: a->strict = true; break;
     case OPT_JSON: a->json = true; break;
     case OPT_FULL: a->full = true; break;
     case OPT_TIME: a->time = true; break;
-    case OPT_LABELS: a->labels = arg; break;
+    case OPT_SANDBOX: a->sandbox = true; break;
+    case OPT_LABELS: a->files.labels = arg; break;
     case OPT_TOP: a->top = cli_whole_number(state, "top", arg, 1, 1000000); break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
@@ -74,7 +81,9 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
         state->child_inputs[2] = &a->limits;
         break;
     case ARGP_KEY_END:
-        if (a->labels && !a->top) argp_error(state, "--labels goes with --top");
+        if (a->files.labels && !a->top) argp_error(state, "--labels goes with --top");
+        if (a->sandbox && a->call.device && strcmp(a->call.device, "cpu"))
+            argp_error(state, "--sandbox is for the CPU: devices need their drivers");
         if (a->top && (a->json || a->full)) argp_error(state, "one of --top, --json and --full");
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -103,7 +112,7 @@ static int run_strict(const ctsc_module *m, ctsc_error *e) {
 static int run_compare(const run_args *a, const ctsc_value *got, ctsc_error *e) {
     ctsc_value *want = NULL;
     char *why = NULL;
-    if (ctsc_value_load(a->expect, &want, e) != CTSC_OK) return cli_report(e);
+    if (ctsc_value_load(a->files.expect, &want, e) != CTSC_OK) return cli_report(e);
     bool same = ctsc_value_close(got, want, a->rtol, a->atol, &why);
     fflush(stdout);
     if (same) fprintf(stderr, "ctsc: the result is as expected\n");
@@ -123,11 +132,12 @@ static int run_show_json(const ctsc_value *result, ctsc_error *e) {
 
 static int run_show(const run_args *a, const ctsc_value *result, ctsc_error *e) {
     int code = 0;
-    if (a->output && ctsc_value_save(result, a->output, e) != CTSC_OK) code = cli_report(e);
-    if (a->expect && !code) return run_compare(a, result, e);
-    if (a->output || code) return code;
+    if (a->files.output && ctsc_value_save(result, a->files.output, e) != CTSC_OK)
+        code = cli_report(e);
+    if (a->files.expect && !code) return run_compare(a, result, e);
+    if (a->files.output || code) return code;
     if (a->json) return run_show_json(result, e);
-    if (a->top) return run_print_top(result, a->top, a->labels, e);
+    if (a->top) return run_print_top(result, a->top, a->files.labels, e);
     if (!a->full) return run_print_result(result, e);
     char *text = ctsc_value_print(result);
     if (!text) return cli_complain(CTSC_LIMIT, "out of memory");
@@ -195,7 +205,8 @@ int cmd_run(int argc, char **argv) {
     cli_parse_args(&cmd_run_argp, argc, argv, &a);
     cli_hear_alerts();
     ctsc_set_threads(a.call.threads);
-    int code = run_with(&a, e);
+    int code = a.sandbox ? run_enter_sandbox(&a.model, &a.call, &a.files) : 0;
+    if (!code) code = run_with(&a, e);
     ctsc_error_free(e);
     cli_call_free(&a.call);
     return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.h - what ctsc run (cmd_run.c) prints of a result. */
+/* run.h - what ctsc run (cmd_run.c) prints of a result, and what it may touch. */
 #ifndef CTSC_CLI_RUN_RUN_H
 #define CTSC_CLI_RUN_RUN_H
 
@@ -15,5 +15,11 @@ int run_print_top(const ctsc_value *v, int count, const char *labels, ctsc_error
 ctsc_value *run_first_tensor(const ctsc_value *v);
 /* The elements of tensor t as that dtype, on the host, without gaps. */
 ctsc_status run_elements(const ctsc_value *t, ctsc_dtype dtype, ctsc_value **out, ctsc_error *e);
+
+/* Files of options; NULL: none. */
+typedef struct run_files { const char *expect, *output, *labels; } run_files;
+/* --sandbox: from here on the process reads only what the call needs (run_sandbox.c). Reports and
+ * returns the exit code on failure. */
+int run_enter_sandbox(const cli_model *m, const cli_call *c, const run_files *f);
 
 #endif

@@ -11,6 +11,7 @@
 #undef complex
 #undef I
 
+#include "base/disk.h"
 #include "base/text/text.h"
 #include "base/threads/thread_pool.h"
 #include "codegen/cache/cache.h"
@@ -66,4 +67,9 @@ void ctsc_get_environment(ctsc_environment *out) {
     }
     mem_free(found);
     mem_free(e);
+}
+
+bool ctsc_kernel_folder(char *text, size_t size) {
+    char path[DISK_PATH];
+    return disk_path(path, NULL) && (size_t)snprintf(text, size, "%s", path) < size;
 }
