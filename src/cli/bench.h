@@ -53,7 +53,7 @@ typedef struct bench {
     cli_limits limits;
     int calls;
     double seconds;
-    bool json, tells;    /* tells: what it does, on a terminal */
+    bool json;
     const char *batches; /* of --batch: "1,2,4"; NULL: as the inputs are */
     int threads;         /* in use */
     int nmodels;

@@ -156,6 +156,8 @@ static inline int64_t cli_sum(int64_t a, int64_t b) {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
+/* Whether a tensor or column of this name is what a model learns: "y", "target", "label". */
+bool cli_is_target(const char *name);
 /* "4.9 KiB" and "25,557,032" in text, which is returned. */
 const char *cli_bytes(double n, char *text, size_t size);
 const char *cli_grouped(int64_t n, char *text, size_t size);

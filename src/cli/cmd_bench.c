@@ -14,10 +14,10 @@
  * Tests: tests/cli/bench.test
  */
 #include "cli/bench.h"
+#include "cli/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OPT_SECONDS = 256, OPT_CALLS, OPT_JSON, OPT_BATCH };
 enum { BATCH_US = 20, BATCH_MAX = 100000, TURN_US = 10000 };
@@ -75,14 +75,6 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
-/* What is being done, where somebody watches; NULL: nothing any more. */
-static void bench_tell(const bench *b, const char *model, const char *what) {
-    if (!b->tells) return;
-    if (what) fprintf(stderr, "\r\033[K%s: %s ...", model, what);
-    else fputs("\r\033[K", stderr);
-    fflush(stderr);
-}
-
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static void bench_drop(void *ctx, const char *text, size_t len) {
@@ -118,9 +110,7 @@ static int bench_prepare(const bench *b, bench_model *bm, bench_level *l, ctsc_e
     cli_model model = b->model;
     model.path = bm->path;
     ctsc_kernel_stats before = {.size = sizeof before}, after = before;
-    char what[64];
-    snprintf(what, sizeof what, "loading and warming up, %s", l->name);
-    bench_tell(b, bm->path, what);
+    progress_say("%s: loading and warming up, %s", bm->path, l->name);
     double start = machine_now(), us;
     int code = cli_load_for_call(&model, l->opt, b->call.precision, &l->m, e);
     l->load_us = machine_now() - start;
@@ -191,10 +181,8 @@ static int bench_measure(bench *b, ctsc_error *e) {
     for (int i = 0; i < b->nmodels; i++) n += b->models[i].nlevels;
     double start = machine_now();
     for (int round = 0; !enough; round++) {
-        char what[64];
-        snprintf(what, sizeof what, "measuring, %.0f of %.0f s", (machine_now() - start) * 1e-6,
-                 b->seconds * b->nmodels);
-        bench_tell(b, b->models[0].path, what);
+        progress_say("%s: measuring, %.0f of %.0f s", b->models[0].path,
+                     (machine_now() - start) * 1e-6, b->seconds * b->nmodels);
         for (int i = 0; i < n; i++) {
             int code = bench_turn(b, bench_level_at(b, (round + i) % n), e);
             if (code) return code;
@@ -285,7 +273,7 @@ static int bench_ready(const bench *b, bench_model *m, ctsc_error *e) {
         ctsc_module_count_precisions(m->levels[m->nlevels - 1].m, b->call.method, &m->layers, e) !=
             CTSC_OK)
         return cli_report(e);
-    bench_tell(b, m->path, "comparing results");
+    progress_say("%s: comparing results", m->path);
     if (!code) bench_count(b, m, e);
     if (!code) bench_compare(m, e);
     return code;
@@ -306,10 +294,10 @@ void bench_clear(bench_model *m) {
 int bench_measured(bench *b, ctsc_error *e) {
     int code = 0;
     for (int i = 0; i < b->nmodels && !code; i++) code = bench_ready(b, &b->models[i], e);
-    bench_tell(b, b->models[0].path, "measuring the machine");
+    progress_say("%s: measuring the machine", b->models[0].path);
     if (!code) b->machine = machine_measure(b->threads);
     if (!code) code = bench_measure(b, e);
-    bench_tell(b, NULL, NULL);
+    progress_end();
     return code;
 }
 
@@ -339,7 +327,7 @@ const struct argp cmd_bench_argp = {
     NULL};
 
 int cmd_bench(int argc, char **argv) {
-    bench b = {.seconds = 3, .calls = 1, .tells = isatty(STDERR_FILENO)};
+    bench b = {.seconds = 3, .calls = 1};
     ctsc_error *e = ctsc_error_new();
     b.models = calloc((size_t)argc, sizeof *b.models);
     if (!cli_call_init(&b.call, argc) || !e || !b.models)

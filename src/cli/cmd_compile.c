@@ -4,6 +4,7 @@
  * Tests: tests/lang, tests/cli/trace.test
  */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,11 +159,13 @@ int cmd_compile(int argc, char **argv) {
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     int code = a.model.compile.trace ? compile_inputs(&a, e) : 0;
+    progress_say("%s: %s", a.model.path, a.model.compile.trace ? "tracing" : "compiling");
     if (!code) code = cli_load(&a.model, &m, e);
     if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace)
         compile_hint(e);
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
+    progress_end();
     if (!code) compile_say(m, path);
     ctsc_module_free(m);
     ctsc_error_free(e);

@@ -84,6 +84,8 @@ static const struct completion_values {
     {"loss", "cross_entropy|nll|mse|l1|smooth_l1|huber|bce|bce_with_logits"},
     {"schedule", "step:|multistep:|exponential:|linear|cosine|onecycle|plateau"},
     {"precision", "float32|bf16|int8w|int4w|auto|autocast|autocast:float16"},
+    {"augment", "flip|vflip|crop=|normalise"},
+    {"class-weights", "balanced"},
     {"device", "cpu|cuda"},
     {"opt", "0|1|2|3"},
     {"cpu", "host|sse2|avx2|avx512"},

@@ -4,6 +4,7 @@
  * Tests: tests/cli/usage.test
  */
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "ctsc_compiler.h"
 
 #include <locale.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 int cli_report(ctsc_error *e) {
+    progress_end();
     char *text = ctsc_error_render(e, isatty(STDERR_FILENO));
     fflush(stdout); /* what the script printed comes first */
     fputs(text ? text : ctsc_error_message(e), stderr);
@@ -25,6 +27,7 @@ int cli_report(ctsc_error *e) {
 
 int cli_complain(ctsc_status status, const char *fmt, ...) {
     va_list ap;
+    progress_end();
     va_start(ap, fmt);
     fflush(stdout);
     fputs("ctsc: ", stderr);
@@ -142,6 +145,7 @@ bool cli_is_source(const char *path) {
 
 void cli_warn(void *ctx, const char *text) {
     (void)ctx;
+    progress_clear();
     fflush(stdout);
     fprintf(stderr, "ctsc: warning: %s\n", text);
 }
@@ -169,6 +173,7 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
         ctsc_compile_options o = m->compile;
         o.size = sizeof o;
         o.warn = cli_warn;
+        o.print = progress_print;
         char *folders = model_folders(m);
         o.path = folders;
         s = ctsc_module_compile(m->path, &o, out, e);
@@ -426,6 +431,13 @@ int cli_whole_number(struct argp_state *state, const char *option, const char *t
     if (n < min || n > max || n != (int)n)
         argp_error(state, "--%s: %d to %d are possible", option, min, max);
     return (int)n;
+}
+
+bool cli_is_target(const char *name) {
+    static const char *const names[] = {"y", "target", "targets", "label", "labels"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i])) return true;
+    return false;
 }
 
 const char *cli_bytes(double n, char *text, size_t size) {

@@ -334,9 +334,8 @@ ctsc_status inputs_image(const char *path, const char *options, ctsc_value **out
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The part before the options: the whole text if there is such a file,
- * else what precedes a ':'. NULL: there is none, or out of memory. */
-static char *file_path(const char *spec, const char **options) {
+/* The whole text if there is such a file, else what precedes a ':'. */
+char *inputs_path(const char *spec, const char **options) {
     char *path = strdup(spec);
     for (char *colon = path; path && access(path, F_OK) != 0; *colon = '\0')
         if (!(colon = strrchr(path, ':'))) {
@@ -351,7 +350,7 @@ static char *file_path(const char *spec, const char **options) {
 
 ctsc_status inputs_file(const char *spec, ctsc_value **out) {
     const char *options = "";
-    char *path = file_path(spec, &options);
+    char *path = inputs_path(spec, &options);
     if (!path) return cli_complain(CTSC_BAD_FILE, "--input @%s: there is no such file", spec);
     ctsc_status s;
     if (inputs_is_image(path)) {

@@ -249,10 +249,19 @@ static void folder_scan(repository *r, bool wanted) {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
+/* e: what is loaded now; NULL: nothing is, or something is about to be written. */
+static void folder_busy(const repository *r, const entry *e) {
+    char text[300];
+    if (!r->options->busy) return;
+    if (e) snprintf(text, sizeof text, "loading model %s version %s", e->name, e->version);
+    r->options->busy(e ? text : NULL);
+}
+
 static void folder_tell(repository *r, const entry *e, const char *what, const char *reason) {
     char text[700];
     snprintf(text, sizeof text, "model %s version %s: %s%s%s", e->name, e->version, what,
              *reason ? ": " : "", reason);
+    folder_busy(r, NULL);
     if (r->note) r->note(r->ctx, text);
 }
 
@@ -371,9 +380,11 @@ void repository_look(repository *r, bool start) {
         if (!e->here) {
             if (e->current) folder_unload(r, e, "the file is gone");
         } else if (changed) {
+            if (start) folder_busy(r, e);
             folder_load(r, e, NULL, why, sizeof why);
         }
     }
+    if (start) folder_busy(r, NULL);
     pthread_mutex_unlock(&r->loading);
 }
 

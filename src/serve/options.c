@@ -174,7 +174,7 @@ static void serve_restart(const serve_options *o, char **program, char why[SANDB
         sandbox_restart(&s, program, why);
 }
 
-int serve_main(int argc, char **argv, char **program) {
+int serve_main(int argc, char **argv, char **program, void (*busy)(const char *what)) {
     serve_options o = {.host = "127.0.0.1",
                        .port = 8000,
                        .grpc_port = 8001,
@@ -187,7 +187,8 @@ int serve_main(int argc, char **argv, char **program) {
                        .idle_seconds = 60,
                        .receive_seconds = 30,
                        .drain_seconds = 30,
-                       .poll_seconds = 1};
+                       .poll_seconds = 1,
+                       .busy = busy};
     if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o) != 0) return CTSC_USAGE;
     if (o.sandbox && !sandbox_inside()) {
         char why[SANDBOX_WHY];

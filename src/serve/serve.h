@@ -42,11 +42,14 @@ typedef struct serve_options {
     const char *token_file;   /* NULL: no token */
     bool sandbox;             /* enter it: sandbox/sandbox.h */
     const char *access_log;   /* a file, "-" for stdout, NULL: none */
+    /* told what takes its time while the server starts, and NULL before anything is written to
+     * stderr; NULL: nobody is */
+    void (*busy)(const char *what);
 } serve_options;
 
 /* `ctsc serve`: parses the command line, serves until SIGTERM or SIGINT. program: the arguments
- * that the program was started with. The exit code. */
-int serve_main(int argc, char **argv, char **program);
+ * that the program was started with. busy: as of the options. The exit code. */
+int serve_main(int argc, char **argv, char **program, void (*busy)(const char *what));
 extern const struct argp serve_argp; /* its options; <argp.h> */
 /* The same with options. Prints where it listens on stderr, "listening on http://HOST:PORT". */
 ctsc_status serve_run(const serve_options *o);

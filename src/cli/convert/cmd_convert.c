@@ -7,6 +7,7 @@
  * Tests: tests/cli/convert.test
  */
 #include "cli/convert/convert.h"
+#include "cli/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -203,8 +204,11 @@ int cmd_convert(int argc, char **argv) {
     if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
     if (!code && made && !a.force && access(made, F_OK) == 0)
         code = cli_complain(CTSC_ENVIRONMENT, "%s exists: name OUT, or use --force", made);
+    progress_say("%s: reading", a.model.path);
     if (!code) code = a.from->read(&a.model, &c, e);
+    if (!code) progress_say("%s: writing %s", a.model.path, output);
     if (!code) code = a.to->write(&c, &a.how, output, e);
+    progress_end();
     if (!code) convert_say(output, a.to);
     convert_free(&c);
     ctsc_error_free(e);

@@ -6,6 +6,7 @@
  * Tests: tests/cli/quantize.test
  */
 #include "cli/convert/convert.h"
+#include "cli/progress.h"
 #include "cli/quantize/quantize.h"
 
 #include <stdlib.h>
@@ -206,14 +207,20 @@ static int quantize_all(quantize_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     quantize_examples x = {0};
     ctsc_quantize_report *r = NULL;
+    progress_say("%s: loading", a->model.path);
     int code = cli_load_for_call(&a->model, a->call.opt, NULL, &m, e);
     if (!code) code = quantize_read(a, m, &x, e);
     a->options.for_onnx = a->output && quantize_kind(a->output) == FILE_ONNX;
+    progress_say("%s: quantising with %zu example%s", a->model.path, x.n, x.n == 1 ? "" : "s");
     a->options.nkeep_float = a->nkeep;
     a->options.keep_float = a->keep;
     if (!code && ctsc_module_quantize(m, x.n, x.items, &a->options, &r, e) != CTSC_OK)
         code = cli_report(e);
-    if (!code && a->output && !a->dry) code = quantize_write(a, m, &x, r, e);
+    if (!code && a->output && !a->dry) {
+        progress_say("%s: writing %s", a->model.path, a->output);
+        code = quantize_write(a, m, &x, r, e);
+    }
+    progress_end();
     if (!code && a->json) code = quantize_print_json(a, r);
     else if (!code) quantize_show(r);
     ctsc_quantize_report_free(r);

@@ -14,6 +14,7 @@
  * Tests: tests/cli/quantize.test
  */
 #include "cli/inputs.h"
+#include "cli/progress.h"
 #include "cli/quantize/quantize.h"
 
 #include <dirent.h>
@@ -81,13 +82,6 @@ static int data_rows_pushed(quantize_examples *x, int64_t batch, size_t n,
 
 /* ---- forms of a file ------------------------------------------------------------------------- */
 
-static bool data_is_target(const char *name) {
-    static const char *const names[] = {"y", "target", "targets", "label", "labels"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i])) return true;
-    return false;
-}
-
 static int data_place(const ctsc_signature *sig, const char *name) {
     for (size_t i = 0; i < ctsc_signature_argument_count(sig); i++) {
         const ctsc_argument *a = ctsc_signature_argument(sig, i);
@@ -110,7 +104,7 @@ static int data_of_dict(const char *file, const ctsc_signature *sig, const ctsc_
         int at = name ? data_place(sig, name) : -1;
         if (!key || !item) code = cli_complain(CTSC_LIMIT, "out of memory");
         else if (at >= 0 && !args[at]) args[at] = item, item = NULL, named++;
-        else if (!name || !data_is_target(name)) rest[left++] = item, item = NULL;
+        else if (!name || !cli_is_target(name)) rest[left++] = item, item = NULL;
         ctsc_value_free(key);
         ctsc_value_free(item);
     }
@@ -192,6 +186,7 @@ static int data_folder(quantize_examples *x, const char *path, const char *optio
         size_t len = strlen(path) + strlen(names[i]->d_name) + 2;
         char *file = !code && !data_full(x) ? malloc(len) : NULL;
         if (file) {
+            progress_say("%s: reading example %d of %d", path, i + 1, n);
             snprintf(file, len, "%s/%s", path, names[i]->d_name);
             code = data_file(x, file, options, sig, batch, e);
         }
@@ -206,13 +201,9 @@ static int data_folder(quantize_examples *x, const char *path, const char *optio
 static int data_spec(quantize_examples *x, const char *spec, const ctsc_signature *sig,
                      int64_t batch, ctsc_error *e) {
     struct stat st;
-    const char *options = "", *colon = strchr(spec, ':');
-    char *path = strdup(spec);
-    if (!path) return cli_complain(CTSC_LIMIT, "out of memory");
-    if (stat(path, &st) != 0 && colon) {
-        path[colon - spec] = '\0';
-        options = colon + 1;
-    }
+    const char *options = "";
+    char *path = inputs_path(spec, &options);
+    if (!path) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", spec, strerror(ENOENT));
     int code = stat(path, &st) != 0
                    ? cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno))
                : S_ISDIR(st.st_mode) ? data_folder(x, path, options, sig, batch, e)

@@ -18,7 +18,8 @@ def named(text):
 
 
 def shown(text):
-    return {o for line in text.splitlines() if re.match(r" {2,7}(-\S, *)?--", line) for o in re.findall(r"^ {2,7}(?:-\S, *)?(--[a-z][a-z-]*)", line)}
+    heads = [line.lstrip().split("  ")[0] for line in text.splitlines() if re.match(r" {2,7}(-\S, *)?--", line)]
+    return {o for head in heads for o in re.findall(r"(?:^|, )(?:-\S, *)?(--[a-z][a-z-]*)", head)}
 
 
 def ask(*args):

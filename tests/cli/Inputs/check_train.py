@@ -4,6 +4,7 @@
     check_train.py events DIR EPOCHS      TensorBoard's records: lengths, checksums, one loss per epoch
     check_train.py log FILE EPOCHS        lines of JSON
     check_train.py same A.pt B.pt         archives with the same weights, to the last bit
+    check_train.py few A.pt B.pt          the same, of small models
     check_train.py float32 CKPT           every floating tensor of a checkpoint is float32
     check_train.py killed CKPT COMMAND... runs the command until there is a checkpoint, and kills it
 """
@@ -93,9 +94,9 @@ def weights(path):
         return {n.split("/", 1)[1]: z.read(n) for n in z.namelist() if "/data/" in n}
 
 
-def same(a, b):
+def same(a, b, least=6):
     a, b = weights(a), weights(b)
-    assert len(a) > 5 and a == b, [n for n in a if a[n] != b.get(n)]
+    assert len(a) >= least and a == b, [n for n in a if a[n] != b.get(n)]
 
 
 def float32(path):
@@ -114,4 +115,4 @@ def killed(checkpoint, *command):
 
 
 what, *rest = sys.argv[1:]
-{"events": lambda d, n: events(d, int(n)), "log": lambda f, n: log(f, int(n)), "same": same, "float32": float32, "killed": killed}[what](*rest)
+{"events": lambda d, n: events(d, int(n)), "log": lambda f, n: log(f, int(n)), "same": same, "few": lambda a, b: same(a, b, 4), "float32": float32, "killed": killed}[what](*rest)

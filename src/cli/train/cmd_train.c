@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_train.c - ctsc train: the options. Tests: tests/cli/train.test */
-#include "cli/cli_train.h"
+#include "cli/train/cli_train.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,15 +28,43 @@ enum {
     OPT_ORDER,
     OPT_THREADS,
     OPT_PRECISION,
-    OPT_FLUSH
+    OPT_FLUSH,
+    OPT_TARGET,
+    OPT_FEATURES,
+    OPT_DTYPE,
+    OPT_SPLIT,
+    OPT_AUGMENT,
+    OPT_WEIGHTS,
+    OPT_FREEZE,
+    OPT_PRETRAINED,
+    OPT_LABELS
 };
 
 static const struct argp_option train_argp_options[] = {
     {"data", OPT_DATA, "FILE", 0,
-     "training data, .npz, .npy or of torch.save: tensors with a row per example, the target last; "
-     "may be repeated",
+     "training data with a row per example: tensors (.npz, .npy, .safetensors, HDF5, of "
+     "torch.save), "
+     "a table (.csv, .tsv, Parquet), or a folder of images with a subfolder for each class "
+     "(DIR:resize=64:crop=56); may be repeated",
      0},
     {"valid", OPT_VALID, "FILE", 0, "the same to measure with after each epoch; may be repeated",
+     0},
+    {"split", OPT_SPLIT, "X", 0, "keep this share of the rows for validation, chosen at random", 0},
+    {"target", OPT_TARGET, "NAME,...", 0,
+     "tensor or columns to learn: by default what is called y, target or label, else the last", 0},
+    {"features", OPT_FEATURES, "NAME,...", 0,
+     "tensors or columns to learn from, in this order (all but the target)", 0},
+    {"dtype", OPT_DTYPE, "NAME", 0, "of the inputs (as in the file; float32 of tables)", 0},
+    {"augment", OPT_AUGMENT, "NAME,...", 0,
+     "flip, vflip, crop=PIXELS (added on each side, then cut out at random); normalise, or "
+     "normalise=MEAN,DEVIATION (or as many of each as there are channels)",
+     0},
+    {"class-weights", OPT_WEIGHTS, "X,...", 0, "of the loss; balanced: rarer classes count more",
+     0},
+    {"pretrained", OPT_PRETRAINED, "FILE", 0,
+     "begin with the tensors of this model or state_dict whose names and sizes fit", 0},
+    {"freeze", OPT_FREEZE, "PATTERN", 0,
+     "do not train the parameters, or those of modules, of such names ('layer*'); may be repeated",
      0},
     {"loss", OPT_LOSS, "NAME", 0,
      "cross_entropy (the default), nll, mse, l1, smooth_l1, huber, bce, bce_with_logits, or a "
@@ -60,7 +88,10 @@ static const struct argp_option train_argp_options[] = {
     {"clip-norm", OPT_CLIP, "X", 0, "scale gradients so that their norm is at most X", 0},
     {"early-stop", OPT_PATIENCE, "N", 0,
      "end after N epochs without a better validation loss; OUT.pt is the best one", 0},
+    {"patience", 0, "N", OPTION_ALIAS, 0, 0},
     {"output", 'o', "OUT.pt", 0, "write the trained model", 0},
+    {"labels", OPT_LABELS, "FILE", 0,
+     "write the names of the classes, if the data have some (OUT.labels.json)", 0},
     {"checkpoint", OPT_CHECKPOINT, "FILE", 0,
      "keep all of the state there, to go on from (--resume)", 0},
     {"checkpoint-every", OPT_EVERY, "N", 0, "... after each N batches, not epochs", 0},
@@ -160,6 +191,30 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
         o->checkpoint_every = (int64_t)train_number(state, "checkpoint-every", arg, 1, true);
         break;
     case OPT_RESUME: o->resume = arg; break;
+    case OPT_TARGET: o->target = arg; break;
+    case OPT_FEATURES: o->features = arg; break;
+    case OPT_DTYPE:
+        o->dtype = ctsc_dtype_find(arg);
+        if (!o->dtype || o->dtype->use != CTSC_DTYPE_COMPUTED)
+            argp_error(state, "--dtype: '%s' is not a dtype of tensors", arg);
+        break;
+    case OPT_SPLIT:
+        o->split = cli_number(state, "split", arg);
+        if (!(o->split > 0 && o->split < 1)) argp_error(state, "--split: between 0 and 1");
+        break;
+    case OPT_AUGMENT:
+        if (!augment_parse(&o->augment, arg))
+            argp_error(state, "--augment: flip, vflip, crop=PIXELS, normalise or "
+                              "normalise=MEAN,DEVIATION is expected");
+        break;
+    case OPT_WEIGHTS: o->class_weights = arg; break;
+    case OPT_PRETRAINED: o->pretrained = arg; break;
+    case OPT_FREEZE:
+        if (o->nfreeze == TRAIN_MAX_PATTERNS)
+            argp_error(state, "--freeze: up to %d are possible", TRAIN_MAX_PATTERNS);
+        o->freeze[o->nfreeze++] = arg;
+        break;
+    case OPT_LABELS: o->labels = arg; break;
     case OPT_LOG: o->log = arg; break;
     case OPT_EVENTS: o->events = arg; break;
     case OPT_DROP: o->drop_last = true; break;
@@ -177,7 +232,9 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
         if (!o->ndata) argp_error(state, "--data is needed");
         if (!o->output && !o->checkpoint)
             argp_error(state, "-o OUT.pt (or --checkpoint) is needed");
-        if (o->patience >= 0 && !o->nvalid) argp_error(state, "--early-stop needs --valid");
+        if (o->split > 0 && o->nvalid) argp_error(state, "--valid and --split exclude each other");
+        if (o->patience >= 0 && !o->nvalid && !(o->split > 0))
+            argp_error(state, "--early-stop needs --valid or --split");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -192,7 +249,8 @@ const struct argp cmd_train_argp = {
     "Trains a model: an archive, or Python source, whose weights are then initialised with "
     "--seed.\v"
     "The method forward is called with all tensors of a batch but the last, which is the target. "
-    "An epoch's loss is printed per line. The same options and seed give "
+    "A line is printed per epoch: loss, accuracy of classifiers, time. The same options and seed "
+    "give "
     "the same weights, whatever the number of threads.",
     train_children,
     NULL,

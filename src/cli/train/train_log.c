@@ -12,7 +12,8 @@
  * Summary { repeated Value value = 1; } and Value { string tag = 1; float simple_value = 2; }.
  * Tests: tests/cli/train.test
  */
-#include "cli/cli_train.h"
+#include "cli/progress.h"
+#include "cli/train/cli_train.h"
 
 #include <errno.h>
 #include <string.h>
@@ -103,7 +104,6 @@ static int events_open(train_log *l, const char *folder) {
 /* ---- the interface --------------------------------------------------------------------------- */
 
 int train_log_open(train_log *l, const train_options *o) {
-    l->terminal = isatty(STDERR_FILENO);
     l->began = log_now(CLOCK_MONOTONIC);
     if (o->log && !(l->lines = fopen(o->log, "a")))
         return cli_complain(CTSC_ENVIRONMENT, "%s: %s", o->log, strerror(errno));
@@ -134,24 +134,17 @@ bool train_log_numbers(train_log *l, int64_t step, size_t n, const ctsc_setting 
     return ok;
 }
 
-void train_log_progress(train_log *l, int64_t epoch, int64_t epochs, int64_t batch, int64_t batches,
-                        double loss) {
+void train_log_progress(const train_log *l, int64_t epoch, int64_t epochs, int64_t batch,
+                        int64_t batches, double loss) {
     enum { WIDTH = 24 };
-    double now = log_now(CLOCK_MONOTONIC), spent = now - l->began;
     char bar[WIDTH + 1];
-    if (!l->terminal || (now - l->shown < 0.1 && batch < batches)) return;
-    l->shown = now;
+    if (!progress_shown()) return;
+    double spent = log_now(CLOCK_MONOTONIC) - l->began;
     for (int i = 0; i < WIDTH; i++) bar[i] = i * batches < WIDTH * batch ? '=' : ' ';
     bar[WIDTH] = '\0';
     double rate = spent > 0 ? (double)l->rows_done / spent : 0;
     int64_t left = rate > 0 ? (int64_t)((double)(l->rows_all - l->rows_done) / rate) : 0;
-    fprintf(stderr,
-            "\repoch %lld/%lld [%s] %lld/%lld  loss %.4f  %.0f rows/s  %lld:%02lld left \x1b[K",
-            (long long)epoch + 1, (long long)epochs, bar, (long long)batch, (long long)batches,
-            loss, rate, (long long)left / 60, (long long)left % 60);
-    fflush(stderr);
-}
-
-void train_log_clear(train_log *l) {
-    if (l->terminal) fputs("\r\x1b[K", stderr);
+    progress_say("epoch %lld/%lld [%s] %lld/%lld  loss %.4f  %.0f samples/s  %lld:%02lld left",
+                 (long long)epoch + 1, (long long)epochs, bar, (long long)batch, (long long)batches,
+                 loss, rate, (long long)left / 60, (long long)left % 60);
 }
