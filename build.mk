@@ -2,7 +2,7 @@
 #
 # build.mk - how the library, the command, the examples and the server are built.
 #
-#   make                the library and the command, in build/
+#   make                the library and the command, in build/; on a terminal, one line counts the steps
 #   make examples       the programs of examples/
 #   make jit            libctsc-jit.so, the compiler for kernels (LLVM 19)
 #   make grpc           libctsc-grpc.so, gRPC for the server (libgrpc, libprotobuf-c)
@@ -18,6 +18,14 @@
 CC := $(if $(filter default,$(origin CC)),cc,$(CC))
 # V=1 shows the commands.
 Q := $(if $(V),,@)
+# A line for each step; or, where `all` has counted them (STEPS), one line that says which it is.
+say = $(if $(STEPS),,@echo "  $1    $2")
+STEP = $(if $(STEPS),scripts/build-step $(STEPS) $(BUILD)/.steps $@ )
+# On a terminal steps are counted first.
+COUNTS := $(if $(V),,$(MAKE_TERMOUT))
+ifneq ($(STEPS),)
+CFLAGS += -fdiagnostics-color=always
+endif
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 # -Wno-missing-field-initializers: table rows and {0} initialisers leave out what is zero on purpose.
@@ -59,8 +67,8 @@ $(ONNX_DIR)/onnx.pb-c.h: src/frontend/onnx/onnx.proto
 	@mkdir -p $(@D)
 	$(Q)$(PROTOC_C) --proto_path=$(<D) --c_out=$(ONNX_DIR) $(<F)
 $(ONNX_DIR)/onnx.pb-c.o: $(ONNX_DIR)/onnx.pb-c.h
-	@echo "  CC    $(ONNX_DIR)/onnx.pb-c.c"
-	$(Q)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(ONNX_DIR)/onnx.pb-c.c -o $@
+	$(call say,CC,$(ONNX_DIR)/onnx.pb-c.c)
+	$(Q)$(STEP)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(ONNX_DIR)/onnx.pb-c.c -o $@
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): private CPPFLAGS += -I$(ONNX_DIR)
 $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/frontend/onnx/*.c)): | $(ONNX_DIR)/onnx.pb-c.h
 $(BUILD)/src/runtime/program/onnx_module.o $(BUILD)/src/runtime/save/save_onnx.o: private CPPFLAGS += -DCTSC_ONNX
@@ -93,7 +101,12 @@ endif
 endif
 
 all: deps-build
+ifeq ($(COUNTS),)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+else
+	@rm -f $(BUILD)/.steps; steps=$$($(MAKE) --no-print-directory -n STEPS=1 build-all 2>/dev/null | grep -c '^scripts/build-step'); \
+	$(MAKE) --no-print-directory -j$(JOBS) STEPS="$$steps" build-all; code=$$?; printf '\r\033[K'; exit $$code
+endif
 build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit $(GRPC_LIB)
 # Goals beside `all` want the same files, which another make builds.
 ifneq ($(filter all,$(MAKECMDGOALS)),)
@@ -111,8 +124,8 @@ $(patsubst %.c,$(BUILD)/%.o,$(filter src/cpu/% src/runtime/kernels/% src/tensor/
 
 $(BUILD)/%.o: %.c build.mk
 	@mkdir -p $(@D)
-	@echo "  CC    $<"
-	$(Q)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(STEP)$(CCACHE) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Texts that the assembler takes in with EMBED (base/text/embed.h), compressed; the compiler's dependency output does not see them.
 PRELUDE := $(shell find src/frontend/prelude -name '*.py')
@@ -137,8 +150,8 @@ $(BUILD)/embedded/src/runtime/ops/composite.index.gz: src/runtime/ops/composite.
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
-	@echo "  AR    $@"
-	$(Q)ar rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(STEP)ar rcs $@ $^
 
 $(BUILD)/libserve.a: $(SERVE_OBJ)
 	@rm -f $@
@@ -159,21 +172,21 @@ EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
 # What the command consists of beside libctsc.a.
 CLI_PARTS := $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
 $(BUILD)/ctsc: $(CLI_PARTS) $(BUILD)/libctsc.a
-	@echo "  LD    $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(CLI_PARTS) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CC) $(LDFLAGS) -o $@ $(CLI_PARTS) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
 	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
 
 ifneq ($(JIT),)
 jit: $(JIT)
 $(BUILD)/scalar_ops.bc: $(BITCODE_SRC) build.mk
 	@mkdir -p $(BUILD)/src/codegen/llvm
-	@echo "  BC    $<"
-	$(Q)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
+	$(call say,BC,$<)
+	$(Q)$(STEP)$(LLVM_CLANG) $(CPPFLAGS) -std=c11 -O2 -fPIC -fno-vectorize -fno-slp-vectorize -fno-unroll-loops -fno-math-errno \
 	    -ffp-contract=off -fno-strict-aliasing -MMD -MP -MF $(BUILD)/src/codegen/llvm/scalar_bitcode.d -MT $@ -emit-llvm -c $< -o $@
 # The hash makes objects on disk that another build left stale.
 $(JIT): $(JIT_SRC) $(BUILD)/scalar_ops.bc src/codegen/llvm/jit.h src/codegen/llvm/kernel_symbols.def build.mk
-	@echo "  LD    $@"
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$$($(LLVM_CONFIG) --includedir) -DBITCODE_FILE='"$(BUILD)/scalar_ops.bc"' \
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CC) $(CPPFLAGS) $(CFLAGS) -I$$($(LLVM_CONFIG) --includedir) -DBITCODE_FILE='"$(BUILD)/scalar_ops.bc"' \
 	    -DLLVM_VERSION_TEXT='"'$$($(LLVM_CONFIG) --version)'"' \
 	    -DJIT_SOURCE_HASH='"'$$(cat $(BUILD)/scalar_ops.bc src/codegen/llvm/llvm_jit.c | cksum | tr ' ' '-')'"' \
 	    -shared -o $@ $(JIT_SRC) $(LDFLAGS) $$($(LLVM_CONFIG) --ldflags --link-shared --libs core orcjit native) -lm
@@ -190,14 +203,14 @@ $(GRPC_DIR)/inference.pb-c.h: src/serve/grpc/inference.proto
 	@mkdir -p $(@D)
 	$(Q)$(PROTOC_C) --proto_path=$(<D) --c_out=$(GRPC_DIR) $(<F)
 $(GRPC_DIR)/inference.pb-c.o: $(GRPC_DIR)/inference.pb-c.h
-	@echo "  CC    $(GRPC_DIR)/inference.pb-c.c"
-	$(Q)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(GRPC_DIR)/inference.pb-c.c -o $@
+	$(call say,CC,$(GRPC_DIR)/inference.pb-c.c)
+	$(Q)$(STEP)$(CCACHE) $(CC) $(CFLAGS) -Os -w -c $(GRPC_DIR)/inference.pb-c.c -o $@
 $(GRPC_OBJ): private CPPFLAGS += -I$(GRPC_DIR)
 $(GRPC_OBJ): | $(GRPC_DIR)/inference.pb-c.h
 # It finds ctsc.h's functions in the command.
 $(BUILD)/libctsc-grpc.so: $(GRPC_OBJ) $(GRPC_DIR)/inference.pb-c.o $(addprefix $(BUILD)/src/serve/,buffer.o number.o config.o)
-	@echo "  LD    $@"
-	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS) -Wl,-z,relro -Wl,-z,now -Wl,--as-needed -lgrpc_unsecure -lgpr -lprotobuf-c -ljansson -lm
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CC) -shared -o $@ $^ $(LDFLAGS) -Wl,-z,relro -Wl,-z,now -Wl,--as-needed -lgrpc_unsecure -lgpr -lprotobuf-c -ljansson -lm
 ifneq ($(GRPC_LIB),)
 grpc: $(BUILD)/ctsc $(GRPC_LIB)
 else
@@ -212,15 +225,15 @@ PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a
 EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/*.c))
 $(BUILD)/examples/%: examples/%.c include/ctsc.h $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
 $(BUILD)/examples/server: LDLIBS += -lmicrohttpd
 # Operators of a program's own, in a shared library.
 PLUGINS := $(patsubst examples/custom_op/%.c,$(BUILD)/examples/custom_op/lib%.so,$(wildcard examples/custom_op/*.c))
 $(BUILD)/examples/custom_op/lib%.so: examples/custom_op/%.c include/ctsc.h
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	$(Q)$(CC) -Iinclude $(CFLAGS) -shared -o $@ $< $(SANFLAGS) -lm
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CC) -Iinclude $(CFLAGS) -shared -o $@ $< $(SANFLAGS) -lm
 examples: $(EXAMPLES) $(PLUGINS)
 
 demo: deps-build

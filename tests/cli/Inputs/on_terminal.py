@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""on_terminal.py COMMAND... - what the command writes to standard error where that is a terminal, a line for each state of it."""
+"""on_terminal.py [--both] COMMAND... - what the command writes to standard error (and output) where that is a terminal, a line for each state of it."""
 import os
 import pty
 import re
 import subprocess
 import sys
 
+both = sys.argv[1] == "--both"
 ours, theirs = pty.openpty()
-p = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+p = subprocess.Popen(sys.argv[1 + both:], stdin=subprocess.DEVNULL, stdout=theirs if both else subprocess.DEVNULL, stderr=theirs)
 os.close(theirs)
 text = b""
 while True:
