@@ -63,8 +63,9 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(PARTS) -lcmocka $(LDLIBS)
 
 # Tests of the server's inside need it.
-$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: WITH := $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
-$(BUILD)/tests/unit/test_serve $(BUILD)/fuzz_request $(BUILD)/replay_request: $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
+OF_SERVER := $(BUILD)/tests/unit/test_serve $(foreach n,request values,$(BUILD)/fuzz_$(n) $(BUILD)/replay_$(n))
+$(OF_SERVER): WITH := $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
+$(OF_SERVER): $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
 $(BUILD)/tests/unit/test_variables: WITH := -Wl,--wrap=pass_cse
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 

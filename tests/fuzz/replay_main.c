@@ -12,6 +12,7 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+__attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size,
                                                      unsigned seed);
@@ -83,6 +84,7 @@ static int replay_file(const char *path, long damaged) {
 int main(int argc, char **argv) {
     int first = 1, rc = 0;
     long damaged = 0;
+    if (LLVMFuzzerInitialize && LLVMFuzzerInitialize(&argc, &argv)) return 1;
     if (argc > 2 && !strcmp(argv[1], "-m")) {
         damaged = atol(argv[2]);
         first = 3;

@@ -861,9 +861,40 @@ def make_models(ctsc, scratch, names):
     return folder
 
 
+def own_code_pages(ctsc, folder, scratch):
+    """Kernels compiled while the server runs, in the sandbox where there is one: no page of it is writable and executable at once."""
+    models = os.path.join(scratch, "pointwise")
+    os.mkdir(models)
+    with open(os.path.join(models, "pointwise.py"), "w") as f:
+        f.write("import torch\n\ndef forward(x):\n    return ((x * 2 + 1).tanh() * x).sum()\n")
+    subprocess.run([ctsc, "compile", os.path.join(models, "pointwise.py"), "-o", os.path.join(models, "pointwise.pt")], check=True)
+    jit = os.path.join(os.path.dirname(ctsc), "libctsc-jit.so")
+    if not os.path.exists(jit):
+        return
+    s = Server(ctsc, models, *["--sandbox"] * landlock())
+    try:
+        end = time.time() + 60
+        while time.time() < end:
+            s.infer("pointwise", [{"name": "x", "shape": [64, 64], "datatype": "FP32", "data": [0.5] * 4096}])
+            with open("/proc/%d/maps" % s.process.pid) as f:
+                maps = f.read()
+            assert not re.search(r"^\S+ .wx", maps, re.M), maps
+            if "libctsc-jit.so" in maps and re.search(r"r-xp 0+ 00:00 0 *$", maps, re.M):
+                return
+            time.sleep(0.05)
+        raise AssertionError("no kernel was compiled in a minute:\n" + maps)
+    finally:
+        s.stop()
+
+
+def landlock():
+    """Does the kernel have it? landlock_create_ruleset, asked for its version."""
+    return ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
+
+
 def own_sandbox(ctsc, folder, scratch):
     """A model that tries to leave, from its first moment: what it may do with --sandbox, and without."""
-    if ctypes.CDLL(None).syscall(444, None, 0, 1) < 1:  # landlock_create_ruleset, asked for its version
+    if not landlock():
         return
     inputs = os.path.join(ROOT, "tests", "cli", "Inputs")
     library, models = os.path.join(scratch, "libhostile.so"), os.path.join(scratch, "hostile")

@@ -125,11 +125,14 @@ static ctsc_status stored_refuse(op_ctx *cx, const value *args, value *results) 
     (void)results;
     const tensor *other, *t = stored_find(cx, args, &other);
     const char *name = strstr(cx->op->schema->name, "::");
-    if (other && cx->op->traits.fusible == FUSIBLE_POINTWISE && !stored_pair(cx, t, other)) {
+    if (t && other && cx->op->traits.fusible == FUSIBLE_POINTWISE && !stored_pair(cx, t, other)) {
         bool first = args[0].tag != V_TENSOR || args[0].u.tensor->dtype == t->dtype;
         return op_check_promotion(cx->diag, (dtype)(first ? t : other)->dtype,
                                   (dtype)(first ? other : t)->dtype);
     }
+    for (int i = 0; !t && i < cx->op->schema->nargs; i++) /* a mask or an index alone is of it */
+        if (args[i].tag == V_TENSOR && dtype_is_stored((dtype)args[i].u.tensor->dtype))
+            t = args[i].u.tensor;
     return diag_fail(cx->diag, CTSC_UNSUPPORTED, "\"%s_cpu\" not implemented for '%s'",
                      name ? name + 2 : cx->op->schema->name, dtype_table[t ? t->dtype : 0].ir_name);
 }
@@ -236,8 +239,6 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
         return stored_refuse(cx, args, results);
     dtype dt = (dtype)t->dtype, wide = dtype_is_float8(dt) ? DT_FLOAT32 : DT_INT64;
     value given[STORED_ARGS] = {value_none()};
-    op_ctx plain = *cx;
-    if (written >= 0) plain.op = NULL;
     ctsc_status s = CTSC_OK;
     int k = 0;
     while (s == CTSC_OK && k < n) {
@@ -246,7 +247,7 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
             s = stored_check_range(cx, given[k].u.tensor, dt);
         k++;
     }
-    if (s == CTSC_OK) s = cx->op->fn(&plain, given, results);
+    if (s == CTSC_OK) s = cx->op->fn(cx, given, results);
     while (k > 0) value_unref(given[--k]);
     if (s != CTSC_OK || results->tag != V_TENSOR) return s;
     if (results->u.tensor->dtype == wide && !stored_stays_wide(sc->name)) {
