@@ -98,7 +98,7 @@ void log_request(access_log *l, const exchange *x, const char *address, uint64_t
     buffer_puts(&b, ",\"path\":");
     buffer_json(&b, x->path, strnlen(x->path, 400));
     buffer_printf(&b, ",\"status\":%d,\"received\":%zu,\"sent\":%zu,\"us\":%llu", x->status,
-                  x->body_len, x->reply.len, (unsigned long long)(total_ns / 1000));
+                  x->body_len, x->reply.len + x->fed, (unsigned long long)(total_ns / 1000));
     if (*x->trace) buffer_printf(&b, ",\"traceparent\":\"%s\"", x->trace);
     if (*x->model) {
         buffer_puts(&b, ",\"model\":");

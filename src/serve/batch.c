@@ -120,9 +120,7 @@ static void batch_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
 
-/* What a failed call means to the client. */
-static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error,
-                        size_t size) {
+int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error, size_t size) {
     if (job_is_orphan(j)) {
         counter_add(&j->model->stats->cancelled, 1);
         snprintf(error, size, "the client hung up");
@@ -140,10 +138,9 @@ static int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *
     }
 }
 
-/* One call. deadline: of the job, or the earliest of the batch; cancel: what else stops it. */
-static ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args,
-                              uint64_t deadline, const ctsc_cancel *cancel, outputs *o,
-                              ctsc_error *e) {
+/* deadline: of the job, or the earliest of the batch. */
+ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline,
+                       const ctsc_cancel *cancel, outputs *o, ctsc_error *e) {
     ctsc_run_options ro = {
         .size = sizeof ro, .print = batch_drop, .max_bytes = m->config.max_bytes};
     ctsc_value *result = NULL;
@@ -298,7 +295,8 @@ void batch_run(model *m, job **jobs, size_t n) {
     uint64_t now = clock_ns();
     ctsc_error *e = ctsc_error_new(); /* without one, errors have no text */
     for (size_t k = 0; k < n; k++) jobs[k]->queue_ns = now - jobs[k]->arrived_ns;
-    if (n == 1 || !batch_run_together(m, jobs, n, e))
+    if (jobs[0]->run) jobs[0]->run(jobs[0], e); /* has no rows, and so is alone */
+    else if (n == 1 || !batch_run_together(m, jobs, n, e))
         for (size_t k = 0; k < n; k++) batch_run_one(m, jobs[k], e);
     ctsc_error_free(e);
 }

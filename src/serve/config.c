@@ -42,6 +42,7 @@ void config_free(model_config *c) {
     free(c->outputs);
     free(c->method);
     free(c->precision);
+    free(c->position);
     *c = (model_config){0};
 }
 
@@ -163,6 +164,7 @@ static const struct {
     NUMBER("timeout_ms",         0, 86400000,  timeout_us,   1000),
     NUMBER("max_bytes",          0, INT64_MAX, max_bytes,    1),
     NUMBER("opt",                0, 3,         opt,          1),
+    NUMBER("max_length",         0, 1000000,   max_length,   1),
     NUMBER("warmup",             0, 1000,      warmup,       1)
 /* clang-format on */
 #undef NUMBER
@@ -172,6 +174,7 @@ static bool config_key(config_reader *r, const char *key, const json_t *v) {
     model_config *c = r->c;
     if (!strcmp(key, "method")) return config_text(r, key, v, &c->method);
     if (!strcmp(key, "precision")) return config_text(r, key, v, &c->precision);
+    if (!strcmp(key, "position")) return config_text(r, key, v, &c->position);
     if (!strcmp(key, "versions")) return config_versions(r, v);
     if (!strcmp(key, "inputs")) return config_tensors(r, key, v, &c->inputs, &c->ninputs);
     if (!strcmp(key, "outputs")) return config_tensors(r, key, v, &c->outputs, &c->noutputs);

@@ -26,11 +26,14 @@ typedef struct config_tensor {
 /* One model's settings; docs/serve.md tells the keys. */
 typedef struct model_config {
     char *method, *precision; /* precision NULL: as written */
+    /* the input for positions in a cache; NULL: "cache_position", if there is one */
+    char *position;
     /* rows along dimension 0 that one call may have; 0: requests are not put together */
     int64_t max_batch;
     uint64_t max_delay_us; /* that a request waits for others */
     int instances, max_queue, opt, warmup;
     uint64_t timeout_us, max_bytes;
+    int max_length;   /* tokens of a prompt and its answer; 0: no limit */
     bool only_latest; /* of several versions, only the highest is loaded */
     size_t ninputs, noutputs;
     config_tensor *inputs, *outputs;

@@ -310,11 +310,11 @@ static bool folder_is_data(const repository *r, const entry *e) {
     return data;
 }
 
-static const char *folder_platform(const char *path) {
-    const char *ending = strrchr(path, '.');
-    return ending && !strcmp(ending, ".onnx")  ? "ctsc_onnx"
-           : ending && !strcmp(ending, ".pt2") ? "ctsc_export"
-                                               : "ctsc_torchscript";
+/* By its content: what a file is, its name need not say. */
+static void folder_platform(const entry *e, model *m) {
+    const ctsc_format *f = NULL;
+    ctsc_file_format(e->path, &f, NULL); /* it was loaded; where it is gone by now, it has none */
+    snprintf(m->platform, sizeof m->platform, "ctsc_%s", f ? f->name : "unknown");
 }
 
 /* Settings, then the archive. override: the text of a config, or NULL. */
@@ -337,7 +337,7 @@ static bool folder_load(repository *r, entry *e, const char *override, char *why
     bool skip = ok && config.only_latest && folder_superseded(r, e);
     void *bytes = ok && !skip ? folder_read(e->path, &len, &stamp, why, size) : NULL;
     if (bytes) ok = model_new(e->name, e->version, bytes, len, &config, &e->stats, &m, why, size);
-    if (m) m->platform = folder_platform(e->path);
+    if (m) folder_platform(e, m);
     else ok = skip;
     config_free(&config);
     bool again = e->loaded.inode != 0, data = !ok && !e->current && folder_is_data(r, e);

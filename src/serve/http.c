@@ -16,6 +16,7 @@
  */
 #include "serve/http.h"
 
+#include "serve/feed.h"
 #include "serve/listener.h"
 
 #include <arpa/inet.h>
@@ -34,6 +35,7 @@ enum {
     HTTP_SLOWEST_READER = 16 << 10, /* bytes a second */
     /* bytes of a buffer that a connection keeps for its next request */
     HTTP_KEEP = 64 << 10,
+    HTTP_FEED_BLOCK = 4096,   /* bytes that are sent at a time, at most */
     HTTP_GONE_NS = 100000000, /* before that nobody looks whether the client is gone */
     HTTP_SLACK = 64           /* libmicrohttpd takes what http_room_for let in, however it counts */
 };
@@ -183,7 +185,8 @@ static void http_headers(const http_connection *r, struct MHD_Response *m) {
     const exchange *x = &r->x;
     log_date(r->h->log, text);
     MHD_add_response_header(m, "Date", text);
-    if (x->reply.len) MHD_add_response_header(m, "Content-Type", x->type);
+    if (x->reply.len || x->feed) MHD_add_response_header(m, "Content-Type", x->type);
+    if (x->feed) MHD_add_response_header(m, "Cache-Control", "no-store");
     if (x->json_len) {
         snprintf(text, sizeof text, "%zu", x->json_len);
         MHD_add_response_header(m, "Inference-Header-Content-Length", text);
@@ -204,20 +207,36 @@ static void http_headers(const http_connection *r, struct MHD_Response *m) {
     }
 }
 
+static void http_wait(exchange *x) { MHD_suspend_connection(((http_connection *)x)->c); }
+
+static ssize_t http_read_feed(void *cls, uint64_t at, char *to, size_t room) {
+    http_connection *r = cls;
+    (void)at;
+    ssize_t n = feed_take(r->x.feed, to, room, http_wait);
+    if (n < 0) return MHD_CONTENT_READER_END_OF_STREAM;
+    r->x.fed += (size_t)n;
+    return n;
+}
+
 /* Gives the response to libmicrohttpd. The content stays the connection's until http_completed. */
 static enum MHD_Result http_answer(http_connection *r) {
     static char nothing[1];
     const buffer *reply = &r->x.reply;
-    struct MHD_Response *m = MHD_create_response_from_buffer(
-        reply->len, reply->len ? reply->data : nothing, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *m =
+        r->x.feed ? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, HTTP_FEED_BLOCK,
+                                                      http_read_feed, r, NULL)
+                  : MHD_create_response_from_buffer(reply->len, reply->len ? reply->data : nothing,
+                                                    MHD_RESPMEM_PERSISTENT);
     if (!m) return MHD_NO;
     http_headers(r, m);
     counter_add(&r->h->s->stats.responses_by_class[r->x.status / 100 % 6], 1);
     counter_add(&r->h->s->stats.reply_bytes, reply->len);
     atomic_store_explicit(&r->answering, true, memory_order_release);
+    /* a feed takes as long as the model does: a client that hangs up cancels that */
     http_phase(r, clock_ns(),
-               r->h->s->o->receive_seconds * 1000000000ull +
-                   (uint64_t)reply->len * 1000000000u / HTTP_SLOWEST_READER);
+               r->x.feed ? 0
+                         : r->h->s->o->receive_seconds * 1000000000ull +
+                               (uint64_t)reply->len * 1000000000u / HTTP_SLOWEST_READER);
     enum MHD_Result ok = MHD_queue_response(r->c, (unsigned)r->x.status, m);
     MHD_destroy_response(m);
     return ok;
@@ -227,13 +246,17 @@ static enum MHD_Result http_answer(http_connection *r) {
 
 static void http_defer(exchange *x) { MHD_suspend_connection(((http_connection *)x)->c); }
 
-static void http_done(exchange *x) {
+static void http_wake(exchange *x) {
     http_connection *r = (http_connection *)x;
     http *h = r->h;
     atomic_fetch_add(&h->resuming, 1);
-    atomic_store_explicit(&r->answered, true, memory_order_release);
     MHD_resume_connection(r->c); /* r may be gone after this */
     atomic_fetch_sub(&h->resuming, 1);
+}
+
+static void http_done(exchange *x) {
+    atomic_store_explicit(&((http_connection *)x)->answered, true, memory_order_release);
+    http_wake(x);
 }
 
 /* "Content-Length" as far as it is a number. */
@@ -277,6 +300,7 @@ static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char 
                       .cancel = r->cancel,
                       .defer = http_defer,
                       .done = http_done,
+                      .wake = http_wake,
                       .keep = &r->keep,
                       .reply = reply};
     r->x.authorization = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
@@ -355,6 +379,15 @@ static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c, const ch
     return http_whole(r);
 }
 
+/* The client has all of it, or is gone; what is being made for it is stopped. */
+static void http_leave_feed(http_connection *r) {
+    pthread_mutex_lock(&r->h->lock); /* http_tend looks at `cancel` */
+    if (!feed_leave(r->x.feed, r->cancel)) r->cancel = ctsc_cancel_new();
+    pthread_mutex_unlock(&r->h->lock);
+    r->x.feed = NULL;
+    counter_add(&r->h->s->stats.reply_bytes, r->x.fed);
+}
+
 static void http_completed(void *cls, struct MHD_Connection *c, void **request,
                            enum MHD_RequestTerminationCode why) {
     http *h = cls;
@@ -362,6 +395,7 @@ static void http_completed(void *cls, struct MHD_Connection *c, void **request,
     (void)c, (void)why;
     if (!r) return;
     uint64_t now = clock_ns();
+    if (r->x.feed) http_leave_feed(r);
     log_request(h->log, &r->x, r->address, now - r->x.started_ns);
     atomic_store_explicit(&r->answering, false, memory_order_release);
     http_phase(r, now, http_between_ns(h));

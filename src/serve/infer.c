@@ -128,10 +128,7 @@ bool infer_handle(exchange *x, model *m_take) {
     q->job.cancel = x->cancel;
     q->job.args = m_take->ninputs <= INFER_FEW ? q->few
                                                : calloc(m_take->ninputs, sizeof *q->job.args);
-    if (m_take->config.timeout_us)
-        q->job.deadline_ns = x->started_ns + m_take->config.timeout_us * 1000;
-    if (x->deadline_ns && (!q->job.deadline_ns || x->deadline_ns < q->job.deadline_ns))
-        q->job.deadline_ns = x->deadline_ns;
+    q->job.deadline_ns = job_deadline(m_take, x->started_ns, x->deadline_ns);
     snprintf(x->model, sizeof x->model, "%s", m_take->name);
     snprintf(x->version, sizeof x->version, "%s", m_take->version);
     if (!q->job.args || !infer_decode(q)) {

@@ -77,6 +77,21 @@ static bool model_inputs(model *m, char *why, size_t size) {
     return true;
 }
 
+/* Which input takes positions. What a call leaves in the cache is the next one's: calls at the same
+ * time, or batches of several sequences, would mix them. */
+static bool model_find_position(model *m, char *why, size_t size) {
+    const char *name = m->config.position;
+    m->position = model_find_input(m, name ? name : "cache_position");
+    if (m->position >= 0 && m->inputs[m->position].form != INPUT_TENSOR) m->position = -1;
+    if (name && m->position < 0) {
+        snprintf(why, size, "config.json: 'position' is no tensor of method '%s'",
+                 m->config.method);
+        return false;
+    }
+    if (m->position >= 0) m->config.instances = 1, m->config.max_batch = 0;
+    return true;
+}
+
 static int model_number(const char *name, const char *prefix) {
     size_t n = strlen(prefix);
     if (strncmp(name, prefix, n) || name[n] < '0' || name[n] > '9' || strlen(name + n) > 3)
@@ -97,6 +112,11 @@ int model_find_input(const model *m, const char *name) {
 
 const datatype *model_input_type(const model_input *in) {
     return in->arg->typed ? datatype_of(in->arg->dtype) : NULL;
+}
+
+const datatype *model_tensor_type(const model_input *in) {
+    if (in->config && in->config->type) return in->config->type;
+    return in->arg->typed || in->arg->likely ? datatype_of(in->arg->dtype) : NULL;
 }
 
 const char *model_output_name(const model *m, size_t i, const char *key, char room[32]) {
@@ -252,7 +272,7 @@ static bool model_open(model *m, size_t len, char *why, size_t size) {
     if (s != CTSC_OK) snprintf(why, size, "%s", e ? ctsc_error_message(e) : "out of memory");
     else (void)ctsc_signature_find_dtypes(m->signature, m->module, m->config.method, e);
     ctsc_error_free(e);
-    return s == CTSC_OK && model_inputs(m, why, size);
+    return s == CTSC_OK && model_inputs(m, why, size) && model_find_position(m, why, size);
 }
 
 bool model_new(const char *name, const char *version, void *bytes_take, size_t len,

@@ -37,13 +37,16 @@ typedef struct model_input {
 
 typedef struct model {
     char *name, *version;
-    const char *platform; /* of the metadata; a constant */
+    char platform[32]; /* of the metadata: "ctsc_", and the format of its file */
     ctsc_module *module;
     void *bytes; /* the archive, which module refers to */
     ctsc_signature *signature;
     model_config config;
     model_input *inputs;
     size_t ninputs;
+    /* the input that says where tokens are in the model's cache; -1: there is none. With one, it
+     * runs one call at a time */
+    int position;
     model_stats *stats;  /* the repository's */
     ctsc_cancel *cancel; /* set when the server gives up waiting */
     atomic_int refs;
@@ -82,6 +85,8 @@ ctsc_kind model_list_item(const char *type);
 /* What the model says of an input beyond config.json; NULL: no such datatype in the protocol, or
  * nothing. */
 const datatype *model_input_type(const model_input *in);
+/* What config.json says of it, or else the model, even if it only seems so; NULL: nothing. */
+const datatype *model_tensor_type(const model_input *in);
 /* Name of output i as answers call it: config.json's, the program's, the key it was found under
  * (NULL: none), the NamedTuple's field, or "output__<i>" put into `room`. */
 const char *model_output_name(const model *m, size_t i, const char *key, char room[32]);

@@ -31,6 +31,7 @@ enum {
     OPT_DRAIN,
     OPT_POLL,
     OPT_EXPLICIT,
+    OPT_NO_CONTROL,
     OPT_TOKEN,
     OPT_LOG,
     OPT_PRECISION,
@@ -50,6 +51,7 @@ static const struct argp_option serve_argp_options[] = {
      "ask for 'Authorization: Bearer' with the first line of FILE", 0},
     {"poll", OPT_POLL, "SECONDS", 0, "look for new and changed models this often (1); 0: never", 0},
     {"explicit", OPT_EXPLICIT, 0, 0, "load no model until a request says so", 0},
+    {"no-control", OPT_NO_CONTROL, 0, 0, "refuse requests to load and unload models", 0},
     {"flush-denormals", OPT_FLUSH, 0, 0,
      "take denormal numbers (below 1.2e-38 in float32) for zero: they slow many processors down",
      0},
@@ -131,6 +133,7 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case OPT_TOKEN: o->token_file = arg; break;
     case OPT_LOG: o->access_log = arg; break;
     case OPT_EXPLICIT: o->explicit_loading = true; break;
+    case OPT_NO_CONTROL: o->no_control = true; break;
     case OPT_PRECISION: o->precision = arg; break;
     case OPT_FLUSH: o->flush_denormals = true; break;
     case OPT_SANDBOX: o->sandbox = true; break;
@@ -139,6 +142,8 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
         o->folder = arg;
         break;
     case ARGP_KEY_END:
+        if (o->explicit_loading && o->no_control)
+            argp_error(state, "--explicit loads models by requests, which --no-control refuses");
         if (!o->folder) argp_error(state, "the folder of the models is missing");
         else if (stat(o->folder, &st) != 0) argp_error(state, "%s: %s", o->folder, strerror(errno));
         else if (!S_ISDIR(st.st_mode))

@@ -90,12 +90,12 @@ static bool route_page(exchange *x, const path *p) {
 
 static bool route_server(exchange *x, const path *p) {
     (void)p;
-    buffer_printf(
-        &x->reply,
-        "{\"name\":\"ctsc\",\"version\":\"%s\",\"extensions\":[\"binary_tensor_data\",\"model_"
-        "repository\","
-        "\"model_repository(unload_dependents)\",\"model_configuration\",\"statistics\"]}",
-        ctsc_version());
+    buffer_printf(&x->reply, "{\"name\":\"ctsc\",\"version\":\"%s\",\"extensions\":[",
+                  ctsc_version());
+    if (!x->s->o->no_control)
+        buffer_puts(&x->reply, "\"model_repository\",\"model_repository(unload_dependents)\",");
+    buffer_puts(&x->reply,
+                "\"binary_tensor_data\",\"generate\",\"model_configuration\",\"statistics\"]}");
     protocol_json(x, 200);
     return true;
 }
@@ -199,6 +199,16 @@ static bool route_model_ready(exchange *x, const path *p) {
 static bool route_infer(exchange *x, const path *p) {
     model *m = route_model(x, p);
     return m ? infer_handle(x, m) : true;
+}
+
+static bool route_generate(exchange *x, const path *p) {
+    model *m = route_model(x, p);
+    return m ? generate_handle(x, m, false) : true;
+}
+
+static bool route_generate_stream(exchange *x, const path *p) {
+    model *m = route_model(x, p);
+    return m ? generate_handle(x, m, true) : true;
 }
 
 static bool route_stats(exchange *x, const path *p) {
@@ -369,8 +379,15 @@ static void later_unload(exchange *x, const path *p) {
     json_decref(body);
 }
 
-static bool route_load(exchange *x, const path *p) { return route_later(x, p, later_load); }
-static bool route_unload(exchange *x, const path *p) { return route_later(x, p, later_unload); }
+/* Loads or unloads, if requests may do that. */
+static bool route_control(exchange *x, const path *p, void (*work)(exchange *x, const path *p)) {
+    if (!x->s->o->no_control) return route_later(x, p, work);
+    protocol_error(x, 403, "this server loads and unloads no models on request");
+    return true;
+}
+
+static bool route_load(exchange *x, const path *p) { return route_control(x, p, later_load); }
+static bool route_unload(exchange *x, const path *p) { return route_control(x, p, later_unload); }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -397,6 +414,10 @@ static const struct route {
     {"GET",  "/v2/models/*/versions/*/ready",    route_model_ready, false},
     {"POST", "/v2/models/*/infer",               route_infer,       false},
     {"POST", "/v2/models/*/versions/*/infer",    route_infer,       false},
+    {"POST", "/v2/models/*/generate",            route_generate,    false},
+    {"POST", "/v2/models/*/versions/*/generate", route_generate,    false},
+    {"POST", "/v2/models/*/generate_stream",     route_generate_stream, false},
+    {"POST", "/v2/models/*/versions/*/generate_stream", route_generate_stream, false},
     {"GET",  "/v2/models/*/stats",               route_stats,       false},
     {"GET",  "/v2/models/*/versions/*/stats",    route_stats,       false},
     {"GET",  "/v2/models/*/graph",               route_graph,       false},

@@ -33,6 +33,8 @@ typedef struct exchange {
     const char *type;  /* of the content */
     buffer reply;      /* the content */
     size_t json_len;   /* if not 0: the bytes of the content that are JSON; tensors follow */
+    struct feed *feed; /* if not NULL: the content, which is still being made (feed.h) */
+    size_t fed;        /* bytes of it that were sent */
     int retry_after;   /* seconds; 0: none */
     const char *allow; /* the allowed methods, for a 405; else NULL */
 
@@ -40,6 +42,8 @@ typedef struct exchange {
      * `done`, from that other thread. */
     void (*defer)(struct exchange *x);
     void (*done)(struct exchange *x);
+    /* A reader of the feed that has waited can go on. NULL: there is none. */
+    void (*wake)(struct exchange *x);
     /* if not NULL: data that an inference may leave here for the
      * next one; the code that set keep frees it (infer_keep_free) */
     void **keep;
@@ -65,6 +69,8 @@ void protocol_json(exchange *x, int status);
 /* POST .../infer on m, a reference that is taken over (infer.c). As protocol_handle. */
 bool infer_handle(exchange *x, model *m_take);
 void infer_keep_free(void *kept); /* may be NULL */
+/* POST .../generate, or, stream, .../generate_stream, likewise (generate.c). */
+bool generate_handle(exchange *x, model *m_take, bool stream);
 
 /* The status page, the description of all paths, and the page that reads it (page.c). */
 extern const char page_html[], page_html_end[];

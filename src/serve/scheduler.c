@@ -160,8 +160,8 @@ submitted scheduler_submit(job *j) {
         pthread_mutex_unlock(&m->lock);
         return SUBMIT_STOPPED;
     }
-    if (!m->head && m->busy < m->config.instances && m->config.max_batch <= 1 && slowest &&
-        slowest < SCHEDULER_QUICK_NS) {
+    if (!j->run && !m->head && m->busy < m->config.instances && m->config.max_batch <= 1 &&
+        slowest && slowest < SCHEDULER_QUICK_NS) {
         m->busy++;
         pthread_mutex_unlock(&m->lock);
         batch_run(m, &j, 1);

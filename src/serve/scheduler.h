@@ -36,6 +36,9 @@ typedef struct job {
     /* Called once before the job goes into the queue, on the submitting thread: from then on
      * another thread may finish it. */
     void (*defer)(struct job *j);
+    /* NULL: one call of the model's method. Else what runs in its place, on a thread of the
+     * model's, and finishes the job. */
+    void (*run)(struct job *j, ctsc_error *e);
     /* Called when the outcome is known. o: the result of the call, NULL
      * unless status is 200. first, total: the job's rows begin at `first` of
      * `total` in every output; total 0: the outputs are the job's alone. */
@@ -51,6 +54,13 @@ typedef struct job {
 /* Nobody waits for it any more. (A server that ends cancels the calls of clients that do.) */
 static inline bool job_is_orphan(const job *j) {
     return j->cancel && ctsc_cancel_is_set(j->cancel) && !ctsc_cancel_is_set(j->model->cancel);
+}
+
+/* When a request that came at started_ns has to be answered. theirs: as the client has it. 0: none.
+ */
+static inline uint64_t job_deadline(const model *m, uint64_t started_ns, uint64_t theirs) {
+    uint64_t own = m->config.timeout_us ? started_ns + m->config.timeout_us * 1000 : 0;
+    return own && (!theirs || own < theirs) ? own : theirs;
 }
 
 typedef enum submitted { SUBMIT_DONE, SUBMIT_QUEUED, SUBMIT_FULL, SUBMIT_STOPPED } submitted;
@@ -69,5 +79,10 @@ void scheduler_expire(model *m, uint64_t now);
  * and finishes each. */
 void batch_run(model *m, job **jobs, size_t n);
 bool batch_fits(const job *a, const job *b);
+/* One call, with what stops it besides the deadline; *o: its outputs. */
+ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline,
+                       const ctsc_cancel *cancel, outputs *o, ctsc_error *e);
+/* What a failed one means to the client: HTTP's status, and the text. */
+int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error, size_t size);
 
 #endif

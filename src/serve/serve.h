@@ -37,6 +37,7 @@ typedef struct serve_options {
     unsigned drain_seconds;   /* for running requests after SIGTERM */
     double poll_seconds;      /* between looks at the folder; 0: never */
     bool explicit_loading;    /* load nothing unless told to by a request */
+    bool no_control;          /* refuse such requests */
     const char *precision;    /* of models, unless their configs say; NULL: as written */
     bool flush_denormals;     /* of all models: ctsc_set_flush_denormals */
     const char *token_file;   /* NULL: no token */

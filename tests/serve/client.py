@@ -52,6 +52,24 @@ MODELS = {
     "sleepy": ("import torch\n\ndef forward(x, n: int):\n    for i in range(n):\n        x = (x @ x).tanh() + 0.1\n    return x\n",
                {"instances": 2, "timeout_ms": 20000}),
     "half": ("import torch\n\ndef forward(x):\n    return x.to(torch.float16)\n", None),
+    # what it saw is in a cache; the next token is the sum of all so far, modulo 10
+    "cached": ("import torch\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+               "        self.register_buffer('seen', torch.zeros(12, dtype=torch.int64))\n\n"
+               "    def forward(self, input_ids, cache_position):\n        self.seen[cache_position] = input_ids[0]\n"
+               "        n = int(cache_position[-1]) + 1\n        out = torch.zeros(1, input_ids.size(1), 10)\n"
+               "        out[0, -1, int(self.seen[:n].sum()) % 10] = 9.0\n        return out\n", {"max_length": 12}),
+    # a token at a time, at a place of another name, and slowly
+    "single": ("import torch\n\nclass Net(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+               "        self.register_buffer('seen', torch.zeros(100000, dtype=torch.int64))\n\n"
+               "    def forward(self, ids, at):\n        x = torch.ones(64, 64)\n        for i in range(200):\n            x = (x @ x).tanh()\n"
+               "        self.seen[at] = ids\n        out = torch.zeros(10) * x[0, 0]\n        out[int(self.seen[:int(at[-1]) + 1].sum()) % 10] = 9.0\n"
+               "        return out.to(torch.bfloat16)\n",
+               {"position": "at", "timeout_ms": 0, "instances": 2,
+                "inputs": [{"name": "ids", "datatype": "INT64", "shape": [1]}, {"name": "at", "datatype": "INT64", "shape": [1]}]}),
+    # no cache, and equally likely tokens
+    "uniform": ("import torch\n\ndef forward(ids):\n    return torch.zeros(ids.size(0), ids.size(1), 4)\n",
+                {"inputs": [{"name": "ids", "datatype": "INT32", "shape": [1, -1]}]}),
+    "nan": ("import torch\n\ndef forward(ids):\n    return torch.full([1, 1, 4], float('nan')) + ids.size(1)\n", None),
     "numbers": ("import torch\n\ndef forward(a, b, c, d, e, f):\n    return a, b, c, d, e, f\n", None),
 }
 
@@ -162,6 +180,15 @@ def test_health_and_metadata(s):
     assert status == 200 and data == b"" and headers["Date"].endswith("GMT")
 
 
+def descriptions(x):
+    """All members "description"."""
+    for k, v in (x.items() if isinstance(x, dict) else enumerate(x)):
+        if k == "description":
+            yield v
+        elif isinstance(v, (dict, list)):
+            yield from descriptions(v)
+
+
 def test_openapi(s):
     """It has the paths of the server's table and no others, and its references lead somewhere."""
     spec = s.json("GET", "/openapi.json")
@@ -169,6 +196,7 @@ def test_openapi(s):
         table = re.findall(r'\{"(GET|POST)", +"([^"]+)", +route_', f.read())
     described = {(method.upper(), re.sub(r"\{\w+\}", "*", path)) for path, methods in spec["paths"].items() for method in methods}
     assert described == set(table), described ^ set(table)
+    assert all(isinstance(d, str) for d in descriptions(spec))
     for reference in re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(spec)):
         at = spec
         for part in reference.split("/"):
@@ -514,7 +542,7 @@ def test_exported(s):
     put(s, archive, "deep", "3", "model.pt2")
     until(lambda: all(index(s).get(k, {}).get("state") == "READY" for k in (("even", "1"), ("deep", "3"))))
     said = s.json("GET", "/v2/models/even")
-    assert said["platform"] == "ctsc_export" == s.json("GET", "/v2/models/even/config")["platform"]
+    assert said["platform"] == "ctsc_pt2" == s.json("GET", "/v2/models/even/config")["platform"]
     assert said["inputs"] == [{"name": "x", "datatype": "FP32", "shape": [-1, 6]}], said
     assert said["outputs"] == [{"name": "mean", "datatype": "FP32", "shape": [-1, 6]},
                                {"name": "sym_size_int", "datatype": "INT64", "shape": [1]}], said
@@ -644,6 +672,48 @@ def test_examples(s):
     for command in commands:
         said = subprocess.run(command[:1] + [os.path.join(ROOT, "examples/serve", command[1]), url], capture_output=True, text=True, timeout=60)
         assert said.stdout == "digit 0\n", said
+    if shutil.which("cc") and os.path.exists("/usr/include/%s-linux-gnu/curl/curl.h" % os.uname().machine):
+        program = os.path.join(s.scratch, "client")
+        subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", os.path.join(ROOT, "examples/serve/client.c"), "-lcurl", "-o", program], check=True)
+        said = subprocess.run([program, url], capture_output=True, text=True, timeout=60)
+        assert said.stdout == "digit 0\n", said
+        assert subprocess.run([program, url, "none"], capture_output=True, timeout=60).returncode == 1
+
+
+def test_example_files(s):
+    """What runs the server elsewhere names options, files and paths that there are, and is well-formed where something can tell."""
+    folder = os.path.join(ROOT, "examples/serve")
+    texts = {name: open(os.path.join(folder, name)).read() for name in ("Containerfile", "compose.yaml", "kserve.yaml", "ctsc-serve.service")}
+    known = set(re.findall(r"--[a-z-]+", subprocess.run([s.ctsc, "serve", "--help"], capture_output=True, text=True).stdout))
+    commands = re.findall(r"^(?:ENTRYPOINT|CMD) (.*)", texts["Containerfile"], re.M) + re.findall(r"^ +command: (.*)", texts["compose.yaml"], re.M) + \
+        re.findall(r"^ +- (--.*)", texts["kserve.yaml"], re.M) + re.findall(r"^ExecStart=(.*)", texts["ctsc-serve.service"], re.M)
+    used = set(re.findall(r"--[a-z-]+", " ".join(commands)))
+    assert len(commands) == 7 and {"--host", "--port", "--grpc", "--access-log"} == used <= known, (commands, used)
+    for path in re.findall(r"path: (/v2\S*)", texts["kserve.yaml"]):
+        assert s.ask("GET", path)[0] in (200, 503), path
+    for name in re.findall(r"examples/serve/[\w.-]+|scripts/[\w.-]+", " ".join(texts.values())):
+        assert os.path.exists(os.path.join(ROOT, name)), name
+    with open(os.path.join(ROOT, "packaging/install.mk")) as f:
+        assert re.search(r"^deb:", f.read(), re.M) and "make deb DIST=" in texts["Containerfile"]
+    try:
+        import yaml
+    except ImportError:
+        yaml = None
+    if yaml:
+        runtime, service = yaml.safe_load_all(texts["kserve.yaml"])
+        container = runtime["spec"]["containers"][0]
+        assert runtime["metadata"]["name"] == service["spec"]["predictor"]["model"]["runtime"] and container["name"] == "kserve-container"
+        assert "--port=%d" % container["ports"][0]["containerPort"] in container["args"]
+        assert all(container[p]["httpGet"]["port"] == container["ports"][0]["containerPort"] for p in ("startupProbe", "readinessProbe", "livenessProbe"))
+        compose = yaml.safe_load(texts["compose.yaml"])
+        scraped = yaml.safe_load(compose["configs"]["prometheus"]["content"])["scrape_configs"][0]["static_configs"][0]["targets"]
+        assert scraped == ["ctsc:8000"] and set(compose["services"]) == {"ctsc", "prometheus", "grafana"}
+    if shutil.which("systemd-analyze"):
+        unit = os.path.join(s.scratch, "ctsc-serve.service")
+        with open(unit, "w") as f:
+            f.write(texts["ctsc-serve.service"].replace("/usr/bin/ctsc", "/bin/true"))
+        said = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
+        assert "ctsc-serve.service" not in said.stderr, said.stderr
 
 
 def test_status_page(s):
@@ -659,6 +729,127 @@ def test_status_page(s):
 
 
 # ---- hostile clients --------------------------------------------------------------------------------------------------------------
+
+# ---- generating --------------------------------------------------------------------------------------------------------
+
+def sums(prompt, n):
+    """What the models "cached" and "single" say."""
+    all_of = list(prompt)
+    for _ in range(n):
+        all_of.append(sum(all_of) % 10)
+    return all_of[len(prompt):]
+
+
+def generate(s, model, prompt, want=200, name="input_ids", **parameters):
+    return s.json("POST", "/v2/models/%s/generate" % model, {name: prompt, "parameters": parameters}, want)
+
+
+def events(s, model, body, headers=None):
+    status, headers, data = s.ask("POST", "/v2/models/%s/generate_stream" % model, body, headers)
+    assert status == 200 and headers["Content-Type"] == "text/event-stream" and headers["Cache-Control"] == "no-store", (status, data)
+    parts = data.decode().split("\n\n")
+    assert parts.pop() == "" and all(p.startswith("data: ") for p in parts), data
+    return [json.loads(p[6:]) for p in parts]
+
+
+def test_generate(s):
+    r = s.json("POST", "/v2/models/cached/generate", {"id": "a\"b", "input_ids": [3, 4], "parameters": {"max_tokens": 5}})
+    assert r == {"model_name": "cached", "model_version": "1", "id": "a\"b", "output_ids": sums([3, 4], 5), "finish_reason": "length"}, r
+    assert generate(s, "cached", [1] * 11)["output_ids"] == [1]  # no more than the cache holds
+    assert len(generate(s, "cached", [1])["output_ids"]) == 11
+    assert generate(s, "cached", [3, 4], max_tokens=8, stop=[99, 4]) == {"model_name": "cached", "model_version": "1", "output_ids": [7], "finish_reason": "stop"}
+    assert generate(s, "cached", [3, 4], max_tokens=8, stop=[7])["output_ids"] == []
+    assert generate(s, "single", [3, 4], max_tokens=6, name="ids")["output_ids"] == sums([3, 4], 6)
+    assert s.json("GET", "/v2/models/single/config")["instances"] == 1
+    assert generate(s, "uniform", [1], max_tokens=4, name="ids")["output_ids"] == [0] * 4
+    first = generate(s, "uniform", [1], max_tokens=200, name="ids", temperature=1, seed=5)["output_ids"]
+    assert set(first) == {0, 1, 2, 3} and first == generate(s, "uniform", [1], max_tokens=200, name="ids", temperature=0.5, seed=5)["output_ids"]
+    assert first != generate(s, "uniform", [1], max_tokens=200, name="ids", temperature=1)["output_ids"]
+    assert set(generate(s, "uniform", [1], max_tokens=100, name="ids", temperature=1, top_k=2)["output_ids"]) == {0, 1}
+    assert s.json("GET", "/v2/models/uniform/versions/1/stats")["model_stats"][0]["execution_count"] >= 700
+
+
+def test_generate_at_once(s):
+    """Sequences of a model with a cache do not mix."""
+    answers = [None] * 12
+
+    def one(i):
+        answers[i] = generate(s, "cached", [i, 1], max_tokens=9)["output_ids"] if i % 2 else [
+            e["output_ids"] for e in events(s, "cached", {"input_ids": [i, 1], "parameters": {"max_tokens": 9}})]
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(12)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for i, a in enumerate(answers):
+        assert a == (sums([i, 1], 9) if i % 2 else [[t] for t in sums([i, 1], 9)] + [[]]), (i, a)
+
+
+def test_generate_stream(s):
+    said = events(s, "cached", {"input_ids": [3, 4], "id": "x", "parameters": {"max_tokens": 3, "stream": True}})
+    head = {"model_name": "cached", "model_version": "1", "id": "x"}
+    assert said == [dict(head, output_ids=[t]) for t in sums([3, 4], 3)] + [dict(head, output_ids=[], finish_reason="length")], said
+    assert events(s, "cached", {"input_ids": [3, 4], "parameters": {"stop": [7]}}) == [
+        {"model_name": "cached", "model_version": "1", "output_ids": [], "finish_reason": "stop"}]
+    c = s.connect()  # the connection goes on
+    c.request("POST", "/v2/models/single/generate_stream", json.dumps({"ids": [1], "parameters": {"max_tokens": 60}}))
+    assert c.getresponse().read().count(b"\n\n") == 61
+    c.request("GET", "/v2/health/live")
+    assert c.getresponse().read() == b'{"live":true}'
+    c.close()
+
+
+def test_generate_hang_up(s):
+    """A client that goes in the middle stops its generation, also one that waits in the queue."""
+    def running():
+        return "ctsc_requests_running{model=\"single\",version=\"1\"} 1" in s.ask("GET", "/metrics")[2].decode()
+    for path in ("generate_stream", "generate"):
+        c, waiting = s.connect(), s.connect()
+        body, end = json.dumps({"ids": [1], "parameters": {"max_tokens": 90000}}), time.time() + 20
+        c.request("POST", "/v2/models/single/" + path, body)
+        while not running() and time.time() < end:
+            time.sleep(0.02)
+        assert running()
+        waiting.request("POST", "/v2/models/single/" + path, body)
+        if path == "generate_stream":
+            response = c.getresponse()
+            assert response.readline().startswith(b"data: ")
+            response.close()
+        c.close()
+        waiting.close()
+        while running() and time.time() < end:
+            time.sleep(0.02)
+        assert not running(), path
+    assert generate(s, "single", [2], max_tokens=2, name="ids")["output_ids"] == sums([2], 2)
+    assert "ctsc_requests_total{model=\"single\",version=\"1\",code=\"499\"}" in s.ask("GET", "/metrics")[2].decode()
+
+
+def test_generate_refused(s):
+    for model, body, words in (
+            ("rows", {"A": [1]}, "does not generate"), ("typed", {"n": [1]}, "does not generate"), 
+            ("cached", {}, "must be a list of tokens"), ("cached", {"input_ids": []}, "must be a list of tokens"),
+            ("cached", {"input_ids": [1.5]}, "must be a list of tokens"), ("cached", {"input_ids": "abc"}, "must be a list of tokens"),
+            ("cached", {"input_ids": [1] * 12}, "12 tokens, of fewer than 12"), ("cached", {"text_input": "abc"}, "no member 'text_input'"),
+            ("cached", [1], "not a JSON object"), ("cached", "{", "not a JSON object"), ("cached", {"input_ids": [1], "id": 5}, "'id' must be text"),
+            ("cached", {"input_ids": [1], "parameters": []}, "must be an object"), ("nan", {"ids": [1]}, "no number among the model's logits"),
+            ("double", {"x": [1]}, "no logits")):
+        status, _, data = s.ask("POST", "/v2/models/%s/generate" % model, body)
+        assert status in (400, 500) and words in json.loads(data)["error"], (model, body, data)
+        assert s.ask("POST", "/v2/models/%s/generate_stream" % model, body)[0] == status
+    for parameters, words in (({"max_tokens": 0}, "'max_tokens' must be a whole number from 1"), ({"max_tokens": 2.5}, "whole number"),
+                              ({"temperature": -1}, "'temperature' must be a number from 0"), ({"temperature": "hot"}, "number"), ({"top_k": -1}, "'top_k'"),
+                              ({"seed": 1.5}, "'seed'"), ({"stop": 5}, "'stop'"), ({"stop": ["."]}, "'stop'"), ({"stop": [1] * 65}, "at most 64"),
+                              ({"stream": True}, "generate_stream"), ({"best_of": 2}, "no parameter 'best_of'")):
+        assert words in generate(s, "cached", [1], 400, **parameters)["error"], parameters
+    s.json("POST", "/v2/models/none/generate", {"input_ids": [1]}, 404)
+    s.json("GET", "/v2/models/cached/generate", None, 405)
+    # what fails later is an event
+    s.json("POST", "/v2/repository/models/cached/load", {"parameters": {"config": "{}"}})
+    said = events(s, "cached", {"input_ids": [1] * 11})
+    assert len(said) == 3 and said[1]["output_ids"] == [2] and "out of" in said[2]["error"], said
+    s.json("POST", "/v2/repository/models/cached/load", {"parameters": {"config": "{\"position\": \"none\"}"}}, 400)
+    s.json("POST", "/v2/repository/models/cached/load")
+
 
 def test_malformed(s):
     post = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\n"
@@ -831,6 +1022,21 @@ def own_signal_elsewhere(ctsc, folder, scratch):
         assert tgkill(s.process.pid, task, signal.SIGTERM) == 0
     code, text = s.stop()
     assert code == 0 and "draining" in text, "exit %d\n%s" % (code, text)
+
+
+def own_generate_drain(ctsc, folder, scratch):
+    """A generation is finished while the server drains, and stopped when that has lasted long enough."""
+    s = Server(ctsc, folder, "--drain", "1")
+    short, long = s.connect(), s.connect()
+    for c, model, body in ((short, "cached", {"input_ids": [1]}), (long, "single", {"ids": [1], "parameters": {"max_tokens": 90000}})):
+        c.request("POST", "/v2/models/%s/generate_stream" % model, json.dumps(body))
+    answers = [c.getresponse() for c in (short, long)]
+    assert answers[1].readline().startswith(b"data: ")
+    code, text = s.stop()
+    assert code == 0, text
+    assert b'"finish_reason":"length"' in answers[0].read()
+    last = answers[1].read().split(b"\n\n")[-2]
+    assert last.startswith(b'data: {"error":'), last
 
 
 def own_ends(ctsc, folder, scratch):

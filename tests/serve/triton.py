@@ -305,7 +305,7 @@ def check_grpc_token(grpc, ctsc, folder, scratch):
     token, log = os.path.join(scratch, "token"), os.path.join(scratch, "log")
     with open(token, "w") as f:
         f.write("secret\n")
-    s = client.Server(ctsc, folder, "--grpc=0", "--token-file", token, "--access-log", log)
+    s = client.Server(ctsc, folder, "--grpc=0", "--token-file", token, "--access-log", log, "--no-control")
     try:
         c = grpc.InferenceServerClient("127.0.0.1:%d" % s.grpc_port)
         assert c.is_server_live() and c.is_server_ready()
@@ -314,6 +314,7 @@ def check_grpc_token(grpc, ctsc, folder, scratch):
         trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         headers = {"authorization": "Bearer secret", "traceparent": trace}
         assert c.get_model_metadata("double", headers=headers).name == "double"
+        fails(lambda: c.unload_model("double", headers=headers), "no models on request", "PERMISSION_DENIED")
         fails(lambda: c.get_model_metadata("none", headers=headers), "no model", "NOT_FOUND")
         c.start_stream(lambda result, error: None, headers=headers)  # waits for nothing when the server ends
     finally:

@@ -4,7 +4,9 @@
 #include "support.h"
 
 #include "serve/config.h"
+#include "serve/feed.h"
 #include "serve/protocol.h"
+#include "serve/sample.h"
 #include "serve/scheduler.h"
 
 #include <jansson.h>
@@ -214,6 +216,10 @@ static int serve_setup(void **state) {
                 "ValueError('negative')\n    return x + 1\n",
                 "{\"max_batch_size\": 8, \"max_queue_delay_us\": 50000, \"instances\": 1, "
                 "\"max_queue\": 16}");
+    serve_model(w->folder, "next",
+                "import torch\ndef forward(ids):\n    out = torch.zeros(1, 9)\n"
+                "    out[0, int(ids.sum()) % 9] = 1.0\n    return out\n",
+                NULL);
     serve_model(w->folder, "dict",
                 "from typing import Dict, List\ndef forward(d: Dict[str, int]) -> int:\n    return "
                 "len(d)\n",
@@ -237,9 +243,25 @@ static int serve_teardown(void **state) {
     return code;
 }
 
-typedef struct serve_call { exchange x; sem_t ready; } serve_call;
+typedef struct serve_call { exchange x; sem_t ready, more; } serve_call;
 
 static void serve_done(exchange *x) { sem_post(&((serve_call *)x)->ready); }
+
+static void serve_wake(exchange *x) { sem_post(&((serve_call *)x)->more); }
+
+static void serve_wait(exchange *x) { (void)x; }
+
+/* What a feed gives, as the response's content. */
+static void serve_read_feed(serve_call *c) {
+    char text[7];
+    ssize_t n;
+    while (c->x.feed && (n = feed_take(c->x.feed, text, sizeof text, serve_wait)) >= 0) {
+        if (n) buffer_put(&c->x.reply, text, (size_t)n);
+        else sem_wait(&c->more);
+    }
+    /* false: there was no memory for the text, and the writer does not know yet */
+    if (c->x.feed) (void)feed_leave(c->x.feed, NULL);
+}
 
 /* Sends a request and waits for the response, whose text is terminated. Free with serve_end. */
 static void serve_send(serve_world *w, serve_call *c, const char *method, const char *path,
@@ -251,15 +273,19 @@ static void serve_send(serve_world *w, serve_call *c, const char *method, const 
                             .body = body,
                             .body_len = strlen(body),
                             .started_ns = clock_ns(),
-                            .done = serve_done}};
+                            .done = serve_done,
+                            .wake = serve_wake}};
     sem_init(&c->ready, 0, 0);
+    sem_init(&c->more, 0, 0);
     if (!protocol_handle(&c->x)) sem_wait(&c->ready);
+    serve_read_feed(c);
     serve_text(&c->x.reply);
 }
 
 static void serve_end(serve_call *c) {
     buffer_free(&c->x.reply);
     sem_destroy(&c->ready);
+    sem_destroy(&c->more);
 }
 
 static void serve_expect(serve_world *w, const char *method, const char *path, const char *body,
@@ -417,6 +443,56 @@ static void serve_token(void **state) {
     w->s.token = NULL;
 }
 
+/* ---- generating ------------------------------------------------------------------------------ */
+
+static void serve_samples(void **state) {
+    (void)state;
+    enum { DRAWS = 40000 };
+    const double logits[] = {log(0.5), NAN, log(0.2), log(0.2), log(0.1)};
+    static const struct { double temperature; size_t top_k; double expected[5]; } cases[] = {
+        {1, 0, {0.5, 0, 0.2, 0.2, 0.1}},
+        {1, 5, {0.5, 0, 0.2, 0.2, 0.1}},
+        {1, 3, {0.5 / 0.9, 0, 0.2 / 0.9, 0.2 / 0.9, 0}},
+        {1, 2, {0.5 / 0.7, 0, 0.2 / 0.7, 0, 0}}, /* the first of two equal ones */
+        {1, 1, {1, 0, 0, 0, 0}},
+        {0, 3, {1, 0, 0, 0, 0}},
+        {1e-9, 0, {1, 0, 0, 0, 0}},
+        {0.5, 0, {0.25 / 0.34, 0, 0.04 / 0.34, 0.04 / 0.34, 0.01 / 0.34}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        sampler s = {.temperature = cases[c].temperature, .top_k = cases[c].top_k, .state = 1};
+        int count[5] = {0};
+        for (int i = 0; i < DRAWS; i++) {
+            size_t got = 9;
+            assert_true(sample_pick(&s, logits, 5, &got));
+            count[got]++;
+        }
+        for (int i = 0; i < 5; i++)
+            assert_true(fabs((double)count[i] / DRAWS - cases[c].expected[i]) < 0.015);
+    }
+    size_t got = 9;
+    sampler s = {.temperature = 1};
+    assert_false(sample_pick(&s, (const double[]){NAN, -INFINITY}, 2, &got));
+    assert_false(sample_pick(&s, NULL, 0, &got));
+    assert_true(sample_pick(&s, (const double[]){1, INFINITY, INFINITY}, 3, &got) && got == 1);
+    assert_true(sample_pick(&s, (const double[]){-INFINITY, -1e300}, 2, &got) && got == 1);
+}
+
+static void serve_generate(void **state) {
+    serve_world *w = *state;
+    serve_expect(w, "POST", "/v2/models/next/generate",
+                 "{\"ids\":[1,1],\"parameters\":{\"max_tokens\":4}}", 200,
+                 "\"output_ids\":[2,4,8,7],\"finish_reason\":\"length\"}");
+    serve_expect(w, "POST", "/v2/models/next/generate_stream",
+                 "{\"ids\":[1,1],\"parameters\":{\"stop\":[8]}}", 200,
+                 "data: {\"model_name\":\"next\",\"model_version\":\"1\",\"output_ids\":[2]}\n\n"
+                 "data: {\"model_name\":\"next\",\"model_version\":\"1\",\"output_ids\":[4]}\n\n"
+                 "data: {\"model_name\":\"next\",\"model_version\":\"1\",\"output_ids\":[],"
+                 "\"finish_reason\":\"stop\"}\n\n");
+    serve_expect(w, "POST", "/v2/models/many/generate", "{\"x\":[1]}", 400,
+                 "does not generate: input 'x' takes FP32");
+}
+
 /* ---- without memory -------------------------------------------------------------------------- */
 
 /* The Makefile has the linker send the library's, the server's and this file's calls here;
@@ -453,6 +529,9 @@ static void serve_allocation_failures(void **state) {
         {"POST", "/v2/repository/index", "{}"},
         {"POST", "/v2/repository/models/many/load",
          "{\"parameters\":{\"config\":\"{\\\"outputs\\\":[{\\\"name\\\":\\\"o\\\"}]}\"}}"},
+        {"POST", "/v2/models/next/generate", "{\"ids\":[1,1],\"parameters\":{\"stop\":[3]}}"},
+        {"POST", "/v2/models/next/generate_stream",
+         "{\"ids\":[1],\"parameters\":{\"max_tokens\":3,\"temperature\":1,\"top_k\":2}}"},
         {"POST", "/v2/repository/models/many/unload", "{}"},
     };
     json_set_alloc_funcs(__wrap_malloc, free);
@@ -468,10 +547,13 @@ static void serve_allocation_failures(void **state) {
                                   .body_len = strlen(rows[i].body),
                                   .started_ns = clock_ns(),
                                   .done = serve_done,
+                                  .wake = serve_wake,
                                   .keep = &kept}};
             sem_init(&c.ready, 0, 0);
+            sem_init(&c.more, 0, 0);
             atomic_store(&serve_countdown, at);
             if (!protocol_handle(&c.x)) sem_wait(&c.ready);
+            serve_read_feed(&c);
             reached = atomic_load(&serve_countdown) <= 0;
             atomic_store(&serve_countdown, 0);
             assert_true(c.x.status >= 200 && c.x.status < 600);
@@ -582,6 +664,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(serve_batches, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_binary, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_token, serve_setup, serve_teardown),
+        cmocka_unit_test(serve_samples),
+        cmocka_unit_test_setup_teardown(serve_generate, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_allocation_failures, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_start_failures, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_without_descriptors, serve_setup, serve_teardown),

@@ -189,6 +189,7 @@ static grpc_status_code call_code(int status) {
     switch (status) {
     case 400: return GRPC_STATUS_INVALID_ARGUMENT;
     case 401: return GRPC_STATUS_UNAUTHENTICATED;
+    case 403: return GRPC_STATUS_PERMISSION_DENIED;
     case 404: return GRPC_STATUS_NOT_FOUND;
     case 413: return GRPC_STATUS_RESOURCE_EXHAUSTED;
     case 405:
@@ -360,6 +361,8 @@ static void call_work(call *c) {
     call_begin(c);
     call_clear(c);
     bool read = call_read(c, &message);
+    grpc_byte_buffer_destroy(c->received); /* the slice has what it had */
+    c->received = NULL;
     if (!read) {
         call_refuse(c, 415, "compressed requests are not supported");
         return;
@@ -375,8 +378,6 @@ static void call_work(call *c) {
     if (ok && (a->path.failed || a->body.failed)) ok = ask_refuse(a, 500, "out of memory");
     arena_free(&a->memory); /* the message is in the body now */
     grpc_slice_unref(message);
-    grpc_byte_buffer_destroy(c->received);
-    c->received = NULL;
     if (!ok) {
         call_refuse(c, a->status, a->why);
         return;
