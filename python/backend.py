@@ -42,7 +42,7 @@ behaviour, TorchScript, `torch.export` and ONNX files, native kernels.
     print(model(ctsc.zeros(1, 1, 8, 8)))
 
 Only `.numpy()` and `from_numpy` need NumPy. `python -m ctsc program.py` runs a program that imports `torch` with ctsc
-in its place. Kernels are compiled where LLVM 19 is installed (Debian: `libllvm19`); elsewhere programs are interpreted.
+in its place, and `ctsc` is the command: `ctsc run`, `bench`, `train`, `serve` and more. Kernels are compiled where LLVM 19 is installed (Debian: `libllvm19`); elsewhere programs are interpreted.
 """
 
 
@@ -87,7 +87,16 @@ def pack(files, folder):
             if n.startswith(".") or "__pycache__" in where:
                 continue
             with open(path, "rb") as f:
-                w.add("ctsc/" + os.path.relpath(path, files), f.read(), 0o755 if ".so" in n else 0o644)
+                w.add("ctsc/" + os.path.relpath(path, files), f.read(), 0o755 if ".so" in n or os.access(path, os.X_OK) else 0o644)
+    data = "ctsc-%s.data" % version()
+    with open(os.path.join(ROOT, "python", "ctsc_script.py"), "rb") as f:
+        w.add(data + "/scripts/ctsc", f.read(), 0o755)
+    share = os.path.join(os.path.dirname(files), "share")
+    for where, folders, names in os.walk(share):
+        folders.sort()
+        for n in sorted(set(names) - {".files"}):
+            with open(os.path.join(where, n), "rb") as f:
+                w.add("%s/data/share/%s" % (data, os.path.relpath(os.path.join(where, n), share)), f.read())
     w.add(info + "/METADATA", metadata().encode())
     w.add(info + "/WHEEL", ("Wheel-Version: 1.0\nGenerator: ctsc\nRoot-Is-Purelib: false\nTag: %s\n" % tag()).encode())
     with open(os.path.join(ROOT, "LICENSE"), "rb") as f:

@@ -5,7 +5,7 @@
 #   make python    build/python/ctsc, to be used in place: PYTHONPATH=build/python python3
 #   make wheel     dist/ctsc-*.whl, for CPython 3.9 and later; made manylinux where auditwheel is installed. pip install . does the same without that
 #
-# The extension has the library in it. That of a wheel has OpenBLAS as well, as far as it is called: of its kernels for two dozen processors those for
+# The extension has the library in it. In a wheel the library is beside it, for the command as well (ctsc/bin/ctsc, which the script `ctsc` starts). A wheel has OpenBLAS, as far as it is called: of its kernels for two dozen processors those for
 # three, of which each processor gets the newest that it can run, of these those whose drivers are there, and without tables for unwinding, which C and Fortran have no use for. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
@@ -71,15 +71,44 @@ PY_BLAS_LINK := $(PY_BLAS) -Wl,-rpath,'$$ORIGIN'
 else
 PY_BLAS_LINK := -lopenblas
 endif
-$(PY)/wheel/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map $(PY_BLAS) python/python.mk
+# The library, for the extension and the command. Its name is not libctsc's, which a process may have as well.
+WHEEL := $(PY)/wheel
+WHEEL_LINK := -s -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,-z,pack-relative-relocs
+$(PY)/core.map: $(BUILD)/libctsc.map include/ctsc_compiler.h python/python.mk
+	@mkdir -p $(@D)
+	$(Q){ echo "{ global:"; { grep -o 'ctsc_[a-z0-9_]*;' $<; grep -v '^ \*' include/ctsc_compiler.h | grep -o '^CTSC_API .*' | grep -o '\bctsc_[a-z0-9_]*(' | \
+	  tr '(' ';'; } | sort -u; echo "local: *; };"; } > $@
+$(WHEEL)/ctsc/libctsc-core.so: $(BUILD)/libctsc.a $(PY)/core.map $(PY_BLAS) python/python.mk
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	$(Q)$(CC) $(PY_LINK) -s -Wl,-z,pack-relative-relocs -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) \
-	    $(PY_BLAS_LINK) $(ONNX_LIBS) -lzip -ljansson -lz -lm -ldl
+	$(Q)$(CC) -shared $(WHEEL_LINK) -o $@ -Wl,-soname,$(@F) -Wl,--version-script=$(PY)/core.map -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive \
+	    $(LDFLAGS) $(PY_BLAS_LINK) $(ONNX_LIBS) -lzip -ljansson -lz -lm -ldl
+$(WHEEL)/ctsc/_C.abi3.so: $(PY_OBJ) $(WHEEL)/ctsc/libctsc-core.so
+	@echo "  LD    $@"
+	$(Q)$(CC) -shared $(WHEEL_LINK) -o $@ $(PY_OBJ) $(LDFLAGS) $(WHEEL)/ctsc/libctsc-core.so -Wl,-rpath,'$$ORIGIN'
+
+# The command. libpng, libjpeg-turbo and libmicrohttpd become part of it where there are archives of them: TLS, which libmicrohttpd has of GnuTLS and the server
+# does without, is left out, and the name of each of its functions stands for one that fails.
+STATIC = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$1.a)),-l:lib$1.a,-l$1)
+HTTPD_ARCHIVE := $(filter /%,$(shell $(CC) -print-file-name=libmicrohttpd.a))
+HTTPD_LINK = $(if $(HTTPD_ARCHIVE),python/gnutls_stub.c $$(nm -u $(HTTPD_ARCHIVE) 2>/dev/null | grep -o 'gnutls_\w*' | sort -u | grep -vxE 'gnutls_global_(de)?init' | \
+    sed 's/.*/-Wl,--defsym=&=gnutls_stub/') )$(call STATIC,microhttpd)
+$(WHEEL)/ctsc/bin/ctsc: $(CLI_PARTS) $(WHEEL)/ctsc/libctsc-core.so python/gnutls_stub.c
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(WHEEL_LINK) -o $@ $(CFLAGS) $(CLI_PARTS) $(LDFLAGS) $(WHEEL)/ctsc/libctsc-core.so -Wl,-rpath,'$$ORIGIN/..' $(HTTPD_LINK) $(call STATIC,png) \
+	    $(call STATIC,turbojpeg) -ljansson -lz -lm -ldl
+# Its manual page and completions, from where the shells find them in an environment.
+$(WHEEL)/share/.files: $(WHEEL)/ctsc/bin/ctsc docs/ctsc.1
+	@mkdir -p $(addprefix $(@D)/,man/man1 bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+	$(Q)cp docs/ctsc.1 $(@D)/man/man1/ctsc.1
+	$(Q)$< completion bash > $(@D)/bash-completion/completions/ctsc
+	$(Q)$< completion zsh > $(@D)/zsh/site-functions/_ctsc
+	$(Q)$< completion fish > $(@D)/fish/vendor_completions.d/ctsc.fish && touch $@
 $(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.
-wheel-files: $(PY)/wheel/ctsc/_C.abi3.so $(PY)/wheel/ctsc/.files jit
+wheel-files: $(WHEEL)/ctsc/_C.abi3.so $(WHEEL)/ctsc/.files $(WHEEL)/share/.files jit
 	$(if $(JIT),@strip -o $(PY)/wheel/ctsc/libctsc-jit.so $(JIT))
 
 $(PY)/stub/libcrypto.so.3: python/libcrypto_stub.c python/libcrypto_stub.map

@@ -37,9 +37,9 @@ typedef struct source {
 /* ---- the list of operators ------------------------------------------------------------------- */
 
 static void list_one(void *ctx, const ctsc_operator_info *o) {
-    static const char *const out[] = {"save",  "from_file", "sleep", "wait",  "input", "print",
-                                      "warn",  "open",      "fork",  "cuda",  "load",  "set_num",
-                                      "seed",  "empty",     "exit",  "write", "time"};
+    static const char *const out[] = {"save", "from_file", "sleep", "wait",  "input", "print",
+                                      "warn", "open",      "fork",  "cuda",  "load",  "set_num",
+                                      "seed", "empty",     "exit",  "write", "time"};
     (void)ctx;
     if (!o->supported || strncmp(o->key, "aten::", 6) != 0 || nschemas == OPERATORS) return;
     for (size_t i = 0; i < sizeof out / sizeof *out; i++)
@@ -68,17 +68,32 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
 static unsigned take(source *s, unsigned n) { return s->p < s->end && n ? *s->p++ % n : 0; }
 
 static int64_t take_int(source *s) {
-    static const int64_t ends[] = {0,         1,         -1,         2,          3,
-                                   4,         5,         -2,         7,          8,
-                                   64,        255,       INT32_MAX,  INT32_MIN,  (int64_t)1 << 32,
-                                   INT64_MAX, INT64_MIN, -INT64_MAX, (int64_t)1 << 62};
+    static const int64_t ends[] = {0,
+                                   1,
+                                   -1,
+                                   2,
+                                   3,
+                                   4,
+                                   5,
+                                   -2,
+                                   7,
+                                   8,
+                                   64,
+                                   255,
+                                   INT32_MAX,
+                                   INT32_MIN,
+                                   (int64_t)1 << 32,
+                                   INT64_MAX,
+                                   INT64_MIN,
+                                   -INT64_MAX,
+                                   (int64_t)1 << 62};
     unsigned k = take(s, 48);
     return k < sizeof ends / sizeof *ends ? ends[k] : (int64_t)k % 6 - 1;
 }
 
 static double take_float(source *s) {
-    static const double ends[] = {0,     0.5,       1,      -1,     2,     -0.0,  1e-40,
-                                  1e300, -INFINITY, 3.4e38, 1e-300, 65504, 1e-8,  INFINITY};
+    static const double ends[] = {0,     0.5,       1,      -1,     2,     -0.0, 1e-40,
+                                  1e300, -INFINITY, 3.4e38, 1e-300, 65504, 1e-8, INFINITY};
     unsigned k = take(s, 20);
     return k == 19 ? (double)NAN : ends[k % (sizeof ends / sizeof *ends)];
 }
@@ -89,7 +104,9 @@ static void take_elements(source *s, ctsc_value *t, size_t bytes) {
     unsigned way = take(s, 4), seed = take(s, 256);
     for (size_t i = 0; p && i < bytes; i++)
         p[i] = way == 0   ? (uint8_t)(seed + i * 37)
-               : way == 1 ? (uint8_t)(i % 4 == 3 ? 0x3f : i % 4 == 2 ? 0x80 + i * 4 : 0)
+               : way == 1 ? (uint8_t)(i % 4 == 3   ? 0x3f
+                                      : i % 4 == 2 ? 0x80 + i * 4
+                                                   : 0)
                : way == 2 ? (uint8_t)(i % 8 ? 0 : i / 8 % 5)
                           : 0;
     if (ctsc_tensor_dtype(t) == CTSC_BOOL)
@@ -106,12 +123,13 @@ static ctsc_value *take_call(source *s, const char *op, ctsc_value *t, int64_t a
 }
 
 static ctsc_value *take_tensor(source *s) {
-    static const ctsc_dtype often[] = {CTSC_FLOAT32,  CTSC_INT64, CTSC_BOOL,    CTSC_BFLOAT16,
-                                       CTSC_FLOAT64,  CTSC_UINT8, CTSC_FLOAT16, CTSC_COMPLEX64,
-                                       CTSC_FLOAT32,  CTSC_INT32, CTSC_INT8,    CTSC_INT16,
-                                       CTSC_COMPLEX128, CTSC_UINT16, CTSC_UINT64, CTSC_FLOAT8_E4M3FN};
+    static const ctsc_dtype often[] = {
+        CTSC_FLOAT32,    CTSC_INT64,     CTSC_BOOL,    CTSC_BFLOAT16,     CTSC_FLOAT64, CTSC_UINT8,
+        CTSC_FLOAT16,    CTSC_COMPLEX64, CTSC_FLOAT32, CTSC_INT32,        CTSC_INT8,    CTSC_INT16,
+        CTSC_COMPLEX128, CTSC_UINT16,    CTSC_UINT64,  CTSC_FLOAT8_E4M3FN};
     static const int64_t sides[] = {2, 3, 1, 4, 0, 5, 7, 16, 17};
-    if (s->nresults && take(s, 4) == 1) return ctsc_value_copy(s->results[take(s, RESULTS) % s->nresults]);
+    if (s->nresults && take(s, 4) == 1)
+        return ctsc_value_copy(s->results[take(s, RESULTS) % s->nresults]);
     int64_t sizes[5];
     size_t bytes = 1;
     ctsc_value *t = NULL;
@@ -132,9 +150,10 @@ static ctsc_value *take_tensor(source *s) {
 }
 
 static ctsc_value *take_string(source *s) {
-    static const char *const texts[] = {"",     "mean", "sum",      "none",  "reflect", "constant", "ij",
-                                        "fro",  "nuc",  "floor",    "trunc", "linear",  "nearest",  "tanh",
-                                        "amax", "prod", "ij,jk->ik", "...i", "valid",   "same",     "{} {}"};
+    static const char *const texts[] = {"",        "mean", "sum",  "none",  "reflect",   "constant",
+                                        "ij",      "fro",  "nuc",  "floor", "trunc",     "linear",
+                                        "nearest", "tanh", "amax", "prod",  "ij,jk->ik", "...i",
+                                        "valid",   "same", "{} {}"};
     const char *t = texts[take(s, sizeof texts / sizeof *texts)];
     return ctsc_string_new(t, strlen(t));
 }
@@ -231,7 +250,8 @@ static void read_all(const ctsc_value *v, int depth) {
 }
 
 static void keep(source *s, ctsc_value *v) {
-    if (ctsc_value_kind(v) == CTSC_KIND_TENSOR && s->nresults < RESULTS) s->results[s->nresults++] = v;
+    if (ctsc_value_kind(v) == CTSC_KIND_TENSOR && s->nresults < RESULTS)
+        s->results[s->nresults++] = v;
     else ctsc_value_free(v);
 }
 

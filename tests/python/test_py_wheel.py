@@ -2,15 +2,18 @@
 """test_py_wheel.py - the wheel: what is in it, how large it is installed, that it works in an environment of its own; stubs that fit the package."""
 import ast
 import os
+import struct
 import subprocess
 import sys
+import urllib.request
 import zipfile
+import zlib
 
 import pytest
 
 import ctsc
 
-LARGEST = 12_000_000  # bytes, OpenBLAS included; libzip and jansson add 0.2 MB, and the bytecode 1.8
+LARGEST = 14_000_000  # bytes, OpenBLAS and the command (1.6 MB) included; libzip and jansson add 0.4 MB, and the bytecode 2.1
 FIVE_LINES = """
 import ctsc, sys
 model = ctsc.load(sys.argv[1] + "/digits_cnn.pt")
@@ -89,7 +92,7 @@ def test_what_is_in_it(wheel):
     with zipfile.ZipFile(wheel) as z:
         names, size = z.namelist(), sum(i.file_size for i in z.infolist())
     assert "cp39-abi3" in os.path.basename(wheel) and size <= LARGEST
-    for name in ("ctsc/_C.abi3.so", "ctsc/py.typed", "ctsc/__init__.pyi", "ctsc/nn/modules/linear.py"):
+    for name in ("ctsc/_C.abi3.so", "ctsc/libctsc-core.so", "ctsc/bin/ctsc", "ctsc/py.typed", "ctsc/__init__.pyi", "ctsc/nn/modules/linear.py"):
         assert name in names
     assert len(names) == len(set(names)) and not [n for n in names if "__pycache__" in n]
 
@@ -116,6 +119,58 @@ def test_in_an_environment_of_its_own(wheel, tmp_path, root):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     out = subprocess.check_output([python, "-c", FIVE_LINES, os.path.join(root, "models")], env=env, cwd=str(tmp_path), text=True).split()
     assert float(out[0]) > 0.99 and float(out[1]) == 0.75
+
+
+def test_the_command(wheel, tmp_path, root):
+    """What pip makes of the scripts and data of the wheel: the command, as the one that make builds."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
+    python = os.path.join(str(tmp_path), "bin", "python")
+    site = subprocess.check_output([python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"], text=True).strip()
+    with zipfile.ZipFile(wheel) as z:
+        z.extractall(site)
+        names = z.namelist()
+        script, = [n for n in names if n.endswith(".data/scripts/ctsc")]
+        for name in ("ctsc/bin/ctsc", script):
+            assert z.getinfo(name).external_attr >> 16 & 0o111 == 0o111
+        text = z.read(script).decode()
+    for end in ("man/man1/ctsc.1", "bash-completion/completions/ctsc", "zsh/site-functions/_ctsc", "fish/vendor_completions.d/ctsc.fish"):
+        assert [n for n in names if n.endswith(".data/data/share/" + end)], end
+    assert text.startswith("#!python\n")
+    command = os.path.join(str(tmp_path), "bin", "ctsc")
+    with open(command, "w", encoding="utf-8") as f:
+        f.write(text.replace("#!python", "#!" + python, 1))
+    os.chmod(command, 0o755)
+    os.chmod(os.path.join(site, "ctsc", "bin", "ctsc"), 0o755)
+
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+    def run(*arguments, code=0):
+        p = subprocess.run([command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=str(tmp_path), env=env, text=True)
+        assert p.returncode == code, p.stdout
+        return p.stdout
+    models = os.path.join(root, "models")
+    assert run("--version").split() == ["ctsc", ctsc.__version__]
+    for name in ("serve", "train", "view", "graph-for"):
+        assert "Usage: ctsc " + name in run(name, "--help")
+    assert "6" in run("run", models + "/digits_cnn.pt", "--inputs", models + "/digits_test.pt", "--top", "1")
+    image = os.path.join(str(tmp_path), "one.png")
+    rows = b"\0" + bytes(3)
+    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    with open(image, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    with open(os.path.join(str(tmp_path), "net.py"), "w", encoding="utf-8") as f:
+        f.write("import torch\ndef forward(x):\n    return x.sum()\n")
+    assert run("run", "net.py", "--input", "@one.png").startswith("0")
+    server = subprocess.Popen([command, "serve", models, "--port", "0"], stderr=subprocess.PIPE, env=env, text=True)
+    line = ""
+    while "listening on" not in line:
+        line = server.stderr.readline()
+        assert line, "the server ended"
+    with urllib.request.urlopen(line.split()[-1] + "/v2/health/ready") as answer:
+        assert answer.status == 200
+    server.terminate()
+    server.communicate(timeout=60)
+    assert server.returncode == 0
 
 
 def test_stubs_are_python_and_name_what_there_is():
