@@ -301,7 +301,12 @@ fuzz: deps-test
 fuzz-fast: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz-fast CC=clang-19 CCACHE= \
 	    SANFLAGS="-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp" OPT=-O2 fuzz-targets
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_SRC := $(filter-out $(if $(GRPC_LIB),,tests/fuzz/fuzz_grpc.c),$(wildcard tests/fuzz/fuzz_*.c))
+# The messages of gRPC, without libgrpc.
+OF_GRPC := $(BUILD)/fuzz_grpc $(BUILD)/replay_grpc
+$(OF_GRPC): private CPPFLAGS += -I$(GRPC_DIR)
+$(OF_GRPC): WITH := $(filter-out %/grpc_server.o,$(GRPC_OBJ)) $(GRPC_DIR)/inference.pb-c.o $(BUILD)/libserve.a
+$(OF_GRPC): $(GRPC_OBJ) $(GRPC_DIR)/inference.pb-c.o $(BUILD)/libserve.a
 fuzz-targets: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libctsc.a
 	@echo "  FUZZ  $<"

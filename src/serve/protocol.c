@@ -172,6 +172,11 @@ static bool route_config(exchange *x, const path *p) {
     buffer_printf(&x->reply, ",\"instances\":%d,\"max_queue\":%d,\"timeout_ms\":%llu",
                   m->config.instances, m->config.max_queue,
                   (unsigned long long)(m->config.timeout_us / 1000));
+    if (m->position >= 0) {
+        buffer_puts(&x->reply, ",\"position\":");
+        buffer_json(&x->reply, m->inputs[m->position].name, strlen(m->inputs[m->position].name));
+    }
+    if (m->config.max_length) buffer_printf(&x->reply, ",\"max_length\":%d", m->config.max_length);
     if (m->config.max_batch > 1)
         buffer_printf(&x->reply, ",\"dynamic_batching\":{\"max_queue_delay_microseconds\":%llu}",
                       (unsigned long long)m->config.max_delay_us);

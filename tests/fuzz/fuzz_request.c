@@ -4,10 +4,10 @@
  * server still answers.
  *
  * The input is "METHOD PATH [LENGTH]" up to the first line feed, LENGTH being the header
- * Inference-Header-Content-Length; the rest is the body. Three small models are served; one of them
- * takes batches. Seeds: requests as tests/serve/client.py sends them.
+ * Inference-Header-Content-Length; the rest is the body. Small models are served; one of them takes
+ * batches, and one generates tokens. Seeds: requests as tests/serve/client.py sends them.
  */
-#include "serve/protocol.h"
+#include "serve/feed.h"
 
 #include <semaphore.h>
 #include <stdio.h>
@@ -47,6 +47,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
                "from typing import List, Optional\ndef forward(n: int, s: str, f: float = 1.0, "
                "items: Optional[List[int]] = None):\n    return n, s + '!', f\n",
                "{}");
+    fuzz_model("d",
+               "import torch\ndef forward(ids):\n    out = torch.zeros(1, 5)\n"
+               "    out[0, int(ids.sum()) % 5] = 1.0\n    return out\n",
+               "{\"max_length\": 40}");
     fuzz.options = (serve_options){.folder = fuzz.folder,
                                    .threads = 1,
                                    .instances = 1,
@@ -59,9 +63,21 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-typedef struct fuzz_call { exchange x; sem_t ready; } fuzz_call;
+typedef struct fuzz_call { exchange x; sem_t ready, more; } fuzz_call;
 
 static void fuzz_done(exchange *x) { sem_post(&((fuzz_call *)x)->ready); }
+static void fuzz_wake(exchange *x) { sem_post(&((fuzz_call *)x)->more); }
+static void fuzz_wait(exchange *x) { (void)x; }
+
+static void fuzz_read_feed(fuzz_call *c) {
+    char text[100];
+    ssize_t n;
+    while (c->x.feed && (n = feed_take(c->x.feed, text, sizeof text, fuzz_wait)) >= 0) {
+        if (n) buffer_put(&c->x.reply, text, (size_t)n);
+        else sem_wait(&c->more);
+    }
+    if (c->x.feed && !feed_leave(c->x.feed, NULL)) abort();
+}
 
 /* Cuts the next word off the line; "" at its end. */
 static char *fuzz_word(char **line) {
@@ -89,13 +105,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                          .body = body,
                          .body_len = rest,
                          .started_ns = clock_ns(),
-                         .done = fuzz_done}};
+                         .done = fuzz_done,
+                         .wake = fuzz_wake}};
     sem_init(&c.ready, 0, 0);
+    sem_init(&c.more, 0, 0);
     if (!protocol_handle(&c.x)) sem_wait(&c.ready);
+    fuzz_read_feed(&c);
     if (c.x.status < 200 || c.x.status > 599 || (c.x.status >= 400 && !c.x.reply.len)) abort();
     repository_tend(&fuzz.s.repository);
     buffer_free(&c.x.reply);
     sem_destroy(&c.ready);
+    sem_destroy(&c.more);
     free(line);
     free(body);
     return 0;

@@ -9,6 +9,7 @@ Python's standard library only. Each function named test_* is one test; tests/ru
 """
 import argparse
 import ctypes
+import ctypes.util
 import http.client
 import json
 import os
@@ -760,7 +761,9 @@ def test_generate(s):
     assert generate(s, "cached", [3, 4], max_tokens=8, stop=[99, 4]) == {"model_name": "cached", "model_version": "1", "output_ids": [7], "finish_reason": "stop"}
     assert generate(s, "cached", [3, 4], max_tokens=8, stop=[7])["output_ids"] == []
     assert generate(s, "single", [3, 4], max_tokens=6, name="ids")["output_ids"] == sums([3, 4], 6)
-    assert s.json("GET", "/v2/models/single/config")["instances"] == 1
+    config = s.json("GET", "/v2/models/single/config")
+    assert config["instances"] == 1 and config["position"] == "at" and "max_length" not in config
+    assert s.json("GET", "/v2/models/cached/config")["max_length"] == 12
     assert generate(s, "uniform", [1], max_tokens=4, name="ids")["output_ids"] == [0] * 4
     first = generate(s, "uniform", [1], max_tokens=200, name="ids", temperature=1, seed=5)["output_ids"]
     assert set(first) == {0, 1, 2, 3} and first == generate(s, "uniform", [1], max_tokens=200, name="ids", temperature=0.5, seed=5)["output_ids"]
@@ -1037,6 +1040,34 @@ def own_generate_drain(ctsc, folder, scratch):
     assert b'"finish_reason":"length"' in answers[0].read()
     last = answers[1].read().split(b"\n\n")[-2]
     assert last.startswith(b'data: {"error":'), last
+
+
+def own_grpc(ctsc, folder, scratch):
+    """gRPC by curl, where there is libctsc-grpc.so, and what is said where there is none."""
+    alone = os.path.join(scratch, "ctsc")
+    shutil.copy(ctsc, alone)
+    if not ctypes.util.find_library("ctsc-grpc"):
+        said = subprocess.run([alone, "serve", folder, "--port", "0", "--grpc=0"], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, CTSC_JIT="0", LD_LIBRARY_PATH="/nowhere"))
+        assert said.returncode and "make grpc" in said.stderr, said
+    if not os.path.exists(os.path.join(os.path.dirname(ctsc), "libctsc-grpc.so")) or \
+            "HTTP2" not in subprocess.run(["curl", "--version"], capture_output=True, text=True).stdout:
+        return
+    s = Server(ctsc, folder, "--grpc=0")
+
+    def call(method, message):
+        headers, frame = os.path.join(scratch, "headers"), struct.pack(">BI", 0, len(message)) + message
+        said = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-D", headers, "-H", "content-type: application/grpc", "-H", "te: trailers", "--data-binary", "@-",
+                               "http://127.0.0.1:%d/inference.GRPCInferenceService/%s" % (s.grpc_port, method)], input=frame, stdout=subprocess.PIPE, timeout=60)
+        with open(headers) as f:
+            return int(re.search(r"grpc-status: (\d+)", f.read()).group(1)), said.stdout[5:]
+    assert call("ServerLive", b"") == (0, b"\x08\1")
+    shape, raw = b"\x0a\1x\x12\x04FP32\x1a\1\2", struct.pack("<2f", 1, 2.5)
+    status, answer = call("ModelInfer", b"\x0a\6double\x2a" + bytes([len(shape)]) + shape + b"\x3a\x08" + raw)
+    assert status == 0 and answer.endswith(b"\x32\x08" + struct.pack("<2f", 2, 5)) and b"output__0" in answer, answer
+    assert call("ModelInfer", b"\x0a\4none")[0] == 5 and call("ModelInfer", b"\x0a")[0] == 3 and call("Nothing", b"")[0] == 12
+    code, text = s.stop()
+    assert code == 0, text
 
 
 def own_ends(ctsc, folder, scratch):

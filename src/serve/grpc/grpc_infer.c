@@ -239,12 +239,12 @@ bool infer_ask(ask *a) {
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-Rpc__InferResponse *infer_answer(arena *a, const json_t *j, const char *tensors, size_t len) {
+Rpc__InferResponse *infer_answer(scratch *a, const json_t *j, const char *tensors, size_t len) {
     Rpc__InferResponse *m = message_of_json(a, &rpc__infer_response__descriptor, j);
     const json_t *outputs = json_object_get(j, "outputs");
     size_t n = json_array_size(outputs), at = 0;
     if (!m || !n) return m;
-    m->raw_output_contents = arena_alloc(a, n * sizeof *m->raw_output_contents);
+    m->raw_output_contents = scratch_alloc(a, n * sizeof *m->raw_output_contents);
     if (!m->raw_output_contents) return NULL;
     for (size_t i = 0; i < n; i++) {
         const json_t *parameters = json_object_get(json_array_get(outputs, i), "parameters");

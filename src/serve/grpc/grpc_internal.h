@@ -23,25 +23,25 @@
 
 /* Blocks that are freed together. `most` bounds them: a few bytes of a message may stand for many
  * in memory. */
-typedef struct arena {
-    struct arena_block *blocks;
+typedef struct scratch {
+    struct scratch_block *blocks;
     char *at;
     size_t left, total, most;
-} arena;
+} scratch;
 
 /* Zeroed; NULL: none, or `most` is reached. */
-void *arena_alloc(arena *a, size_t size);
-void arena_free(arena *a);
+void *scratch_alloc(scratch *a, size_t size);
+void scratch_free(scratch *a);
 /* A message of bytes; NULL: damaged, or too much memory. */
-void *message_read(arena *a, const ProtobufCMessageDescriptor *d, const void *bytes, size_t len);
+void *message_read(scratch *a, const ProtobufCMessageDescriptor *d, const void *bytes, size_t len);
 /* A message whose fields are the members of j that have their names and types; others are left
  * out. NULL: out of memory. */
-void *message_of_json(arena *a, const ProtobufCMessageDescriptor *d, const json_t *j);
+void *message_of_json(scratch *a, const ProtobufCMessageDescriptor *d, const json_t *j);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
 typedef struct ask {
-    arena memory;
+    scratch memory;
     buffer path, body; /* of the exchange */
     char header_length[24];
     const uint8_t *bytes; /* the message */
@@ -72,13 +72,13 @@ typedef struct grpc_method {
 
 const grpc_method *method_find(const char *name, size_t len); /* NULL: none */
 /* The answer to the response; NULL: out of memory. */
-ProtobufCMessage *method_answer(const grpc_method *m, arena *a, const exchange *x);
+ProtobufCMessage *method_answer(const grpc_method *m, scratch *a, const exchange *x);
 /* The text of a response that is an error. */
 void method_error(const exchange *x, char *text, size_t size);
 
 /* grpc_infer.c */
 bool infer_ask(ask *a);
 /* tensors: the bytes behind the JSON. NULL: out of memory. */
-Rpc__InferResponse *infer_answer(arena *a, const json_t *j, const char *tensors, size_t len);
+Rpc__InferResponse *infer_answer(scratch *a, const json_t *j, const char *tensors, size_t len);
 
 #endif

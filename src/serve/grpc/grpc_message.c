@@ -12,20 +12,21 @@
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-enum { ARENA_FIRST = 4096, ARENA_ALIGN = 16 };
+enum { SCRATCH_FIRST = 4096, SCRATCH_ALIGN = 16 };
 
-typedef struct arena_block {
-    struct arena_block *next;
-    _Alignas(ARENA_ALIGN) char bytes[];
-} arena_block;
+typedef struct scratch_block {
+    struct scratch_block *next;
+    _Alignas(SCRATCH_ALIGN) char bytes[];
+} scratch_block;
 
-void *arena_alloc(arena *a, size_t size) {
+void *scratch_alloc(scratch *a, size_t size) {
+    if (size > a->most) return NULL;
+    size = (size + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
     if (size > a->most - a->total) return NULL;
-    size = (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
     if (size > a->left) {
-        size_t room = a->total > ARENA_FIRST ? a->total : ARENA_FIRST;
+        size_t room = a->total > SCRATCH_FIRST ? a->total : SCRATCH_FIRST;
         if (room < size) room = size;
-        arena_block *b = malloc(sizeof *b + room);
+        scratch_block *b = malloc(sizeof *b + room);
         if (!b) return NULL;
         b->next = a->blocks;
         a->blocks = b;
@@ -39,19 +40,19 @@ void *arena_alloc(arena *a, size_t size) {
     return memset(out, 0, size);
 }
 
-void arena_free(arena *a) {
+void scratch_free(scratch *a) {
     while (a->blocks) {
-        arena_block *b = a->blocks;
+        scratch_block *b = a->blocks;
         a->blocks = b->next;
         free(b);
     }
-    *a = (arena){.most = a->most};
+    *a = (scratch){.most = a->most};
 }
 
-static void *message_alloc(void *ctx, size_t size) { return arena_alloc(ctx, size); }
+static void *message_alloc(void *ctx, size_t size) { return scratch_alloc(ctx, size); }
 static void message_free(void *ctx, void *p) { (void)ctx, (void)p; }
 
-void *message_read(arena *a, const ProtobufCMessageDescriptor *d, const void *bytes, size_t len) {
+void *message_read(scratch *a, const ProtobufCMessageDescriptor *d, const void *bytes, size_t len) {
     ProtobufCAllocator allocator = {message_alloc, message_free, a};
     return protobuf_c_message_unpack(d, &allocator, len, bytes);
 }
@@ -68,8 +69,8 @@ static size_t message_item_size(ProtobufCType type) {
     }
 }
 
-static bool message_text(arena *a, const json_t *v, void *to) {
-    char *text = json_is_string(v) ? arena_alloc(a, json_string_length(v) + 1) : NULL;
+static bool message_text(scratch *a, const json_t *v, void *to) {
+    char *text = json_is_string(v) ? scratch_alloc(a, json_string_length(v) + 1) : NULL;
     if (!text) return !json_is_string(v);
     memcpy(text, json_string_value(v), json_string_length(v));
     *(char **)to = text;
@@ -78,7 +79,7 @@ static bool message_text(arena *a, const json_t *v, void *to) {
 
 /* The types that answers have. A value of another type leaves the field at its default. False:
  * out of memory. */
-static bool message_item(arena *a, const ProtobufCFieldDescriptor *f, const json_t *v, void *to) {
+static bool message_item(scratch *a, const ProtobufCFieldDescriptor *f, const json_t *v, void *to) {
     switch (f->type) {
     case PROTOBUF_C_TYPE_INT32: *(int32_t *)to = (int32_t)json_integer_value(v); return true;
     case PROTOBUF_C_TYPE_INT64:
@@ -92,9 +93,10 @@ static bool message_item(arena *a, const ProtobufCFieldDescriptor *f, const json
     }
 }
 
-static bool message_list(arena *a, const ProtobufCFieldDescriptor *f, const json_t *list, char *m) {
+static bool message_list(scratch *a, const ProtobufCFieldDescriptor *f, const json_t *list,
+                         char *m) {
     size_t n = json_array_size(list), size = message_item_size(f->type);
-    char *items = n ? arena_alloc(a, n * size) : NULL;
+    char *items = n ? scratch_alloc(a, n * size) : NULL;
     bool ok = items || !n;
     for (size_t i = 0; ok && i < n; i++)
         ok = message_item(a, f, json_array_get(list, i), items + i * size);
@@ -104,8 +106,8 @@ static bool message_list(arena *a, const ProtobufCFieldDescriptor *f, const json
     return true;
 }
 
-void *message_of_json(arena *a, const ProtobufCMessageDescriptor *d, const json_t *j) {
-    char *m = arena_alloc(a, d->sizeof_message);
+void *message_of_json(scratch *a, const ProtobufCMessageDescriptor *d, const json_t *j) {
+    char *m = scratch_alloc(a, d->sizeof_message);
     bool ok = m != NULL;
     if (ok) d->message_init((ProtobufCMessage *)m);
     for (unsigned i = 0; ok && i < d->n_fields; i++) {

@@ -132,7 +132,7 @@ const grpc_method *method_find(const char *name, size_t len) {
     return NULL;
 }
 
-ProtobufCMessage *method_answer(const grpc_method *m, arena *a, const exchange *x) {
+ProtobufCMessage *method_answer(const grpc_method *m, scratch *a, const exchange *x) {
     size_t len = x->json_len ? x->json_len : x->reply.len;
     json_error_t je;
     /* some requests are answered with nothing */
@@ -143,7 +143,7 @@ ProtobufCMessage *method_answer(const grpc_method *m, arena *a, const exchange *
     else if (j) answer = message_of_json(a, m->answer, j);
     json_decref(j);
     if (!answer || !m->stream) return answer;
-    Rpc__StreamResponse *s = arena_alloc(a, sizeof *s);
+    Rpc__StreamResponse *s = scratch_alloc(a, sizeof *s);
     if (!s) return NULL;
     rpc__stream_response__init(s);
     s->infer_response = answer;

@@ -96,7 +96,7 @@ static void call_clear(call *c) {
         if (buffers[i]->cap > GRPC_KEEP || buffers[i]->failed) buffer_free(buffers[i]);
         buffers[i]->len = 0;
     }
-    arena_free(&c->ask.memory);
+    scratch_free(&c->ask.memory);
 }
 
 static void call_free(call *c) {
@@ -376,7 +376,7 @@ static void call_work(call *c) {
     buffer_putc(&a->path, '\0');
     buffer_putc(&a->body, '\0');
     if (ok && (a->path.failed || a->body.failed)) ok = ask_refuse(a, 500, "out of memory");
-    arena_free(&a->memory); /* the message is in the body now */
+    scratch_free(&a->memory); /* the message is in the body now */
     grpc_slice_unref(message);
     if (!ok) {
         call_refuse(c, a->status, a->why);
