@@ -49,6 +49,7 @@
 #   make test-sweep     random programs in Python, short and long, at level 0 and level 3 (SWEEP=)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
+#   make fuzz-all       all of them in turn, SECONDS= each (600), and a table of what they did (FUZZ="--only call")
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
 #   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
 
@@ -301,6 +302,9 @@ fuzz: deps-test
 fuzz-fast: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz-fast CC=clang-19 CCACHE= \
 	    SANFLAGS="-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp" OPT=-O2 fuzz-targets
+# All targets in turn, SECONDS= each, from seeds and what earlier runs kept; prints a table. FUZZ="--only call,source"
+fuzz-all: fuzz
+	python3 tests/fuzz/all.py --build build-fuzz --seconds $(SECONDS) $(FUZZ)
 FUZZ_SRC := $(filter-out $(if $(GRPC_LIB),,tests/fuzz/fuzz_grpc.c),$(wildcard tests/fuzz/fuzz_*.c))
 # The messages of gRPC, without libgrpc.
 OF_GRPC := $(BUILD)/fuzz_grpc $(BUILD)/replay_grpc
@@ -364,4 +368,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate

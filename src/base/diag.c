@@ -140,6 +140,12 @@ ctsc_status diag_no_memory(diag *d) {
     char wanted[32], left[32], limit[32];
     if (!d || (!r.bounded && r.size < DIAG_LARGE)) return diag_fail(d, CTSC_LIMIT, "out of memory");
     diag_bytes(wanted, sizeof wanted, (double)r.size);
+    if (!r.bounded && r.available >= 0) {
+        diag_bytes(left, sizeof left, (double)r.available);
+        return diag_fail(d, CTSC_LIMIT,
+                         "out of memory: cannot allocate %s: the machine has %s available", wanted,
+                         left);
+    }
     struct rlimit most;
     if (!r.bounded && getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
         diag_bytes(limit, sizeof limit, (double)most.rlim_cur);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/diag.h"
 #include "base/map.h"
+#include "base/memory/available.h"
 #include "base/memory/pages.h"
 #include "base/sorted.h"
 #include "base/text/text.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -328,6 +330,25 @@ static void test_origin(void **state) {
     source_unref(s);
 }
 
+/* Linux would promise it, and end the process when it is touched. */
+static void test_machine(void **state) {
+    (void)state;
+    size_t size = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) * 64;
+    void *(*const allocators[])(size_t) = {mem_alloc, mem_zalloc, mem_alloc_pages};
+    for (size_t i = 0; i < 3; i++) {
+        diag d = {0};
+        assert_null(allocators[i](size));
+        assert_int_equal(diag_no_memory(&d), CTSC_LIMIT);
+        assert_non_null(strstr(diag_message(&d), "out of memory: cannot allocate "));
+        assert_non_null(strstr(diag_message(&d), "iB: the machine has "));
+        diag_clear(&d);
+    }
+    void *p = mem_alloc(AVAILABLE_ASKED + 1);
+    assert_non_null(p);
+    assert_null(mem_resize(p, size));
+    mem_free(p);
+}
+
 static bool body_diag(void) {
     source *s = source_new("a.py", program, strlen(program));
     if (!s) return false;
@@ -615,15 +636,16 @@ static void test_sorted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* while there is one worker only: others would come in its place */
-        cmocka_unit_test(test_halves),        cmocka_unit_test(test_mem),
-        cmocka_unit_test(test_pages),         cmocka_unit_test(test_page_pool),
-        cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_failures),
-        cmocka_unit_test(test_containers),    cmocka_unit_test(test_strbuf),
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_pool_shared),   cmocka_unit_test(test_sorted),
+        cmocka_unit_test(test_halves),         cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_pages),          cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_page_pool),      cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_failures), cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_strbuf),         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_positions),      cmocka_unit_test(test_render),
+        cmocka_unit_test(test_origin),         cmocka_unit_test(test_diag_failures),
+        cmocka_unit_test(test_pool),           cmocka_unit_test(test_pool_steps),
+        cmocka_unit_test(test_slots),          cmocka_unit_test(test_pool_shared),
+        cmocka_unit_test(test_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

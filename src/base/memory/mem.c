@@ -9,6 +9,7 @@
  */
 #include "base/memory/mem.h"
 
+#include "base/memory/available.h"
 #include "base/memory/refusal.h"
 
 #include <malloc.h>
@@ -87,9 +88,19 @@ mem_refusal mem_last_refusal(void) {
 static __attribute__((noinline, cold)) bool mem_refuse(size_t size, bool bounded) {
     const mem_budget *b = mem_thread_budget;
     mem_refused = (mem_refusal){size, bounded, bounded ? b->left : 0,
-                                bounded ? mem_thread_limit : 0};
+                                bounded ? mem_thread_limit : 0, -1};
     return false;
 }
+
+/* Large blocks: has the machine that much? */
+static __attribute__((noinline, cold)) bool mem_ask(size_t size) {
+    int64_t available = available_memory();
+    if (size <= PTRDIFF_MAX && (int64_t)size <= available) return true;
+    mem_refused = (mem_refusal){.size = size, .available = available};
+    return false;
+}
+
+static inline bool mem_is_there(size_t size) { return size < AVAILABLE_ASKED || mem_ask(size); }
 
 mem_budget *mem_budget_use(mem_budget *b) {
     mem_budget *before = mem_thread_budget;
@@ -143,12 +154,13 @@ static inline void *mem_given(void *p, size_t size) {
 }
 
 void *mem_alloc(size_t size) {
-    return mem_is_plain() ? mem_given(malloc(size ? size : 1), size) : mem_resize(NULL, size);
+    if (!mem_is_plain()) return mem_resize(NULL, size);
+    return mem_is_there(size) ? mem_given(malloc(size ? size : 1), size) : NULL;
 }
 
 static void *mem_default_zalloc(size_t size) {
     if (size > PTRDIFF_MAX) return mem_given(NULL, size);
-    if (!mem_charge(NULL, size)) return NULL;
+    if (!mem_is_there(size) || !mem_charge(NULL, size)) return NULL;
     void *p = mem_given(calloc(1, size ? size : 1), size);
     mem_reconcile(p, size);
     return p;
@@ -164,6 +176,7 @@ void *mem_zalloc(size_t size) {
 
 void *mem_resize(void *p, size_t size) {
     if (size > PTRDIFF_MAX) return mem_given(NULL, size);
+    if (mem_current == mem_default_hook && !mem_is_there(size)) return NULL;
     if (mem_thread_budget && !mem_charge(p, size)) return NULL;
     void *q = mem_given(mem_current(mem_current_ctx, p, size ? size : 1), size);
     if (mem_thread_budget) mem_reconcile(q ? q : p, size);
@@ -193,7 +206,7 @@ bool mem_is_pages(size_t size) { return size >= MEM_PAGES && mem_current == mem_
 
 void *mem_alloc_pages(size_t size) {
     if (!mem_is_pages(size)) return mem_alloc(size);
-    if (!mem_budget_take(size)) return NULL;
+    if (!mem_is_there(size) || !mem_budget_take(size)) return NULL;
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p != MAP_FAILED) return p;
     mem_budget_give(size);

@@ -8,11 +8,12 @@
 #include <stdint.h>
 
 /* The last request of this thread that was refused. bounded: its budget had only `left`, of the
- * `limit` that it began with; else the system had no memory. size 0: none was refused. */
+ * `limit` that it began with; else the system had no memory, or, where `available` is not negative,
+ * the machine had no more than that. size 0: none was refused. */
 typedef struct mem_refusal {
     size_t size;
     bool bounded;
-    int64_t left, limit;
+    int64_t left, limit, available;
 } mem_refusal;
 /* Reading it forgets it. */
 mem_refusal mem_last_refusal(void);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * available.c - what memory the machine still has (available.h).
+ *
+ * Source: Linux, Documentation/filesystems/proc.rst (meminfo) and admin-guide/cgroup-v2.rst.
+ * Tests: tests/unit/test_base.c
+ */
+#include "base/memory/available.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The beginning of a small file; "" if it cannot be read. */
+static const char *available_read(const char *path, char *text, size_t size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return text;
+}
+
+/* The number after `name`, -1 where there is none. Digits alone, which no locale changes. */
+static int64_t available_number(const char *text, const char *name) {
+    const char *at = strstr(text, name);
+    int64_t n = 0;
+    if (!at) return -1;
+    at += strlen(name);
+    at += strspn(at, " \t");
+    if (*at < '0' || *at > '9') return -1;
+    while (*at >= '0' && *at <= '9' && n < INT64_MAX / 16) n = 10 * n + (*at++ - '0');
+    return n;
+}
+
+/* Pages of files that were read count as the group's, but are given up first. */
+static int64_t available_in_group(void) {
+    char text[4096];
+    int64_t most = available_number(available_read("/sys/fs/cgroup/memory.max", text, 64), "");
+    if (most < 0) return INT64_MAX;
+    int64_t now = available_number(available_read("/sys/fs/cgroup/memory.current", text, 64), "");
+    available_read("/sys/fs/cgroup/memory.stat", text, sizeof text);
+    int64_t files = available_number(text, "inactive_file");
+    if (files > 0) now -= files;
+    return now < 0 ? most : now < most ? most - now : 0;
+}
+
+/* One part in so many stays for other programs, which take some between the question and the use. */
+enum { AVAILABLE_LEFT = 32 };
+
+int64_t available_memory(void) {
+    char text[4096];
+    available_read("/proc/meminfo", text, sizeof text);
+    int64_t free = available_number(text, "MemAvailable:");
+    int64_t swap = available_number(text, "SwapFree:");
+    int64_t group = available_in_group();
+    if (free < 0) return group;
+    int64_t left = available_number(text, "MemTotal:") / AVAILABLE_LEFT;
+    int64_t all = (free + (swap > 0 ? swap : 0) - left) * 1024;
+    all = all < group ? all : group;
+    return all > 0 ? all : 0;
+}
