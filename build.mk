@@ -6,6 +6,7 @@
 #   make examples       the programs of examples/
 #   make jit            libctsc-jit.so, the compiler for kernels (LLVM 19)
 #   make grpc           libctsc-grpc.so, gRPC for the server (libgrpc, libprotobuf-c)
+#   make dist           libctsc-dist.so, collectives between processes, and libctsc-gloo.so, its engine on Gloo
 #   make docs           docs/operators.md, from the tables of operators
 #   make SAN=1 ...      with AddressSanitizer and UBSan, in build-asan/
 #   make SAN=thread ... with ThreadSanitizer, in build-tsan/
@@ -13,6 +14,7 @@
 #   make ONNX=0         without ONNX (libprotobuf-c); left out by itself where that library is missing
 #   make GRPC=0         without gRPC; left out by itself where libgrpc is missing
 #   make LLVM=0         without the compiler for kernels; programs then run in the interpreter alone
+#   make GLOO=0         without the engine on Gloo; left out by itself where that is missing
 #   make V=1            shows the commands
 
 CC := $(if $(filter default,$(origin CC)),cc,$(CC))
@@ -50,7 +52,10 @@ LDLIBS += -lopenblas -lc -lm $(ONNX_LIBS) -lzip -ljansson -lz -ldl
 # What libctsc-jit.so is made of, and what clang turns into bitcode for it.
 JIT_SRC := src/codegen/llvm/llvm_jit.c src/codegen/llvm/scalar_bitcode_data.c
 BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
-LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) src/cli/% src/serve/% src/view/% src/sandbox/%,$(sort $(shell find src/ -name '*.c')))
+# What libctsc-dist.so is made of (src/distributed/dist.h).
+DIST_SRC := $(wildcard src/distributed/*.c)
+DIST_OBJ := $(DIST_SRC:%.c=$(BUILD)/%.o)
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) $(DIST_SRC) src/cli/% src/serve/% src/view/% src/sandbox/%,$(sort $(shell find src/ -name '*.c')))
 CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
@@ -100,6 +105,14 @@ JIT := $(BUILD)/libctsc-jit.so
 endif
 endif
 
+# Collectives between processes: a library of their own, and one with Gloo, which is C++.
+DIST := $(BUILD)/libctsc-dist.so
+GLOO ?= $(wildcard /usr/include/gloo/context.h /usr/local/include/gloo/context.h)
+CXX := $(if $(filter default,$(origin CXX)),c++,$(CXX))
+ifneq ($(and $(filter-out 0,$(GLOO)),$(shell command -v $(CXX) 2>/dev/null)),)
+DIST += $(BUILD)/libctsc-gloo.so
+endif
+
 all: deps-build
 ifeq ($(COUNTS),)
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
@@ -107,7 +120,7 @@ else
 	@rm -f $(BUILD)/.steps; steps=$$($(MAKE) --no-print-directory -n STEPS=1 build-all 2>/dev/null | grep -c '^scripts/build-step'); \
 	$(MAKE) --no-print-directory -j$(JOBS) STEPS="$$steps" build-all; code=$$?; printf '\r\033[K'; exit $$code
 endif
-build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit $(GRPC_LIB)
+build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit dist $(GRPC_LIB)
 # Goals beside `all` want the same files, which another make builds.
 ifneq ($(filter all,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
@@ -218,6 +231,21 @@ grpc:
 	@echo "ctsc: there is no gRPC library here (Debian: libgrpc-dev libprotobuf-c-dev protobuf-c-compiler pkg-config)" >&2; exit 6
 endif
 
+# What the header declares is what is exported. Of libctsc it has the conversions of 16-bit floats.
+$(BUILD)/libctsc-dist.map: include/ctsc_dist.h build.mk
+	@mkdir -p $(@D)
+	$(Q){ echo "{ global:"; grep -o '\bctsc_dist_[a-z0-9_]*(' $< | tr '(' ';' | sort -u; echo "local: *; };"; } > $@
+$(BUILD)/libctsc-dist.so: $(DIST_OBJ) $(BUILD)/libctsc.a $(BUILD)/libctsc-dist.map
+	@echo "  LD    $@"
+	$(Q)$(CC) -shared -o $@ $(DIST_OBJ) $(BUILD)/libctsc.a -Wl,-soname,$(@F) -Wl,--version-script=$(BUILD)/libctsc-dist.map -Wl,-z,defs \
+	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -ldl
+$(BUILD)/libctsc-gloo.so: src/distributed/gloo_engine.cc src/distributed/engine.h build.mk
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CCACHE) $(CXX) -std=c++17 $(OPT) -g -Isrc -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter -pthread -c $< -o $(BUILD)/gloo_engine.o
+	$(Q)$(CXX) -shared -o $@ $(BUILD)/gloo_engine.o -Wl,-soname,$(@F) -Wl,-z,relro -Wl,-z,now $(LDFLAGS) -lgloo
+dist: $(DIST)
+
 # Programs that use parts of the library without its public interface, which would draw in what the parts ask of the runtime.
 PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a
 
@@ -252,4 +280,4 @@ $(BUILD)/.deps-%: scripts/install-deps
 	@scripts/install-deps $(if $(filter build0,$*$(LLVM)),core,$*)
 	@mkdir -p $(@D) && touch $@
 
-.PHONY: all build-all jit grpc examples demo docs deps-build deps-test
+.PHONY: all build-all jit dist grpc examples demo docs deps-build deps-test

@@ -10,7 +10,8 @@
 #   $(PREFIX)/bin/ctsc                      the command
 #   $(LIBDIR)/libctsc.so*, libctsc.a        the library; libctsc-jit.so, the compiler for kernels, is opened when needed
 #   $(LIBDIR)/libctsc-grpc.so               where libgrpc is there: gRPC for the server, opened when asked for
-#   $(PREFIX)/include/ctsc.h                its header
+#   $(LIBDIR)/libctsc-dist.so, libctsc-gloo.so     collectives between processes, the latter where Gloo is; opened when asked for
+#   $(PREFIX)/include/ctsc.h, ctsc_dist.h   their headers
 #   $(LIBDIR)/pkgconfig/ctsc.pc             pkg-config, ctsc-static.pc for libctsc.a; $(LIBDIR)/cmake/ctsc: find_package(ctsc)
 #   $(PREFIX)/share/man/man1/ctsc.1         the manual page
 #   completions for bash, zsh and fish
@@ -68,7 +69,8 @@ install: deps-build
 	strip --strip-debug $(DESTDIR)$(LIBDIR)/libctsc.a
 	$(if $(JIT),install -m 644 -s $(JIT) $(DESTDIR)$(LIBDIR)/libctsc-jit.so)
 	$(if $(GRPC_LIB),install -m 644 -s $(GRPC_LIB) $(DESTDIR)$(LIBDIR)/libctsc-grpc.so)
-	install -m 644 include/ctsc.h $(DESTDIR)$(PREFIX)/include/ctsc.h
+	for f in $(notdir $(DIST)); do install -m 644 -s $(BUILD)/$$f $(DESTDIR)$(LIBDIR)/$$f; done
+	install -m 644 include/ctsc.h include/ctsc_dist.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake $(DESTDIR)$(LIBDIR)/cmake/ctsc
 	install -m 644 docs/ctsc.1 $(DESTDIR)$(PREFIX)/share/man/man1/ctsc.1
@@ -79,7 +81,7 @@ install: deps-build
 uninstall:
 	$(NO_SPACE)
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
-	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(LIBDIR)/libctsc-grpc.so $(PREFIX)/include/ctsc.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
+	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(LIBDIR)/libctsc-grpc.so $(addprefix $(LIBDIR)/,$(notdir $(DIST))) $(PREFIX)/include/ctsc.h $(PREFIX)/include/ctsc_dist.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
 	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc
 

@@ -37,8 +37,8 @@ $(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
 # The files beside the extension, in FOLDER/ctsc.
 $(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/ctsc && touch $@
-python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit
-	$(if $(JIT),@ln -sf ../../$(notdir $(JIT)) $(PY)/ctsc/libctsc-jit.so)
+python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit dist
+	@ln -sf $(addprefix ../../,$(notdir $(JIT) $(DIST))) $(PY)/ctsc/
 
 # OpenBLAS as an archive: what the library calls of it, with kernels of processors that are not here being those of the next older one. A library of its own,
 # since its memory per thread is more than a loaded extension may have at once.
@@ -108,8 +108,8 @@ $(WHEEL)/share/.files: $(WHEEL)/ctsc/bin/ctsc docs/ctsc.1
 $(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.
-wheel-files: $(WHEEL)/ctsc/_C.abi3.so $(WHEEL)/ctsc/.files $(WHEEL)/share/.files jit
-	$(if $(JIT),@strip -o $(PY)/wheel/ctsc/libctsc-jit.so $(JIT))
+wheel-files: $(WHEEL)/ctsc/_C.abi3.so $(WHEEL)/ctsc/.files $(WHEEL)/share/.files jit dist
+	@for f in $(JIT) $(DIST); do strip -o $(PY)/wheel/ctsc/$${f##*/} $$f; done
 
 $(PY)/stub/libcrypto.so.3: python/libcrypto_stub.c python/libcrypto_stub.map
 	@mkdir -p $(@D)

@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "passes": ["base", "cpu", "tensor", "ir"],
     "codegen": ["base", "cpu", "tensor", "ir"],
     "cuda": ["base"],
+    "distributed": ["base", "cpu"],
     "runtime": ["base", "cpu", "tensor", "ir", "frontend", "passes", "codegen", "cuda"],
     "cli": ["serve", "view", "sandbox"],
     "serve": ["view", "sandbox"],
@@ -48,7 +49,7 @@ ROOMS = {
     "runtime": ["archive", "context", "kernels", "code", "interp", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ptq", "ops", "api"],
 }
 APART = {"cpu"}  # what is below its rooms, and the list of what is in them
-PUBLIC = {"ctsc.h", "ctsc_compiler.h"}
+PUBLIC = {"ctsc.h", "ctsc_compiler.h", "ctsc_dist.h"}
 INLINE = {"base/text/utf8.h", "base/text/json_escape.h"}  # without symbols, and without anything else of ours: for all
 INLINE |= {"ir/scalar/scalar_ops.h", "ir/scalar/scalar_activation.h"}  # what operators do to one element, for plain micro-kernels
 # What setlocale changes: the library has base/text/text.h instead. The command and the server are programs of their own.

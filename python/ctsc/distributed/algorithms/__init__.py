@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.distributed.algorithms."""
+from .join import Join, Joinable, JoinHook

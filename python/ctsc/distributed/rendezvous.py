@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rendezvous.py - torch.distributed.rendezvous: from an init_method to a store, a rank and a size."""
+import os
+from urllib.parse import parse_qsl, urlparse
+
+from ._group import default_pg_timeout
+from ._store import FileStore, HashStore, TCPStore
+
+_handlers = {}
+
+
+def register_rendezvous_handler(scheme, handler):
+    if scheme in _handlers:
+        raise RuntimeError("Rendezvous handler for %s:// already registered" % scheme)
+    _handlers[scheme] = handler
+
+
+def rendezvous(url, rank=-1, world_size=-1, **kwargs):
+    """Yields a store, the rank and the size."""
+    if not isinstance(url, (str, bytes)):
+        raise RuntimeError("`url` must be a string. %s: %s" % (type(url), url))
+    parts = urlparse(url)
+    if parts.scheme not in _handlers:
+        raise RuntimeError("No rendezvous handler for %s://" % parts.scheme)
+    query = dict(parse_qsl(parts.query))
+    rank = int(query.get("rank", rank)) if rank == -1 else rank
+    world_size = int(query.get("world_size", world_size)) if world_size == -1 else world_size
+    return _handlers[parts.scheme](parts, rank, world_size, kwargs.get("timeout", default_pg_timeout))
+
+
+def _lacks(scheme, what):
+    return ValueError("Error initializing torch.distributed using %s:// rendezvous: %s" % (scheme, what))
+
+
+def _file(parts, rank, world_size, timeout):
+    path = parts.netloc + parts.path
+    if not path:
+        raise _lacks("file", "path missing")
+    if rank == -1:
+        raise _lacks("file", "rank parameter missing")
+    if world_size == -1:
+        raise _lacks("file", "world size parameter missing")
+    store = FileStore(path, world_size)
+    store.set_timeout(timeout)
+    yield store, rank, world_size
+
+
+def _tcp(parts, rank, world_size, timeout):
+    if not parts.port:
+        raise _lacks("tcp", "port number missing")
+    if rank == -1:
+        raise _lacks("tcp", "rank parameter missing")
+    if world_size == -1:
+        raise _lacks("tcp", "world size parameter missing")
+    yield TCPStore(parts.hostname, parts.port, world_size, rank == 0, timeout, wait_for_workers=False), rank, world_size
+
+
+def _env(parts, rank, world_size, timeout):
+    def get(name):
+        if os.environ.get(name) is None:
+            raise _lacks("env", "environment variable %s expected, but not set" % name)
+        return os.environ[name]
+    rank = int(get("RANK")) if rank == -1 else rank
+    world_size = int(get("WORLD_SIZE")) if world_size == -1 else world_size
+    if world_size == 1 and "MASTER_ADDR" not in os.environ: # there is nobody to be found
+        store = HashStore()
+        store.set_timeout(timeout)
+    else:
+        store = TCPStore(get("MASTER_ADDR"), int(get("MASTER_PORT")), world_size, rank == 0, timeout, wait_for_workers=False)
+    yield store, rank, world_size
+
+
+register_rendezvous_handler("file", _file)
+register_rendezvous_handler("tcp", _tcp)
+register_rendezvous_handler("env", _env)
