@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """rendezvous.py - torch.distributed.rendezvous: from an init_method to a store, a rank and a size."""
 import os
+import weakref
 from urllib.parse import parse_qsl, urlparse
 
 from ._group import default_pg_timeout
 from ._store import FileStore, HashStore, TCPStore
 
 _handlers = {}
+_open = weakref.WeakValueDictionary() # stores of this process by place: several parts of a program meet at one
 
 
 def register_rendezvous_handler(scheme, handler):
@@ -45,6 +47,13 @@ def _file(parts, rank, world_size, timeout):
     yield store, rank, world_size
 
 
+def _store_at(host, port, world_size, rank, timeout):
+    store = _open.get((host, port))
+    if store is None:
+        store = _open[host, port] = TCPStore(host, port, world_size, rank == 0, timeout, wait_for_workers=False)
+    return store
+
+
 def _tcp(parts, rank, world_size, timeout):
     if not parts.port:
         raise _lacks("tcp", "port number missing")
@@ -52,7 +61,7 @@ def _tcp(parts, rank, world_size, timeout):
         raise _lacks("tcp", "rank parameter missing")
     if world_size == -1:
         raise _lacks("tcp", "world size parameter missing")
-    yield TCPStore(parts.hostname, parts.port, world_size, rank == 0, timeout, wait_for_workers=False), rank, world_size
+    yield _store_at(parts.hostname, parts.port, world_size, rank, timeout), rank, world_size
 
 
 def _env(parts, rank, world_size, timeout):
@@ -66,7 +75,7 @@ def _env(parts, rank, world_size, timeout):
         store = HashStore()
         store.set_timeout(timeout)
     else:
-        store = TCPStore(get("MASTER_ADDR"), int(get("MASTER_PORT")), world_size, rank == 0, timeout, wait_for_workers=False)
+        store = _store_at(get("MASTER_ADDR"), int(get("MASTER_PORT")), world_size, rank, timeout)
     yield store, rank, world_size
 
 
