@@ -15,7 +15,7 @@ class Future:
 
     def _finish(self, value, error):
         with self._lock:
-            if self.done():
+            if self._event.is_set():
                 raise RuntimeError("Future can only be marked completed once")
             self._value, self._error = value, error
             self._event.set()
@@ -40,7 +40,7 @@ class Future:
 
     def add_done_callback(self, callback):
         with self._lock:
-            if not self.done():
+            if not self._event.is_set():
                 self._then.append(callback)
                 return
         callback(self)

@@ -26,10 +26,6 @@ def _unpacked(tensor, size=None):
 
 
 def _numbers(*n):
-    return _C.tensor(list(n), dtype=_C.int64) if hasattr(_C, "tensor") else _of_numbers(n)
-
-
-def _of_numbers(n):
     from ctsc import tensor
     return tensor(list(n), dtype=_C.int64)
 

@@ -93,9 +93,6 @@ def _get_default_group():
     return _world.default
 
 
-_UNMADE = _get_default_group
-
-
 def _check_timeout(timeout):
     if not isinstance(timeout, datetime.timedelta):
         raise TypeError("Expected timeout argument to be of type datetime.timedelta, got %s" % (timeout,))
@@ -556,8 +553,6 @@ def scatter(tensor, scatter_list=None, src=None, group=None, async_op=False, gro
     _ensure_all_tensors_same_dtype(tensor, scatter_list)
     if _outside(group, "scatter"):
         return None
-    if tensor.dtype.is_complex and False:
-        return None
     group = _group_or_default(group)
     root = _root(group, 0 if src is None and group_src is None else src, group_src)
     if group.rank() == root and not scatter_list:
@@ -593,7 +588,7 @@ def reduce_scatter_tensor(output, input, op=ReduceOp.SUM, group=None, async_op=F
     group = _group_or_default(group)
     _check_reduction(output, op)
     if input.numel() != output.numel() * group.size():
-        raise ValueError("input tensor must be the same size as output size times world size")
+        _refuse("reduce_scatter", "input tensor must be the same size as output size times world size")
     return _split_run(group, _library.REDUCE_SCATTER, _pieces(input.contiguous(), group.size()), output, async_op, False, reduce=op)
 
 
