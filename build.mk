@@ -236,13 +236,13 @@ $(BUILD)/libctsc-dist.map: include/ctsc_dist.h build.mk
 	@mkdir -p $(@D)
 	$(Q){ echo "{ global:"; grep -o '\bctsc_dist_[a-z0-9_]*(' $< | tr '(' ';' | sort -u; echo "local: *; };"; } > $@
 $(BUILD)/libctsc-dist.so: $(DIST_OBJ) $(BUILD)/libctsc.a $(BUILD)/libctsc-dist.map
-	@echo "  LD    $@"
-	$(Q)$(CC) -shared -o $@ $(DIST_OBJ) $(BUILD)/libctsc.a -Wl,-soname,$(@F) -Wl,--version-script=$(BUILD)/libctsc-dist.map -Wl,-z,defs \
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CC) -shared -o $@ $(DIST_OBJ) $(BUILD)/libctsc.a -Wl,-soname,$(@F) -Wl,--version-script=$(BUILD)/libctsc-dist.map -Wl,-z,defs \
 	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections -Wl,-rpath,'$$ORIGIN' $(LDFLAGS) -ldl
 $(BUILD)/libctsc-gloo.so: src/distributed/gloo_engine.cc src/distributed/engine.h build.mk
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	$(Q)$(CCACHE) $(CXX) -std=c++17 $(OPT) -g -Isrc -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter -pthread -c $< -o $(BUILD)/gloo_engine.o
+	$(call say,LD,$@)
+	$(Q)$(STEP)$(CCACHE) $(CXX) -std=c++17 $(OPT) -g -Isrc -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter -pthread -c $< -o $(BUILD)/gloo_engine.o
 	$(Q)$(CXX) -shared -o $@ $(BUILD)/gloo_engine.o -Wl,-soname,$(@F) -Wl,-z,relro -Wl,-z,now $(LDFLAGS) -lgloo
 dist: $(DIST)
 
