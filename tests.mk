@@ -11,6 +11,7 @@
 #   make test-levels    every program at every level of optimisation
 #   make test-grad      derivatives against finite differences (GRAD=GLOB: only calls that match)
 #   make test-faults    every allocation failing in turn
+#   make test-kill      SIGKILL at random moments of saves, checkpoints and kernels on disk (KILL="--count 1000")
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
 #   make test-python    the Python package alone; with SAN=1 under AddressSanitizer, leaks included
 #   make test-machines  the tests as other machines would run them: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
@@ -215,6 +216,10 @@ SECONDS ?= 600
 soak: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	python3 tests/serve/soak.py --ctsc $(BUILD)/ctsc --seconds $(SECONDS)
+# SIGKILL at random moments of what writes files.
+test-kill: deps-test
+	@$(MAKE) --no-print-directory build-all
+	python3 tests/faults/kill.py --ctsc $(BUILD)/ctsc $(KILL)
 # One module, many threads: always the results of one (tests/threads/threads.c); and how throughput grows.
 $(BUILD)/threads: tests/threads/threads.c include/ctsc.h $(BUILD)/libctsc.a
 	@echo "  LD    $@"
@@ -368,4 +373,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
