@@ -29,6 +29,7 @@ ifneq ($(STEPS),)
 CFLAGS += -fdiagnostics-color=always
 endif
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+ARCHITECTURE ?= $(shell uname -m)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 # -Wno-missing-field-initializers: table rows and {0} initialisers leave out what is zero on purpose.
 WARN := -Wall -Wextra -Werror -Wno-missing-field-initializers -Wvla -Wpointer-arith -Wstrict-prototypes
@@ -132,6 +133,11 @@ include $(wildcard src/*/cold.mk src/runtime/*/cold.mk)
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(filter $(COLD),$(LIB_SRC)))): OPT := -Os
 endif
 
+# Micro-kernels are written with as many sums as there are registers: loads that GCC moves up, as it does for ARM64, would displace some.
+ifeq ($(findstring clang,$(CC)),)
+$(patsubst %.c,$(BUILD)/%.o,$(filter src/cpu/%_neon.c,$(LIB_SRC))): private CFLAGS += -fno-schedule-insns
+endif
+
 # ?: become selects, as vector code needs it (cpu/vector.h). No result changes.
 $(patsubst %.c,$(BUILD)/%.o,$(filter src/cpu/% src/runtime/kernels/% src/tensor/copy.c,$(LIB_SRC))): private CFLAGS += -fno-trapping-math
 
@@ -164,21 +170,24 @@ $(BUILD)/embedded/src/runtime/ops/composite.index.gz: src/runtime/ops/composite.
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR,$@)
-	$(Q)$(STEP)ar rcs $@ $^
+	$(Q)$(STEP)$(AR) rcs $@ $^
 
 $(BUILD)/libserve.a: $(SERVE_OBJ)
 	@rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 $(BUILD)/src/serve/page.o: src/serve/page.html src/serve/docs.html src/serve/openapi.json
 
 $(BUILD)/libsandbox.a: $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sandbox/*.c))
 	@rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/libview.a: $(VIEW_OBJ)
 	@rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 $(BUILD)/src/view/view_texts.o: $(wildcard src/view/*.html src/view/*.css src/view/*.js)
+
+# Relocations in a form that takes a tenth of the place, which ld has on x86.
+RELOCS := $(if $(or $(SAN),$(filter-out x86_64,$(ARCHITECTURE))),,-Wl,-z,pack-relative-relocs)
 
 # Libraries with operators (--load-library) find the public functions in the command.
 EXPORT := -Wl,--export-dynamic-symbol=ctsc_*
@@ -187,7 +196,7 @@ CLI_PARTS := $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandb
 $(BUILD)/ctsc: $(CLI_PARTS) $(BUILD)/libctsc.a
 	$(call say,LD,$@)
 	$(Q)$(STEP)$(CC) $(LDFLAGS) -o $@ $(CLI_PARTS) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
-	    $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
+	    $(RELOCS) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
 
 ifneq ($(JIT),)
 jit: $(JIT)

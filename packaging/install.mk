@@ -40,7 +40,7 @@ SHARED_OBJ := $(filter-out $(addprefix $(BUILD)/src/runtime/api/,api_layers.o ap
 $(SHARED): $(SHARED_OBJ) $(BUILD)/libctsc.map
 	@echo "  LD    $@"
 	$(Q)$(CC) -shared -o $@ $(SHARED_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \
-	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(if $(SAN),,-Wl,-z,pack-relative-relocs) $(LDFLAGS) $(SHARED_LIBS)
+	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(RELOCS) $(LDFLAGS) $(SHARED_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libctsc.so.$(ABI)
 	$(Q)ln -sf libctsc.so.$(ABI) $(BUILD)/libctsc.so
 shared: $(SHARED)

@@ -88,7 +88,7 @@ static const struct completion_values {
     {"class-weights", "balanced"},
     {"device", "cpu|cuda"},
     {"opt", "0|1|2|3"},
-    {"cpu", "host|sse2|avx2|avx512"},
+    {"cpu", "host|sse2|avx2|avx512|neon|dotprod|i8mm|sve"},
     {"quantized-engine", "x86|fbgemm|qnnpack"},
     {"observer", "minmax|percentile|entropy"},
     {"from", "pt|pt2|torchscript|state_dict|index|safetensors|onnx|python"},

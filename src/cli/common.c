@@ -244,7 +244,8 @@ static const struct argp_option compute_options[] = {
      0},
     {"cpu", OPT_CPU, "NAME", 0,
      "compute as a processor with this instruction set and none better: host (no limit, the "
-     "default), sse2, avx2, avx512, ... (ctsc doctor lists them); kernels this machine cannot run "
+     "default), sse2, avx2, avx512, neon, ... (ctsc doctor lists them); kernels this machine "
+     "cannot run "
      "are only shown",
      0},
     {"quantized-engine", OPT_ENGINE, "NAME", 0,

@@ -82,6 +82,13 @@ isa isa_get_limit(void);
 #define TARGET_AVX512BF16                                                                          \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16,avx2,fma"),    \
                    no_sanitize("undefined")))
+#elif defined(__aarch64__)
+/* Every ARM64 processor has NEON, so its functions need no flags. */
+#define TARGET_NEON __attribute__((no_sanitize("undefined")))
+#define TARGET_CRC __attribute__((target("arch=armv8-a+crc")))
+#define TARGET_DOTPROD __attribute__((target("arch=armv8.2-a+dotprod"), no_sanitize("undefined")))
+#define TARGET_I8MM __attribute__((target("arch=armv8.2-a+dotprod+i8mm"), no_sanitize("undefined")))
+#define TARGET_NEONBF16 __attribute__((target("arch=armv8.2-a+bf16"), no_sanitize("undefined")))
 #endif
 
 #endif

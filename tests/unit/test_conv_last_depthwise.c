@@ -303,7 +303,7 @@ static void test_fits(void **state) {
                     .stride = {1, 1, 1},
                     .dilation = {1, 1, 1}};
     assert_true(finish_shape(&s));
-    bool here = isa_has(ISA_AVX2);
+    bool here = ukernel_best(UKERNEL_DEPTHWISE, UKERNEL_F32);
     assert_true(conv_last_depthwise_fits(&s) == here);
     s.out_channels = 32; /* two outputs per input */
     assert_false(conv_last_depthwise_fits(&s));

@@ -30,11 +30,16 @@ typedef struct NAME(strip) {
                                                                       (j - k) / stride < tile)     \
         sum[(j - k) / stride] = FMA(x, weight[k], sum[(j - k) / stride]);
 /* Each input vector is loaded once, not by each of the sums: loads are what is scarce. */
+#if defined(__aarch64__)
+#define TILE_KEEP(x) __asm__("" : "+w"(x))
+#else
+#define TILE_KEEP(x) __asm__("" : "+v"(x))
+#endif
 #define TILE_LINE(...)                                                                             \
     _Pragma("GCC unroll 19") for (int j = 0; j < columns; j++, in += step) {                       \
         if (!(inside & 1u << j)) continue;                                                         \
         V x = VLOAD(in);                                                                           \
-        __asm__("" : "+v"(x));                                                                     \
+        TILE_KEEP(x);                                                                              \
         __VA_ARGS__                                                                                \
     }
 
@@ -85,6 +90,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(tile)(
 #undef TILE_WEIGHTS
 #undef TILE_ADD
 #undef TILE_LINE
+#undef TILE_KEEP
 
 /* Bits [low, high) of those that are there. */
 static inline uint32_t NAME(bits)(int64_t low, int64_t high) {

@@ -3,9 +3,9 @@
  * half.c - conversions of 16-bit floats.
  *
  * Method: plain integer and float arithmetic, which needs no particular processor; arrays use F16C
- * and AVX512-BF16 where these exist. All round to nearest even and quiet a signalling NaN, and
- * agree bit by bit: vcvtneps2bf16, which takes denormals for zero and keeps what a NaN carries, is
- * for vectors without either.
+ * and AVX512-BF16 where these exist, and NEON's conversions of float16. All round to nearest even
+ * and quiet a signalling NaN, and agree bit by bit: vcvtneps2bf16, which takes denormals for zero
+ * and keeps what a NaN carries, is for vectors without either.
  * Tests: tests/unit/test_tensor.c
  */
 #include "cpu/convert/half.h"
@@ -17,6 +17,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include "cpu/neon.h"
 #endif
 
 float float16_to_float(float16 h) {
@@ -100,6 +102,38 @@ static TARGET_AVX2 size_t float16_from_floats_avx2(const float *src, float16 *ds
     return i;
 }
 
+#elif defined(__aarch64__)
+static inline TARGET_NEON float32x4_t float16_widened_neon(const float16 *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&p->bits)));
+}
+
+static inline TARGET_NEON float32x4_t float16_settled_neon(float32x4_t x) {
+    return vcvt_f32_f16(vcvt_f16_f32(x));
+}
+
+static TARGET_NEON size_t float16_to_floats_neon(const float16 *src, float *dst, size_t n) {
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) vst1q_f32(dst + i, float16_widened_neon(src + i));
+    return i;
+}
+
+static TARGET_NEON size_t float16_from_floats_neon(const float *src, float16 *dst, size_t n) {
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1_u16(&dst[i].bits, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(src + i))));
+    return i;
+}
+
+static TARGET_NEON int64_t float16_settle_neon(float *x, const float16 *other, bool twice,
+                                               int64_t n) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        float32x4_t sum = float16_settled_neon(vld1q_f32(x + i));
+        if (other) sum = vaddq_f32(sum, float16_widened_neon(other + i));
+        vst1q_f32(x + i, other && twice ? float16_settled_neon(sum) : sum);
+    }
+    return i;
+}
 #endif
 
 void float16_to_floats(const float16 *src, float *dst, size_t n) {
@@ -110,6 +144,8 @@ void float16_to_floats(const float16 *src, float *dst, size_t n) {
         return;
     }
     if (n >= 8 && isa_has(ISA_AVX2)) i = float16_to_floats_avx2(src, dst, n);
+#elif defined(__aarch64__)
+    if (isa_has(ISA_NEON)) i = float16_to_floats_neon(src, dst, n);
 #endif
     for (; i < n; i++) dst[i] = float16_to_float(src[i]);
 }
@@ -122,6 +158,8 @@ void float16_from_floats(const float *src, float16 *dst, size_t n) {
         return;
     }
     if (n >= 8 && isa_has(ISA_AVX2)) i = float16_from_floats_avx2(src, dst, n);
+#elif defined(__aarch64__)
+    if (isa_has(ISA_NEON)) i = float16_from_floats_neon(src, dst, n);
 #endif
     for (; i < n; i++) dst[i] = float16_from_float(src[i]);
 }
@@ -329,6 +367,8 @@ void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld
         int64_t i = 0;
 #if defined(__x86_64__)
         if (n >= 8 && isa_has(ISA_AVX2)) i = float16_settle_avx2(x, other, twice, n);
+#elif defined(__aarch64__)
+        if (isa_has(ISA_NEON)) i = float16_settle_neon(x, other, twice, n);
 #endif
         for (; i < n; i++) {
             x[i] = float16_settled(x[i]);
@@ -357,7 +397,7 @@ void float16_rows_to_floats(const float16 *src, int64_t src_step, float *dst, in
     }
 #endif
     for (; rows > 0; rows--, src += src_step, dst += dst_step)
-        for (int64_t i = 0; i < n; i++) dst[i] = float16_to_float(src[i]);
+        float16_to_floats(src, dst, (size_t)n);
 }
 
 VECTOR_CLONES void bfloat16_rows_to_floats(const bfloat16 *src, int64_t src_step, float *dst,

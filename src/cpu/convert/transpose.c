@@ -162,6 +162,71 @@ void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t ste
         }
 }
 
+#elif defined(__aarch64__)
+#include "cpu/neon.h"
+
+bool transpose_usable(void) { return isa_has(ISA_NEON); }
+
+/* Four lines of src become the columns of four lines of dst. */
+static inline TARGET_NEON void transpose_four(uint32_t *dst, int64_t ld, const uint32_t *src,
+                                              int64_t step) {
+    uint32x4_t a = vld1q_u32(src), b = vld1q_u32(src + step), c = vld1q_u32(src + 2 * step),
+               d = vld1q_u32(src + 3 * step);
+    uint64x2_t ab = vreinterpretq_u64_u32(vtrn1q_u32(a, b)),
+               ba = vreinterpretq_u64_u32(vtrn2q_u32(a, b)),
+               cd = vreinterpretq_u64_u32(vtrn1q_u32(c, d)),
+               dc = vreinterpretq_u64_u32(vtrn2q_u32(c, d));
+    vst1q_u32(dst, vreinterpretq_u32_u64(vtrn1q_u64(ab, cd)));
+    vst1q_u32(dst + ld, vreinterpretq_u32_u64(vtrn1q_u64(ba, dc)));
+    vst1q_u32(dst + 2 * ld, vreinterpretq_u32_u64(vtrn2q_u64(ab, cd)));
+    vst1q_u32(dst + 3 * ld, vreinterpretq_u32_u64(vtrn2q_u64(ba, dc)));
+}
+
+/* Two to four columns: stores that interleave. Returns the rows that are done. */
+static TARGET_NEON int64_t transpose_weave(uint32_t *dst, const uint32_t *src, int64_t step,
+                                           int64_t rows, int64_t cols) {
+    int64_t i = 0;
+    for (; cols == 2 && i + 4 <= rows; i += 4, src += 4, dst += 8)
+        vst2q_u32(dst, (uint32x4x2_t){{vld1q_u32(src), vld1q_u32(src + step)}});
+    for (; cols == 3 && i + 4 <= rows; i += 4, src += 4, dst += 12)
+        vst3q_u32(dst, (uint32x4x3_t){
+                           {vld1q_u32(src), vld1q_u32(src + step), vld1q_u32(src + 2 * step)}});
+    for (; cols == 4 && i + 4 <= rows; i += 4, src += 4, dst += 16)
+        vst4q_u32(dst, (uint32x4x4_t){{vld1q_u32(src), vld1q_u32(src + step),
+                                       vld1q_u32(src + 2 * step), vld1q_u32(src + 3 * step)}});
+    return i;
+}
+
+static void transpose_single(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step,
+                             int64_t rows, int64_t cols, int64_t from_row, int64_t from_col) {
+    for (int64_t i = from_row; i < rows; i++)
+        for (int64_t j = from_col; j < cols; j++) dst[i * ld + j] = src[j * step + i];
+}
+
+/* Up to TRANSPOSE_ROWS rows. */
+static TARGET_NEON void transpose_tile(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step,
+                                       int64_t rows, int64_t cols) {
+    const int64_t down = rows / 4 * 4, right = cols / 4 * 4;
+    for (int64_t j = 0; j < right; j += 4)
+        for (int64_t i = 0; i < down; i += 4)
+            transpose_four(dst + i * ld + j, ld, src + j * step + i, step);
+    transpose_single(dst, ld, src, step, down, cols, 0, right);
+    transpose_single(dst, ld, src, step, rows, cols, down, 0);
+}
+
+void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t step, int64_t rows,
+                     int64_t cols) {
+    if (ld == cols && cols >= 2 && cols <= 4) {
+        int64_t done = transpose_weave(dst, src, step, rows, cols);
+        transpose_single(dst, ld, src, step, rows, cols, done, 0);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i += TRANSPOSE_ROWS) {
+        int64_t n = rows - i < TRANSPOSE_ROWS ? rows - i : TRANSPOSE_ROWS;
+        transpose_tile(dst + i * ld, ld, src + i, step, n, cols);
+    }
+}
+
 #else
 
 bool transpose_usable(void) { return false; }

@@ -10,6 +10,7 @@
  *     ZERO() VLOAD(p) VSTORE(p, v) SET1(x) FMA(a, b, c) MUL(a, b)
  *     LOAD_PART(p, n)                   the first n elements, zeros after them; reads no others
  *     SUM4(p, q, r, s, to)              the sums of four vectors to to[0..3]
+ *     FMA_LANE(a, i, b, c)              if defined: c plus b times lane i of a, where that needs no broadcast; MR is a multiple of LANES then
  *     STORE_PART(p, v, n)               the first n elements; writes no others
  *     ADD(a, b) MAX(a, b) MIN(a, b)     of floats: for rows kernels, which others do not have; b where either is nan
  *     INDEX INDEX_LOAD(p) INDEX_NEXT(i) PERMUTE(v, i)       with these: a vector of lanes' numbers (int32_t), the next numbers, and the lanes of v so numbered;
@@ -43,7 +44,17 @@
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 #define TILE_ZERO(i) V x##i = ZERO(), y##i = ZERO();
+#ifdef FMA_LANE
+/* The factors of some rows are a vector, loaded where its first row needs it. */
+#define TILE_A(i)                                                                                  \
+    if ((i) % LANES == 0) f = VLOAD(a + (i));
+#define TILE_STEP(i)                                                                               \
+    TILE_A(i) x##i = FMA_LANE(f, (i) % LANES, b0, x##i), y##i = FMA_LANE(f, (i) % LANES, b1, y##i);
+#define TILE_HALF(i) TILE_A(i) x##i = FMA_LANE(f, (i) % LANES, b0, x##i);
+#else
 #define TILE_STEP(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i), y##i = FMA(f, b1, y##i);
+#define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
+#endif
 #define TILE_TOUCH(i)                                                                              \
     __builtin_prefetch(c + (i) * ldc, 1), __builtin_prefetch(c + (i) * ldc + 2 * LANES - 1, 1);
 /* Addresses are recomputed after the loop: kept across it, they
@@ -63,8 +74,6 @@
 #define TILE_BLEND_PART(i)                                                                         \
     STORE_PART(c + (i) * ldc, TILE_BLENDED(c + (i) * ldc, x##i, m), m),                            \
         STORE_PART(c + (i) * ldc + LANES, TILE_BLENDED(c + (i) * ldc + LANES, y##i, n), n);
-
-#define TILE_HALF(i) f = SET1(a[i]), x##i = FMA(f, b0, x##i);
 
 /* Only the largest tile and small tiles have a half-width variant: the
  * remainders at the edges of C are small, and each half is a function. */
@@ -129,13 +138,15 @@ TILE(3)
 TILE(4)
 TILE(5)
 TILE(6)
-#if MR == 14
+#if MR >= 12
 TILE(7)
 TILE(8)
 TILE(9)
 TILE(10)
 TILE(11)
 TILE(12)
+#endif
+#if MR == 14
 TILE(13)
 TILE(14)
 #define TILE_TABLE                                                                                 \
@@ -147,6 +158,14 @@ TILE(14)
         NAME(near_7), NAME(near_8), NAME(near_9), NAME(near_10), NAME(near_11), NAME(near_12),     \
         NAME(near_13), NAME(near_14)
 #define TILE_ROWS_ALL(X) TILE_ROWS_14(X)
+#elif MR == 12
+#define TILE_TABLE                                                                                 \
+    NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6),      \
+        NAME(tile_7), NAME(tile_8), NAME(tile_9), NAME(tile_10), NAME(tile_11), NAME(tile_12)
+#define NEAR_TABLE                                                                                 \
+    NULL, NAME(near_1), NAME(near_2), NAME(near_3), NAME(near_4), NAME(near_5), NAME(near_6),      \
+        NAME(near_7), NAME(near_8), NAME(near_9), NAME(near_10), NAME(near_11), NAME(near_12)
+#define TILE_ROWS_ALL(X) TILE_ROWS_12(X)
 #else
 #define TILE_TABLE                                                                                 \
     NULL, NAME(tile_1), NAME(tile_2), NAME(tile_3), NAME(tile_4), NAME(tile_5), NAME(tile_6)
@@ -315,19 +334,25 @@ ROWS(3)
 ROWS(4)
 ROWS(5)
 ROWS(6)
-#if MR == 14
+#if MR >= 12
 ROWS(7)
 ROWS(8)
 ROWS(9)
 ROWS(10)
 ROWS(11)
 ROWS(12)
+#endif
+#if MR == 14
 ROWS(13)
 ROWS(14)
 #define ROWS_TABLE                                                                                 \
     NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6),      \
         NAME(rows_7), NAME(rows_8), NAME(rows_9), NAME(rows_10), NAME(rows_11), NAME(rows_12),     \
         NAME(rows_13), NAME(rows_14)
+#elif MR == 12
+#define ROWS_TABLE                                                                                 \
+    NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6),      \
+        NAME(rows_7), NAME(rows_8), NAME(rows_9), NAME(rows_10), NAME(rows_11), NAME(rows_12)
 #else
 #define ROWS_TABLE                                                                                 \
     NULL, NAME(rows_1), NAME(rows_2), NAME(rows_3), NAME(rows_4), NAME(rows_5), NAME(rows_6)
@@ -665,6 +690,9 @@ MICRO = {MICRO_HEAD,
 #undef VSTORE
 #undef SET1
 #undef FMA
+#undef FMA_LANE
+#undef TILE_STEP
+#undef TILE_HALF
 #undef MUL
 #undef LOAD_PART
 #undef SUM4

@@ -12,9 +12,10 @@
 #include "cpu/cpu_tuning.h"
 #include "cpu/gemm/gemm_micro.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
-#include <string.h>
 
 /* Aligned, since the position of short loops decides their
  * speed: by two thirds for the one over single elements. */
@@ -71,6 +72,63 @@ static PACK_TARGET void pack_rows_double(const double *r0, int64_t depth, int64_
 #undef PACK_PAIR
 }
 
+/* Of panels. */
+#define PACK_WIDTHS(WIDTH) WIDTH(6) WIDTH(8) WIDTH(14) WIDTH(16)
+
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+
+#define PACK_TARGET TARGET_NEON
+
+/* As above, four rows of four at a time. */
+static inline __attribute__((always_inline)) PACK_TARGET void pack_four_float(
+    const float *r0, const float *r1, const float *r2, const float *r3, int64_t width, float *to) {
+    float32x4_t v0 = vld1q_f32(r0), v1 = vld1q_f32(r1), v2 = vld1q_f32(r2), v3 = vld1q_f32(r3);
+    float64x2_t t0 = vreinterpretq_f64_f32(vtrn1q_f32(v0, v1)),
+                t1 = vreinterpretq_f64_f32(vtrn2q_f32(v0, v1));
+    float64x2_t t2 = vreinterpretq_f64_f32(vtrn1q_f32(v2, v3)),
+                t3 = vreinterpretq_f64_f32(vtrn2q_f32(v2, v3));
+    vst1q_f32(to, vreinterpretq_f32_f64(vtrn1q_f64(t0, t2)));
+    vst1q_f32(to + width, vreinterpretq_f32_f64(vtrn1q_f64(t1, t3)));
+    vst1q_f32(to + 2 * width, vreinterpretq_f32_f64(vtrn2q_f64(t0, t2)));
+    vst1q_f32(to + 3 * width, vreinterpretq_f32_f64(vtrn2q_f64(t1, t3)));
+}
+
+static PACK_TARGET void pack_rows_float(const float *r0, int64_t depth, int64_t stride, int last,
+                                        int64_t prefetch, int64_t width, float *to) {
+    const float *r[8];
+    for (int i = 0; i < 8; i++) r[i] = r0 + (last > i ? i : last) * stride;
+    for (int64_t d = 0; d < depth; d += 4, to += 4 * width) {
+        if (d % 16 == 0)
+            for (int i = 0; i <= (last < 7 ? last : 7); i++)
+                __builtin_prefetch(r0 + prefetch + i * stride + d, 0, 2);
+        pack_four_float(r[0] + d, r[1] + d, r[2] + d, r[3] + d, width, to);
+        pack_four_float(r[4] + d, r[5] + d, r[6] + d, r[7] + d, width, to + 4);
+    }
+}
+
+static PACK_TARGET void pack_rows_double(const double *r0, int64_t depth, int64_t stride, int last,
+                                         int64_t prefetch, int64_t width, double *to) {
+    const double *r[4];
+    for (int i = 0; i < 4; i++) r[i] = r0 + (last > i ? i : last) * stride;
+    for (int64_t d = 0; d < depth; d += 2, to += 2 * width) {
+        if (d % 8 == 0)
+            for (int i = 0; i <= (last < 3 ? last : 3); i++)
+                __builtin_prefetch(r0 + prefetch + i * stride + d, 0, 2);
+#pragma GCC unroll 2
+        for (int i = 0; i < 4; i += 2) {
+            float64x2_t v = vld1q_f64(r[i] + d), w = vld1q_f64(r[i + 1] + d);
+            vst1q_f64(to + i, vtrn1q_f64(v, w));
+            vst1q_f64(to + width + i, vtrn2q_f64(v, w));
+        }
+    }
+}
+
+#define PACK_WIDTHS(WIDTH) WIDTH(4) WIDTH(8) WIDTH(12)
+
+#endif
+
+#ifdef PACK_TARGET
 #define T float
 #define NAME(x) x##_float
 #define STEP 8

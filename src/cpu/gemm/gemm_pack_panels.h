@@ -32,6 +32,8 @@ static PACK_TARGET void NAME(pack_transposed)(const T *from, int side, int64_t d
         for (int s = side; s < width; s++) to[d * width + s] = 0;
 }
 
+#define PACK_COPY(width)                                                                           \
+    case width: NAME(pack_copy)(from, panels, depth, depth_stride, width, to); break;
 PACK_TARGET void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth,
                                  int64_t side_stride, int64_t depth_stride, int width,
                                  void *target) {
@@ -43,10 +45,7 @@ PACK_TARGET void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth
         if (side >= width && side_stride == 1) {
             panels = side / width < PACK_PANELS ? side / width : PACK_PANELS;
             switch (width) {
-            case 6: NAME(pack_copy)(from, panels, depth, depth_stride, 6, to); break;
-            case 8: NAME(pack_copy)(from, panels, depth, depth_stride, 8, to); break;
-            case 14: NAME(pack_copy)(from, panels, depth, depth_stride, 14, to); break;
-            case 16: NAME(pack_copy)(from, panels, depth, depth_stride, 16, to); break;
+                PACK_WIDTHS(PACK_COPY)
             default: NAME(pack_copy)(from, panels, depth, depth_stride, width, to); break;
             }
         } else if (depth_stride == 1 && (side >= width || width >= (STEP))) {
@@ -60,6 +59,8 @@ PACK_TARGET void NAME(gemm_pack)(const void *source, int64_t side, int64_t depth
         }
     }
 }
+
+#undef PACK_COPY
 
 PACK_TARGET void NAME(gemm_unpack)(const void *source, int64_t side, int64_t depth,
                                    int64_t side_stride, int width, void *target) {

@@ -6,6 +6,7 @@
  *     V, LANES                vectors of floats, lanes of one
  *     NAME(x), TARGET         names of what is defined here, and the attribute for the instructions
  *     MR, VECTORS             rows of a tile of VECTORS vectors
+ *     ROW_VECTORS             vectors of a tile of one row, if not all of a panel
  *     ELEMENT                 of weights
  *     WIDEN(p)                LANES of them as floats
  *     SET1(x) ZERO() FMA(a, b, c) ADD(a, b) VLOAD(p) VSTORE(p, v)
@@ -63,10 +64,14 @@ static inline __attribute__((always_inline)) TARGET void NAME(rows)(const widen_
     bool whole = t->cols == WIDEN_COLUMNS;
     float *out = whole ? t->out : part;
     int64_t ldc = whole ? t->ldc : WIDEN_COLUMNS;
-    if (rows == 1) NAME(some)(t, 0, 1, WIDEN_COLUMNS / LANES, out, ldc);
+#ifdef ROW_VECTORS
+    const int some = rows == 1 ? ROW_VECTORS : VECTORS;
+#else
+    const int some = rows == 1 ? WIDEN_COLUMNS / LANES : VECTORS;
+#endif
+    if (rows == 1 && some == WIDEN_COLUMNS / LANES) NAME(some)(t, 0, 1, some, out, ldc);
     else
-        for (int64_t c = 0; c < t->cols; c += VECTORS * LANES)
-            NAME(some)(t, c, rows, VECTORS, out, ldc);
+        for (int64_t c = 0; c < t->cols; c += some * LANES) NAME(some)(t, c, rows, some, out, ldc);
     for (int r = 0; r < rows && !whole; r++)
         memcpy(t->out + r * t->ldc, part + r * WIDEN_COLUMNS, (size_t)t->cols * sizeof *part);
 }
@@ -88,6 +93,7 @@ static TARGET void NAME(tile)(int rows, const widen_tile *t) {
 #undef TARGET
 #undef MR
 #undef VECTORS
+#undef ROW_VECTORS
 #undef WIDEN
 #undef SET1
 #undef ZERO

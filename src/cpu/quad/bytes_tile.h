@@ -11,6 +11,7 @@
  *     DP(acc, x, w)           acc and the products of unsigned bytes x and signed bytes w
  *     PAIR                    quad_tile.h; may be left out
  *     SUMS_ONLY               if defined: neither store nor spread, which do not multiply
+ *     TILE_ELSEWHERE          if defined: no tiles, which need MR, MP, SPLAT and PAIR
  *
  *     V, F, LANES             vectors of int32 and of float, lanes of one
  *     LOAD(p) STORE(p, v)     a vector
@@ -27,11 +28,13 @@
  *     LO8 HI8 LO16 HI16       interleaving within 128 bits
  */
 
+#ifndef TILE_ELSEWHERE
 #define VECTORS (QUAD_COLUMNS / LANES)
 #define A V
 #define LOADA LOAD
 #define STOREA STORE
 #include "cpu/quad/quad_tile.h"
+#endif
 
 /* Numbers of sums, at most hi. The order of operands is what a sum that is not a number, of a scale
  * that is none, comes to. */
@@ -172,3 +175,4 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
 #undef DP
 #undef PAIR
 #undef SUMS_ONLY
+#undef TILE_ELSEWHERE

@@ -18,6 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Archives, and files of all other formats that are read here, are little-endian, and tensors lie
+ * in memory as in them. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "ctsc runs on little-endian processors only"
+#endif
+
 void reader_close(reader *r) {
     if (r->close) r->close(r->ctx);
     *r = (reader){0};

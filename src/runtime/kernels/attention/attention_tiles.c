@@ -76,6 +76,8 @@ static gemm_matrix tiles_floats(const tiles *t, dtype dt, gemm_matrix m, int64_t
     return (gemm_matrix){.p = t->wide, .rs = n, .cs = 1};
 }
 
+enum { TILES_LANES = 8 }; /* columns that the following are for, at least */
+
 /* ---- softmax down the columns ---------------------------------------------------------------- */
 
 #define LANES 8
@@ -259,7 +261,8 @@ static void tiles_rows(const tiles *t, int64_t head, int64_t begin, int64_t n) {
     size_t size = dtype_size(job->dt);
     gemm_matrix q = attention_at(job->call->q, job->q[head], size);
     attention_mask hidden = attention_mask_at(job->call->hidden, job->hidden, head, begin);
-    tiles_part p = {head, begin, n, 0, job->cols, 2 * n <= u->nr ? u->nr / 2 : u->nr};
+    bool half = u->nr > TILES_LANES && 2 * n <= u->nr;
+    tiles_part p = {head, begin, n, 0, job->cols, half ? u->nr / 2 : u->nr};
     float max[GEMM_MAX_COLS], factor[GEMM_MAX_COLS];
     if (job->call->causal && begin + n < job->cols) p.end = begin + n;
     if (hidden.p) tiles_span(t, &p, &hidden, &p.first, &p.end);

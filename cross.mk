@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# cross.mk - the library and the command for other processors, and their tests under QEMU (docs/arm64.md).
+#
+#   make cross ARCH=arm64     the library, the command and the demo in build-arm64/; also armhf, riscv64
+#   make test-arm64           the tests there, under QEMU, of a processor with everything and of a Cortex-A53 (ARM_TESTS=groups for one of both)
+#   make test-cross ARCH=...  the one-minute test of make check for another architecture (CROSS_TESTS=groups)
+#   make arm64-report         of each kernel's loop what LLVM's models of processors say (llvm-mca-19, of Debian's package llvm-19)
+
+ARCH ?= arm64
+TRIPLET_arm64 := aarch64-linux-gnu
+TRIPLET_armhf := arm-linux-gnueabihf
+TRIPLET_riscv64 := riscv64-linux-gnu
+QEMU_arm64 := qemu-aarch64
+QEMU_armhf := qemu-arm
+QEMU_riscv64 := qemu-riscv64
+CROSS := build-$(ARCH)
+SYSROOT = $(CURDIR)/$(CROSS)/sysroot
+# Without the compiler for kernels: LLVM's libraries are those of this machine.
+CROSS_MAKE = $(MAKE) --no-print-directory -j$(JOBS) BUILD=$(CROSS) ARCHITECTURE=$(ARCH) CC="$(TRIPLET_$(ARCH))-gcc --sysroot=$(SYSROOT)" AR=$(TRIPLET_$(ARCH))-ar LLVM=0
+
+cross: $(CROSS)/sysroot/.done
+	@$(CROSS_MAKE) build-all $(CROSS)/examples/demo
+$(CROSS)/sysroot/.done: scripts/cross-sysroot
+	@scripts/install-deps cross-$(ARCH)
+	@mkdir -p $(CROSS)
+	@scripts/cross-sysroot $(ARCH) $(CROSS)/sysroot
+	@touch $@
+
+# Programs of the build folder that run under QEMU, for tests/run.py: build-arm64/qemu is like a build folder. QEMU_CPU names the processor.
+EMULATED = $(CROSS)/qemu
+emulated: $(CROSS)/sysroot/.done
+	@$(CROSS_MAKE) build-all unit $(CROSS)/examples/demo $(CROSS)/examples/trace $(CROSS)/examples/train $(CROSS)/threads
+	@for p in ctsc threads examples/demo examples/trace examples/train $(UNIT_SRC:tests/unit/%.c=tests/unit/%); do \
+	    mkdir -p $(EMULATED)/$$(dirname $$p) && \
+	    printf '#!/bin/sh\nexec $(QEMU_$(ARCH)) -L "$(SYSROOT)" "$(CURDIR)/$(CROSS)/%s" "$$@"\n' $$p > $(EMULATED)/$$p && chmod +x $(EMULATED)/$$p; done
+
+# What of the tests is different on another processor, as far as QEMU takes three minutes for it. Left out are those that compare with long loops in
+# plain C (ARM_TESTS=unit runs all), and CUDA.
+ARM_KERNELS := archive+conv_last_depthwise+epilogue+gemm_block+isa+nbits+quantized_plain+tensor+transpose
+ARM_TESTS ?=
+test-arm64:
+	@$(MAKE) --no-print-directory emulated ARCH=arm64
+ifneq ($(ARM_TESTS),)
+	@QEMU_CPU=max python3 tests/run.py --build build-arm64/qemu --only "$(ARM_TESTS)"
+	@QEMU_CPU=cortex-a53 python3 tests/run.py --build build-arm64/qemu --only "$(ARM_TESTS)"
+else
+	@QEMU_CPU=max python3 tests/run.py --build build-arm64/qemu --only "unit:$(ARM_KERNELS),corpus,demo,trace,train,serve"
+	@QEMU_CPU=cortex-a53 python3 tests/run.py --build build-arm64/qemu --only "unit:isa+epilogue+quantized_plain,corpus,demo"
+endif
+
+CROSS_TESTS ?= check
+test-cross: emulated
+	@python3 tests/run.py --build $(EMULATED) --only "$(CROSS_TESTS)"
+
+arm64-report:
+	@$(MAKE) --no-print-directory cross ARCH=arm64
+	@python3 bench/arm64.py --build build-arm64
+
+.PHONY: cross emulated test-arm64 test-cross arm64-report
