@@ -54,8 +54,7 @@ static TARGET_NEON void gemm_spread_float(const float *from, int64_t apart, int6
         int8x16_t v = vreinterpretq_s8_f32(vmulq_f32(neon_part(from, n), by));
         int32x4_t lane = first;
         for (int64_t k = 0; k < steps; k++, lane = vaddq_s32(lane, every))
-            vst1q_f32(to + k * 4,
-                      vreinterpretq_f32_s8(vqtbl1q_s8(v, vreinterpretq_u8_s32(lane))));
+            vst1q_f32(to + k * 4, vreinterpretq_f32_s8(vqtbl1q_s8(v, vreinterpretq_u8_s32(lane))));
     }
 }
 

@@ -46,7 +46,8 @@ static inline __attribute__((always_inline)) TARGET_NEON int32x4_t nbits_left(in
 static inline __attribute__((always_inline)) TARGET_NEON int32x4_t nbits_right(int32x4_t w, int n) {
     return vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(w), vdupq_n_s32(-n)));
 }
-static inline __attribute__((always_inline)) TARGET_NEON int32x4_t nbits_signed(int32x4_t w, int n) {
+static inline __attribute__((always_inline)) TARGET_NEON int32x4_t nbits_signed(int32x4_t w,
+                                                                                int n) {
     return vshlq_s32(w, vdupq_n_s32(-n));
 }
 /* As with AVX2: the highest bit of a nibble turned is its sign. */

@@ -148,11 +148,16 @@ static inline TARGET_NEON int32x4_t quant_same(int32x4_t v) { return v; }
 #include "cpu/quad/quad_lane_tile.h"
 
 #define RECORD(isa_, tile_, depthwise_)                                                            \
-    {                                                                                              \
-        .isa = isa_, .rows = 24, .panels = 1, .depth = 1, .lanes = LANES, .block = 256 << 10,      \
-        .tile = tile_, .store = quant_neon_store, .spread = quant_neon_spread,                     \
-        .depthwise = depthwise_                                                                    \
-    }
+    {.isa = isa_,                                                                                  \
+     .rows = 24,                                                                                   \
+     .panels = 1,                                                                                  \
+     .depth = 1,                                                                                   \
+     .lanes = LANES,                                                                               \
+     .block = 256 << 10,                                                                           \
+     .tile = tile_,                                                                                \
+     .store = quant_neon_store,                                                                    \
+     .spread = quant_neon_spread,                                                                  \
+     .depthwise = depthwise_}
 const quad_kernels quad_bytes_neon = RECORD(ISA_NEON, quant_neon_tile, quant_neon_depthwise);
 const quad_kernels quad_bytes_dotprod = RECORD(ISA_DOTPROD, quant_dotprod_tile,
                                                quant_dotprod_depthwise);
