@@ -181,6 +181,8 @@ $(BUILD)/libsandbox.a: $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sandbox/*.c))
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+$(BUILD)/src/cli/zoo/zoo_examples.o: $(wildcard examples/models/*.py)
+
 $(BUILD)/libview.a: $(VIEW_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^

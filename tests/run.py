@@ -24,7 +24,7 @@ Groups:
   trace   examples/trace.c: a network written in C, traced, saved and run from the archive
   train   examples/train.c: a network trained in C
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
-  view    what `ctsc view` draws against what `ctsc graph` prints, and its layout where there is node (tests/view)
+  view    what `ctsc view` draws against what `ctsc graph` prints, its layout where there is node, its pages where there is chromium (tests/view)
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   places  the command and the package from wherever they are called, the project in a folder with a space (tests/places.py); not with sanitizers
@@ -818,18 +818,23 @@ def group_serve(tally, args, env):
 def group_view(tally, args, env):
     folder = os.path.join(HERE, "view")
     add_report(tally, "view", [sys.executable, os.path.join(folder, "check.py"), "--ctsc", env["CTSC"], "--all"], env)
+    if not shutil.which("chromium"):
+        tally.skip("view", "screenshots: there is no chromium")
+    elif not args.sanitizer:
+        code, out, err = run([sys.executable, os.path.join(folder, "shots.py"), "--ctsc", env["CTSC"]], env)
+        tally.add("view", "screenshots", code == 0, out + err)
     node = shutil.which("node") or shutil.which("nodejs")
     if not node:
         return tally.skip("view", "layout: there is no node")
     with tempfile.TemporaryDirectory() as d:
-        files = []
-        for name in ("digits_cnn", "chargpt"):
-            code, out, err = run([env["CTSC"], "view", os.path.join(ROOT, "models", name + ".pt"), "--json"], env)
-            files.append(os.path.join(d, name + ".json"))
-            with open(files[-1], "w") as f:
+        def view(name, *models):
+            code, out, err = run([env["CTSC"], "view", *(os.path.join(ROOT, "models", m + ".pt") for m in models), "--json"], env)
+            with open(os.path.join(d, name + ".json"), "w") as f:
                 f.write(out)
-        code, out, err = run([node, os.path.join(folder, "layout_test.js")] + files, env)
-        tally.add("view", "layout", code == 0, out + err)
+            return f.name
+        for test, files in (("layout", [view("digits_cnn", "digits_cnn"), view("chargpt", "chargpt")]), ("diff", [view("two", "digits_cnn", "chargpt")])):
+            code, out, err = run([node, os.path.join(folder, test + "_test.js")] + files, env)
+            tally.add("view", test, code == 0, out + err)
 
 
 def group_install(tally, args, env):

@@ -22,13 +22,14 @@ enum { CLI_MISMATCH = 1 };
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
-    X(view,    "view MODEL [inputs]", "draw the graph of a method: a page of HTML")                \
+    X(view,    "view MODEL [MODEL] [inputs]", "draw the graph of a method, or what differs between two: a page of HTML")                \
     X(code,    "code MODEL",          "print the TorchScript source of a method")                  \
     X(bench,   "bench MODEL... [inputs]", "time a method, as written and optimised; several models side by side")                    \
     X(serve,   "serve DIR",           "serve the models of a folder over HTTP")                    \
     X(profile, "profile MODEL [inputs]", "show what a method's time goes into")                    \
     X(inspect, "inspect MODEL",       "list methods, layers, parameters, operators, and what is unsupported") \
     X(opt,     "opt FILE",            "run passes on a graph in text form")                        \
+    X(zoo,     "zoo [NAME...]",       "list architectures that need no network, what they cost, and build one")      \
     X(ops,     "ops [PATTERN]",       "list operators and their schemas")                          \
     X(doctor,  "doctor [MODEL [inputs]]", "report the environment, and what in it slows things down")  \
     X(completion, "completion SHELL", "print the completion script for bash, zsh or fish")
@@ -140,6 +141,12 @@ int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e);
 /* How many letters have to be added, removed or changed to make b of a ('-' and '_' of b are the
  * same). */
 int cli_distance(const char *a, const char *b);
+/* The folders of --path, then those of PYTHONPATH, joined by ':', to be given to free(); NULL:
+ * none, or out of memory (imports will say what they miss). */
+char *cli_folders(const cli_model *m);
+/* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) ->
+ * Tensor", on stderr. */
+void cli_say_saved(const ctsc_module *m, const char *path);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path);       /* ends in .py */

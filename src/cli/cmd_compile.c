@@ -84,9 +84,7 @@ static void compile_count(void *ctx, const ctsc_attribute_info *a) {
     sum->elements = cli_sum(sum->elements, n);
 }
 
-/* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) ->
- * Tensor", on stderr. */
-static void compile_say(const ctsc_module *m, const char *path) {
+void cli_say_saved(const ctsc_module *m, const char *path) {
     compile_sum sum = {0};
     struct stat st;
     char size[32], count[32];
@@ -166,7 +164,7 @@ int cmd_compile(int argc, char **argv) {
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
     if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
     progress_end();
-    if (!code) compile_say(m, path);
+    if (!code) cli_say_saved(m, path);
     ctsc_module_free(m);
     ctsc_error_free(e);
     free(output);

@@ -80,9 +80,7 @@ static const struct argp_option model_options[] = {
     {0},
 };
 
-/* The folders of --path, then those of PYTHONPATH, joined by ':';
- * NULL: none, or out of memory (imports will say what they miss). */
-static char *model_folders(const cli_model *m) {
+char *cli_folders(const cli_model *m) {
     const char *more = getenv("PYTHONPATH");
     size_t n = m->nfolders + (more && *more), len = 1;
     for (size_t i = 0; i < n; i++) len += strlen(i < m->nfolders ? m->folders[i] : more) + 1;
@@ -174,7 +172,7 @@ int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
         o.size = sizeof o;
         o.warn = cli_warn;
         o.print = progress_print;
-        char *folders = model_folders(m);
+        char *folders = cli_folders(m);
         o.path = folders;
         s = ctsc_module_compile(m->path, &o, out, e);
         free(folders);

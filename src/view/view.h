@@ -5,6 +5,8 @@
  *   view.html   the page              model.js    what of a graph is to be seen
  *   view.css    how it looks          layout.js   where it goes
  *   view.js     drawing, and what the mouse does
+ *   diff.js     what differs between two graphs
+ *   compare.js  two graphs side by side
  *
  * All of it is embedded in the command unchanged. docs/view.md is for users.
  */
@@ -26,6 +28,7 @@ const char *view_serve(const char *host, int port, const char *page, size_t len)
 
 /* The files (view_texts.c). */
 extern const char view_html[], view_html_end[], view_css[], view_css_end[], view_layout[],
-    view_layout_end[], view_model[], view_model_end[], view_script[], view_script_end[];
+    view_layout_end[], view_model[], view_model_end[], view_script[], view_script_end[],
+    view_diff[], view_diff_end[], view_compare[], view_compare_end[];
 
 #endif

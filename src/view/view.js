@@ -2,6 +2,7 @@
 /* view.js - graphs on the screen: what model.js finds and layout.js places, drawn as SVG, with a bar, a panel for what is chosen, and a map.
  *
  *     const view = new GraphView(element, data); view.load(other data)
+ *     new GraphView(element, null, {compact: true, onselect: thing => ...})     one of two, of which compare.js takes care
  *
  * data: {title, method, class, weights: [{name, type, parameter}], graphs: [{name, us, flops, ...graph_json.h}]}; weights may be missing. Names of models are hostile: they become text, never markup.
  *
@@ -35,8 +36,10 @@ const graphFlops = n => { let i = 0; while (n >= 999.5 && i < 5) { n /= 1000; i+
 const graphPlural = (n, word) => n + " " + word + (n === 1 ? "" : "s");
 
 class GraphView {
-  constructor(element, data) {
+  constructor(element, data, options = {}) {
     this.root = element;
+    this.options = options;
+    this.marks = null; /* what differs from another graph: {states, reasons, counts, open} */
     element.classList.add("gv", "gv-colour-kind");
     this.measure = document.createElement("canvas").getContext("2d");
     this.widths = new Map();
@@ -76,15 +79,16 @@ class GraphView {
     this.bar.textContent = "";
     const title = graphElement(this.bar, "div", {class: "gv-title"}, graphShort(this.data.title || "", 48));
     graphElement(title, "small", {}, this.data.method || "");
-    this.graphButtons = this.choice(this.data.graphs.length > 1 ? this.data.graphs.map((g, i) => [String(i), g.name, g.name === "as run" ? "the graph after optimisation" : "the graph before optimisation"]) : [], v => this.open(Number(v)));
+    const compact = this.options.compact;
+    this.graphButtons = this.choice(compact ? [] : this.data.graphs.length > 1 ? this.data.graphs.map((g, i) => [String(i), g.name, g.name === "as run" ? "the graph after optimisation" : "the graph before optimisation"]) : [], v => this.open(Number(v)));
     const colours = [["kind", "Kind", "colour by kind of operator"]];
     if (this.data.graphs.some(g => g.groups.length)) colours.push(["kernel", "Kernel", "colour by fusion group: operators of one kernel"]);
     if (this.data.graphs.some(g => g.us !== undefined)) colours.push(["time", "Time", "colour by time"]);
     if (this.data.graphs.some(g => g.flops)) colours.push(["work", "FLOPs", "colour by floating-point operations: a multiply-add counts as two"]);
-    this.colourButtons = this.choice(colours.length > 1 ? colours : [], v => this.setColour(v));
+    this.colourButtons = this.choice(colours.length > 1 && !compact ? colours : [], v => this.setColour(v));
     const set = graphElement(this.bar, "div", {class: "gv-set"});
     this.plumbButton = this.button(set, "Plumbing", "show constants, lists, tuples and arithmetic on sizes", () => this.setPlumbing(!this.model.plumbing));
-    this.acrossButtons = this.choice([["", "\u2193", "layers from top to bottom (d)"], ["1", "\u2192", "layers from left to right (d)"]], v => this.setAcross(Boolean(v)));
+    this.acrossButtons = this.choice(compact ? [] : [["", "\u2193", "layers from top to bottom (d)"], ["1", "\u2192", "layers from left to right (d)"]], v => this.setAcross(Boolean(v)));
     this.press(this.acrossButtons, this.across ? "1" : "");
     const boxes = graphElement(this.bar, "div", {class: "gv-set"});
     this.button(boxes, "Open all", "open all modules", () => { this.expanded = new Set(this.model.boxes.map(b => b.index)); this.relayout(); this.home(); });
@@ -92,6 +96,7 @@ class GraphView {
     graphElement(this.bar, "div", {class: "gv-fill"});
     this.buildSearch();
     const zoom = graphElement(this.bar, "div", {class: "gv-set"});
+    if (compact) { this.button(zoom, "Fit", "all of it (f)", () => this.fit()); return; }
     this.button(zoom, "\u2212", "zoom out (-)", () => this.zoom(1 / 1.3));
     this.button(zoom, "+", "zoom in (+)", () => this.zoom(1.3));
     this.button(zoom, "Fit", "all of it (f)", () => this.fit());
@@ -127,11 +132,15 @@ class GraphView {
   /* ---- graphs ---- */
 
   load(data) {
+    this.take(data);
+    this.open(0);
+  }
+
+  take(data) {
     this.data = data;
     this.models = data.graphs.map(() => null);
     this.results = []; this.hit = -1; this.found = null;
     this.buildBar();
-    this.open(0);
   }
 
   open(i) {
@@ -139,6 +148,7 @@ class GraphView {
     this.press(this.graphButtons, String(i));
     this.model = this.models[i] || (this.models[i] = new GraphModel(this.data.graphs[i]));
     this.expanded = this.model.opening(MOST_ITEMS);
+    if (this.marks) for (const b of this.marks.open) this.expanded.add(b);
     this.select(null);
     const colour = this.colour === "time" && !this.model.timed || this.colour === "kernel" && !this.model.groups.length || this.colour === "work" && !this.model.counted ? "kind" : this.colour;
     this.items = null;
@@ -169,6 +179,10 @@ class GraphView {
 
   legend() {
     const g = this.data.graphs[this.current], seen = this.model.boxes[0].seen;
+    if (this.options.compact) {
+      this.key.textContent = [seen + " shown", ...this.counts().slice(0, 1), ...(g.flops ? [this.flops(this.model.boxes[0])] : [])].join(" \u00b7 ");
+      return;
+    }
     const text = [graphPlural(this.model.nodes.filter(n => !n.role).length, "node") + (this.model.plumbing ? "" : ", " + seen + " shown"), graphPlural(this.model.boxes.filter(b => b.kind === "module").length - 1, "module")];
     if (g.groups.length) text.push(graphPlural(g.groups.length, "fusion group"));
     text.push(...this.counts());
@@ -335,7 +349,8 @@ class GraphView {
       item.header = 30;
       item.minWidth = 44 + this.textWidth(item.name, bold) + this.textWidth(item.sub, plain) + (item.time ? 60 : 0);
     } else {
-      item.sub = [cls === item.name ? "" : cls, graphPlural(b.seen, "op")].filter(s => s).join("  \u00b7  ");
+      const differ = this.marks ? this.marks.counts[b.index] : 0;
+      item.sub = [cls === item.name ? "" : cls, graphPlural(b.seen, "op"), differ ? graphPlural(differ, "difference") : ""].filter(s => s).join("  \u00b7  ");
       item.w = Math.ceil(Math.max(120, 40 + this.textWidth(item.name, bold) + (item.time ? this.textWidth(item.time, plain) + 14 : 0), 42 + this.textWidth(item.sub, plain)));
       item.h = 46;
     }
@@ -494,8 +509,9 @@ class GraphView {
   centre(item) {
     const {w, h} = this.frame;
     this.scale = Math.max(this.scale, .7);
-    this.x = w / 2 - (item.x + item.w / 2) * this.scale - (this.side.hidden ? 0 : 175);
-    this.y = h / 2 - (item.y + Math.min(item.h, h / this.scale) / 2) * this.scale;
+    const panel = this.side.hidden ? 0 : 1, below = this.options.compact; /* where the panel is */
+    this.x = w / 2 - (item.x + item.w / 2) * this.scale - (below ? 0 : panel * Math.min(175, w / 2 - 40));
+    this.y = (below && panel ? h * .32 : h / 2) - (item.y + Math.min(item.h, h / this.scale) / 2) * this.scale;
     this.draw();
   }
 
@@ -575,6 +591,8 @@ class GraphView {
     if (item.sub) graphElement(g, "text", {class: "gv-sub", x: left, y: 35}, item.sub);
     if (item.time) graphElement(g, "text", {class: "gv-time", x: item.w - (group === undefined ? 9 : this.badgeWidth(n) + 12), y: 19}, item.time);
     if (group !== undefined) this.drawBadge(g, item, group);
+    const state = this.stateOf(item);
+    if (state) this.drawSign(g, item, state);
     g.item = item;
     return g;
   }
@@ -598,7 +616,19 @@ class GraphView {
     return graphElement(layer, "path", {class: "gv-wire" + (kind && " gv-" + kind) + (e.value < 0 ? " gv-control" : "") + (e.on ? " gv-on" : ""), d: e.path, "marker-end": this.tip(e)});
   }
 
-  states(item) { return (this.selected && this.selected === this.thing(item) ? " gv-on" : "") + (this.found && this.found === this.thing(item) ? " gv-found" : ""); }
+  /* "added", "removed", "changed", or "": of a closed box, if anything in it differs. */
+  stateOf(item) {
+    if (!this.marks) return "";
+    return item.kind === "box" ? (!item.children && this.marks.counts[item.box.index] ? "changed" : "") : this.marks.states[item.node.index] || "";
+  }
+
+  drawSign(g, item, state) {
+    const s = graphElement(g, "g", {class: "gv-sign", transform: `translate(${item.w - 1} 1)`});
+    graphElement(s, "circle", {r: 9});
+    graphElement(s, "text", {y: 4.5}, DIFF_SIGNS[state]);
+  }
+
+  states(item) { const state = this.stateOf(item); return (state && " gv-" + state) + (this.selected && this.selected === this.thing(item) ? " gv-on" : "") + (this.found && this.found === this.thing(item) ? " gv-found" : ""); }
   thing(item) { return item.kind === "box" ? item.box : item.node; }
 
   redrawStates() {
@@ -660,19 +690,25 @@ class GraphView {
     this.draw();
   }
 
-  show(node) {
+  /* panel: it is described there. */
+  show(node, panel = true) {
     if (!this.model.seen[node.index]) this.setPlumbing(true);
     for (const b of this.model.above(node)) this.expanded.add(b);
     this.relayout();
     const item = this.model.itemOf[node.index];
-    if (item) { this.select(item); this.centre(item); }
+    if (item && panel) this.select(item);
+    else if (item) { this.selected = this.thing(item); this.light(item); }
+    if (item) this.centre(item);
   }
 
   /* A module: what it is in is opened, it stays as it is. */
   showBox(box) {
+    const inside = i => { for (let b = this.model.boxes[i]; b; b = this.model.boxes[b.parent]) if (b === box) return true; return false; };
+    if (box.seen === 1) { this.show(this.model.only(box)); return; } /* it is drawn as that */
+    if (!box.seen) { const n = this.model.nodes.find(x => inside(x.box)); if (n) this.show(n); return; }
     for (let b = this.model.boxes[box.parent]; b; b = this.model.boxes[b.parent]) this.expanded.add(b.index);
     this.relayout();
-    const item = [...this.items, ...this.boxItems].find(i => i.kind === "box" && i.box === box);
+    const item = [...this.items, ...this.boxItems].find(i => i.kind === "box" && i.names.includes(box));
     if (item) { this.select(item); this.centre(item); }
   }
 
@@ -683,6 +719,7 @@ class GraphView {
     if (this.edges) this.light(item);
     this.side.hidden = !item;
     if (item) this.describe(item);
+    if (this.options.onselect) this.options.onselect(this.selected);
   }
 
   describe(item) {
@@ -749,10 +786,14 @@ class GraphView {
   }
 
   describeNode(n) {
-    const m = this.model, op = n.op === undefined ? null : m.ops[n.op], list = [];
+    const m = this.model, op = n.op === undefined ? null : m.ops[n.op], list = [], state = this.marks && this.marks.states[n.index];
     graphElement(this.side, "h3", {}, n.role ? this.nodeTexts({node: n})[0] : n.kind);
     const path = m.pathOf(m.boxes[n.box]);
     if (path) graphElement(this.side, "p", {}, path);
+    if (state) {
+      graphElement(this.side, "p", {class: "gvc-chip gv-" + state}, DIFF_SIGNS[state] + " " + state);
+      for (const r of this.marks.reasons.get(n.index) || []) graphElement(this.side, "p", {class: "gvc-reason"}, r);
+    }
     if (m.counted && !n.role && !n.hide) list.push(["operations", n.flops === null ? "not counted" : graphFlops(n.flops || 0)]);
     if (n.us !== undefined) list.push(["this node", graphTime(n.us)]);
     if (n.group !== undefined) {
@@ -863,7 +904,7 @@ class GraphView {
     svg.addEventListener("pointerover", e => { if (!this.selected && !fingers.size) this.light(this.itemAt(e.target)); });
     svg.addEventListener("dblclick", e => { const i = this.itemAt(e.target); if (!i) this.zoom(1.6, e.offsetX, e.offsetY); });
     svg.addEventListener("keydown", e => this.keyDown(e));
-    document.addEventListener("keydown", e => { if (e.key === "/" && document.activeElement !== this.query && !/^(?:INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) { this.query.focus(); e.preventDefault(); } });
+    if (!this.options.compact) document.addEventListener("keydown", e => { if (e.key === "/" && document.activeElement !== this.query && !/^(?:INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) { this.query.focus(); e.preventDefault(); } });
     const jump = e => {
       if (e.type === "pointermove" && !e.buttons) return;
       const {w, h} = this.frame, r = this.map.getBoundingClientRect();

@@ -30,9 +30,9 @@ static void view_put_style(view_text *t) {
 
 static void view_put_script(view_text *t) {
     const view_part files[] = {
-        {view_layout, view_layout_end},
-        {view_model, view_model_end},
-        {view_script, view_script_end},
+        {view_layout, view_layout_end},   {view_model, view_model_end},
+        {view_diff, view_diff_end},       {view_script, view_script_end},
+        {view_compare, view_compare_end},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         view_put(t, files[i].text, (size_t)(files[i].end - files[i].text));

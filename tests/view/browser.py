@@ -81,7 +81,8 @@ PROBE = """<script>
       }
     });
     for (const e of V.edges) {
-      const p = e.points, n = p.length, at = (i, x, y) => x >= i.x - 1 && x <= i.x + i.w + 1 && (Math.abs(y - i.y) < 1 || Math.abs(y - i.y - i.h) < 1);
+      const p = e.points, n = p.length, side = (x, y, i, w, h, a, b) => x >= i[a] - 1 && x <= i[a] + i[w] + 1 && (Math.abs(y - i[b]) < 1 || Math.abs(y - i[b] - i[h]) < 1);
+      const at = (i, x, y) => V.across ? side(y, x, i, "h", "w", "y", "x") : side(x, y, i, "w", "h", "x", "y");
       if (n < 4 || !at(e.from, p[0], p[1]) || !at(e.to, p[n - 2], p[n - 1]) || !/^M[-0-9.LC ]+$/.test(e.path)) bad(name + ": an edge from " + e.from.name + " has no ends");
     }
     for (const g of V.scale < .5 ? [] : V.layers.card.children) { /* small texts are rounded */
@@ -106,6 +107,7 @@ PROBE = """<script>
   }
   V.expanded = new Set(V.model.boxes.map(b => b.index)); V.relayout(); V.home(); look("all");
   V.fit(); look("far");
+  V.setAcross(true); look("across"); V.setAcross(false);
   V.setPlumbing(true); V.home(); look("plumbing");
   V.setPlumbing(false); V.expanded = new Set([0]); V.relayout(); V.home(); look("none");
   V.home(); V.render();
@@ -115,8 +117,14 @@ PROBE = """<script>
   if (drawing.querySelector("parsererror") || drawing.querySelectorAll(".gv-card").length !== V.items.length || !drawing.querySelector("style").textContent.includes(".gv-card")) bad("the saved drawing lacks something");
   const inner = V.model.boxes.find(b => b.index && b.kind === "module" && b.parent);
   if (inner) {
-    V.search(V.model.pathOf(inner).toUpperCase()); V.goHit(0);
-    if (V.selected !== inner) bad("a module that was searched for is not shown");
+    V.query.value = V.model.pathOf(inner).toUpperCase(); V.search(V.query.value); V.goHit(0);
+    if (V.selected !== inner && !(inner.seen === 1 && V.selected === V.model.only(inner))) bad("a module that was searched for is not shown");
+    if (V.data.graphs.length > 1) {
+      const was = V.hitName;
+      V.open(1);
+      if (V.query.value && V.hitName !== was) bad("another graph forgets what was searched for");
+      V.open(0);
+    }
   }
   V.search("relu"); V.goHit(0);
   if (V.results.length && (!V.selected || V.side.hidden || !V.side.textContent.includes("relu"))) bad("what was found is not shown");

@@ -4,12 +4,13 @@
  *
  * Its data, which --json prints: {"title", "method", "class", "weights": [{"name": "fc.weight",
  * "type": "float32[4,8]", "parameter": true}, ...], "graphs": [{"name": "as run", ...}, ...]},
- * where a graph is what ctsc_module_graph_json writes. Without arguments
+ * where a graph is what ctsc_module_graph_json writes. Of two models: {"models": [...], "weights":
+ * [...]}, where weights is what view_weights.h says. Without arguments
  * those are taken that an archive of torch.export keeps, or such are made as the program says it
  * takes; if there are none nothing is called, and shapes and times are not known.
  * Tests: tests/cli/view.test, tests/view
  */
-#include "cli/cli.h"
+#include "cli/show/view_weights.h"
 #include "view/view.h"
 
 #include <ctsc_compiler.h>
@@ -30,6 +31,7 @@ enum {
 
 typedef struct view_args {
     cli_model model;
+    const char *other; /* a second model, to compare with; NULL: none */
     cli_call call;
     const char *output, *host; /* output NULL: named after the model */
     int port, calls, warmup;
@@ -68,6 +70,11 @@ static error_t view_parse(int key, char *arg, struct argp_state *state) {
     case OPT_PORT: a->port = view_number(state, "port", arg, 65535); break;
     case OPT_CALLS: a->calls = view_number(state, "calls", arg, 1000000); break;
     case OPT_WARMUP: a->warmup = view_number(state, "warmup", arg, 1000000); break;
+    case ARGP_KEY_ARG:
+        if (!a->model.path) return ARGP_ERR_UNKNOWN; /* the child's */
+        if (a->other) argp_error(state, "two MODELs at most, '%s' is too much", arg);
+        a->other = arg;
+        break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->model;
         state->child_inputs[1] = &a->call;
@@ -177,36 +184,6 @@ static bool view_make_up(view_args *a, const ctsc_module *m) {
 
 typedef struct view_data { char *text; size_t len; } view_data;
 
-/* JSON that a script element may hold. */
-static void view_string(FILE *to, const char *text) {
-    json_t *s = json_string(text ? text : "");
-    char *quoted = s ? json_dumps(s, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-    for (const char *c = quoted ? quoted : "\"\""; *c; c++)
-        if (*c == '<' || *c == '>' || *c == '&') fprintf(to, "\\u%04x", *c);
-        else fputc(*c, to);
-    free(quoted);
-    json_decref(s);
-}
-
-typedef struct view_list { FILE *to; size_t n; } view_list;
-
-/* The tensors that a module holds: [{"name", "type": "float32[64,3,7,7]", "parameter"}, ...]. */
-static void view_weight(void *ctx, const ctsc_attribute_info *a) {
-    view_list *list = ctx;
-    FILE *to = list->to;
-    const ctsc_dtype_info *d = ctsc_value_kind(a->value) == CTSC_KIND_TENSOR &&
-                                       (a->is_parameter || a->is_buffer)
-                                   ? ctsc_dtype_describe(ctsc_tensor_dtype(a->value))
-                                   : NULL;
-    if (!d) return;
-    fputs(list->n++ ? ",\n{\"name\":" : "{\"name\":", to);
-    view_string(to, a->name);
-    fprintf(to, ",\"type\":\"%s[", d->name);
-    for (int i = 0; i < ctsc_tensor_ndim(a->value); i++)
-        fprintf(to, "%s%lld", i ? "," : "", (long long)ctsc_tensor_sizes(a->value)[i]);
-    fprintf(to, "]\",\"parameter\":%s}", a->is_parameter ? "true" : "false");
-}
-
 static int view_graph(const view_args *a, const ctsc_module *m, bool as_run, FILE *to,
                       ctsc_error *e) {
     ctsc_graph_json_options o = {
@@ -231,9 +208,9 @@ static int view_write(const view_args *a, const ctsc_module *m, FILE *to, ctsc_e
     view_string(to, a->call.method);
     fputs(",\"class\":", to);
     view_string(to, ctsc_module_class(m));
-    fputs(",\n\"weights\":[", to);
-    ctsc_module_attributes(m, view_weight, &(view_list){.to = to});
-    fputs("],\n\"graphs\":[\n", to);
+    fputs(",\n\"weights\":", to);
+    view_weights(m, to);
+    fputs(",\n\"graphs\":[\n", to);
     for (int i = 0; i < (level ? 2 : 1) && !code; i++) {
         if (i) fputs(",\n", to);
         code = view_graph(a, m, level && (i == 0) == run_first, to, e);
@@ -249,36 +226,111 @@ static int view_try(const view_args *a, const ctsc_module *m, view_data *d, ctsc
     return code;
 }
 
-/* A model that fails with arguments of its file's, or made by what that says, is drawn without. */
-static int view_gather(view_args *a, view_data *d, ctsc_error *e) {
-    ctsc_module *m = NULL;
-    int code = cli_load_for_call(&a->model, a->call.opt, a->call.precision, &m, e);
-    if (!code) code = cli_read_inputs(&a->call.inputs, m, a->call.method, e);
-    bool own = !code && (view_sample(a, m) || view_make_up(a, m));
-    if (!code) code = cli_place(a->call.device, m, &a->call.inputs, e);
-    if (!code) code = view_try(a, m, d, e);
-    if (code && own) {
+/* One model of a page, and the arguments that it is called with. */
+typedef struct view_drawn {
+    view_args args;
+    ctsc_module *m;
+    bool own; /* the arguments are not the user's */
+} view_drawn;
+
+static int view_load(view_drawn *v, ctsc_error *e) {
+    view_args *a = &v->args;
+    int code = cli_load_for_call(&a->model, a->call.opt, a->call.precision, &v->m, e);
+    if (!code) code = cli_read_inputs(&a->call.inputs, v->m, a->call.method, e);
+    v->own = !code && (view_sample(a, v->m) || view_make_up(a, v->m));
+    return code;
+}
+
+/* A model is drawn without a call if it fails with arguments that the user did not give. */
+static int view_draw(view_drawn *v, view_data *d, ctsc_error *e) {
+    view_args *a = &v->args;
+    int code = cli_place(a->call.device, v->m, &a->call.inputs, e);
+    if (!code) code = view_try(a, v->m, d, e);
+    if (code && v->own) {
         if (!a->made_up)
             cli_complain(0, "that was with the arguments of the archive: drawn without a call");
         a->made_up = false;
         free(d->text);
         *d = (view_data){0};
         view_drop_inputs(&a->call.inputs);
-        code = view_try(a, m, d, e);
+        code = view_try(a, v->m, d, e);
     }
-    ctsc_module_free(m);
+    return code;
+}
+
+static void view_drawn_free(view_drawn *v) {
+    cli_free_inputs(&v->args.call.inputs);
+    ctsc_module_free(v->m);
+}
+
+static int view_gather_one(const view_args *a, view_data *d, ctsc_error *e) {
+    view_drawn v = {.args = *a};
+    int code = view_load(&v, e);
+    if (!code) code = view_draw(&v, d, e);
+    view_drawn_free(&v);
+    return code;
+}
+
+/* Of two models that are to be compared one may have arguments for both. */
+static int view_lend(const view_drawn *from, view_drawn *to) {
+    const cli_inputs *has = &from->args.call.inputs;
+    cli_inputs *in = &to->args.call.inputs;
+    if (in->nvalues || !has->nvalues) return 0;
+    free(in->values);
+    if (!(in->values = calloc(has->nvalues, sizeof *in->values)))
+        return cli_complain(CTSC_LIMIT, "out of memory");
+    for (size_t i = 0; i < has->nvalues; i++)
+        if ((in->values[i] = ctsc_value_copy(has->values[i]))) in->nvalues++;
+    to->own = to->args.made_up = true;
+    return in->nvalues == has->nvalues ? 0 : cli_complain(CTSC_LIMIT, "out of memory");
+}
+
+/* {"models": [as of one, ...], "weights": what view_weights_differ writes} */
+static int view_write_two(view_drawn v[2], FILE *to, ctsc_error *e) {
+    int code = 0;
+    fputs("{\"models\":[", to);
+    for (int i = 0; i < 2 && !code; i++) {
+        view_data d = {0};
+        code = view_draw(&v[i], &d, e);
+        if (i) fputs(",\n", to);
+        if (!code) fwrite(d.text, 1, d.len, to);
+        free(d.text);
+    }
+    fputs("],\n\"weights\":", to);
+    if (!code && view_weights_differ(v[0].m, v[1].m, to) != CTSC_OK)
+        code = cli_complain(CTSC_LIMIT, "out of memory");
+    fputs("}\n", to);
+    return code;
+}
+
+static int view_gather_two(const view_args *a, view_data *d, ctsc_error *e) {
+    view_drawn v[2] = {{.args = *a}, {.args = *a}};
+    v[1].args.model.path = a->other;
+    int code = 0;
+    for (int i = 0; i < 2 && !code; i++) code = view_load(&v[i], e);
+    for (int i = 0; i < 2 && !code; i++) code = view_lend(&v[!i], &v[i]);
+    FILE *to = code ? NULL : open_memstream(&d->text, &d->len);
+    if (!code && !to) code = cli_complain(CTSC_LIMIT, "out of memory");
+    if (to) code = view_write_two(v, to, e);
+    if (to && fclose(to) != 0 && !code) code = cli_complain(CTSC_LIMIT, "out of memory");
+    for (int i = 0; i < 2; i++) view_drawn_free(&v[i]);
     return code;
 }
 
 /* ---- what becomes of it ---------------------------------------------------------------------- */
 
-/* The last line of a page: which model it is of, by the hash of its path, which is nobody's
- * business. FNV-1a. */
-static void view_mark(const char *model, char out[64]) {
+static uint64_t view_hash_path(uint64_t h, const char *model) {
     char *real = realpath(model, NULL);
-    uint64_t h = 0xcbf29ce484222325u;
     for (const char *p = real ? real : model; *p; p++) h = (h ^ (uint8_t)*p) * 0x100000001b3u;
     free(real);
+    return h;
+}
+
+/* The last line of a page: which model it is of, or which two, by the hash of its path, which is
+ * nobody's business. FNV-1a. */
+static void view_mark(const view_args *a, char out[64]) {
+    uint64_t h = view_hash_path(0xcbf29ce484222325u, a->model.path);
+    if (a->other) h = view_hash_path(h, a->other);
     snprintf(out, 64, "<!-- ctsc view %016llx -->\n", (unsigned long long)h);
 }
 
@@ -297,7 +349,7 @@ static bool view_may_write(const char *path, const char *mark) {
 static int view_save(const view_args *a, const char *path, const char *page, size_t len) {
     bool out = !strcmp(path, "-");
     char mark[64];
-    view_mark(a->model.path, mark);
+    view_mark(a, mark);
     if (!a->output && !a->force && !view_may_write(path, mark))
         return cli_complain(
             CTSC_ENVIRONMENT,
@@ -311,21 +363,27 @@ static int view_save(const view_args *a, const char *path, const char *page, siz
     return 0;
 }
 
-/* "models/net.pt": "net.html". */
-static char *view_name(const char *model) {
+/* The name without folder and ending, and how long it is. */
+static const char *view_stem(const char *model, int *n) {
     const char *slash = strrchr(model, '/'), *base = slash ? slash + 1 : model,
                *dot = strrchr(base, '.');
-    size_t n = dot && dot > base ? (size_t)(dot - base) : strlen(base);
-    char *name = malloc(n + sizeof ".html");
-    if (name) memcpy(mempcpy(name, base, n), ".html", sizeof ".html");
-    return name;
+    *n = (int)(dot && dot > base ? (size_t)(dot - base) : strlen(base));
+    return base;
+}
+
+/* "models/net.pt": "net.html"; with another, "net-old.html". NULL: out of memory. */
+static char *view_name(const view_args *a) {
+    int n, k = 0;
+    const char *one = view_stem(a->model.path, &n), *two = a->other ? view_stem(a->other, &k) : "";
+    char *name = NULL;
+    return asprintf(&name, "%.*s%s%.*s.html", n, one, a->other ? "-" : "", k, two) < 0 ? NULL
+                                                                                       : name;
 }
 
 static int view_deliver(const view_args *a, const view_data *d) {
     size_t len = 0;
     if (a->json) return fwrite(d->text, 1, d->len, stdout) == d->len ? 0 : CTSC_ENVIRONMENT;
-    char *page = view_page(d->text, d->len, &len),
-         *name = a->output ? NULL : view_name(a->model.path);
+    char *page = view_page(d->text, d->len, &len), *name = a->output ? NULL : view_name(a);
     int code = 0;
     if (!page || (!a->output && !name)) {
         code = cli_complain(CTSC_LIMIT, "out of memory");
@@ -345,9 +403,12 @@ static const struct argp_child view_children[] = CLI_CALL_CHILDREN;
 const struct argp cmd_view_argp = {
     view_options,
     view_parse,
-    "MODEL",
+    "MODEL [MODEL]",
     "Draws the graph of a method: writes a page of HTML that needs nothing else, in which modules "
-    "open and close.\vWith arguments (--input, --inputs; an archive of torch.export may have its "
+    "open and close. Two models are drawn side by side, with what differs between them: nodes, "
+    "their "
+    "arguments, weights.\vWith arguments (--input, --inputs; an archive of torch.export may have "
+    "its "
     "own) the method is called, and the page shows shapes, fusion groups and times as well.",
     view_children,
     NULL,
@@ -360,7 +421,7 @@ int cmd_view(int argc, char **argv) {
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_view_argp, argc, argv, &a);
     ctsc_set_threads(a.call.threads);
-    int code = view_gather(&a, &d, e);
+    int code = a.other ? view_gather_two(&a, &d, e) : view_gather_one(&a, &d, e);
     if (!code) code = view_deliver(&a, &d);
     free(d.text);
     ctsc_error_free(e);
