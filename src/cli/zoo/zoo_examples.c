@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* zoo_examples.c - the files of examples/models, as bytes in the command. Built from the project's
- * root. Tests: tests/cli/zoo.test */
+ * root. Tests: tests/cli/zoo.test, which finds what is not listed here */
 #include "cli/zoo/zoo.h"
 
 #define ZOO_EXAMPLES_ALL(X)                                                                        \
