@@ -5,6 +5,7 @@
 
 #define ZOO_EXAMPLES_ALL(X)                                                                        \
     X(dcgan)                                                                                       \
+    X(digits_head)                                                                                 \
     X(gpt)                                                                                         \
     X(lenet) X(lstm_lm) X(mobilenet_v2) X(resnet18) X(transformer_encoder) X(unet) X(vae) X(wavenet)
 
