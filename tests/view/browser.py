@@ -168,6 +168,26 @@ def view(ctsc, model, inputs, folder):
         return f.read()
 
 
+# Presses the buttons of the status page's "Try it" for a model of tokens.
+TRY = """<!doctype html><body><iframe src="/#chargpt/1" style="width: 900px; height: 900px"></iframe><script>
+const R = {errors: [], states: {}, drawn: null}, wait = async (what, done) => {
+  for (let i = 0; i < 60; i++) { if (done()) return; await new Promise(r => setTimeout(r, 100)); }
+  R.errors.push("the status page: no " + what);
+};
+(async () => {
+  const d = document.querySelector("iframe").contentWindow, $ = id => d.document.getElementById(id);
+  await wait("request", () => $("request") && $("request").value && !$("ways").hidden);
+  for (const [how, said] of [["generate", '"finish_reason":"length"'], ["generate_stream", '"output_ids":[],"finish_reason":"length"']]) {
+    $("how").value = how;
+    $("how").onchange();
+    $("send").click();
+    await wait(how, () => !$("answer").hidden && $("answer").textContent.startsWith("200") && $("answer").textContent.includes(said) && $("curl").textContent.includes("/" + how));
+  }
+  const out = document.createElement("pre");
+  out.id = "result"; out.textContent = JSON.stringify(R);
+  document.body.append(out);
+})();
+</script>"""
 WIDTHS = (390, 1024, 1920)
 FRAMES = """<!doctype html><body>%s<script>
 setTimeout(() => {
@@ -188,12 +208,17 @@ setTimeout(() => {
 
 
 def check_widths(url, folder, paths):
-    """Pages of the server at the widths of a telephone and of screens: in frames of a page that comes, with them, from one place."""
+    """Pages of the server at the widths of a telephone and of screens."""
+    frames = "".join('<iframe src="%s" style="width: %dpx; height: 900px; border: 0"></iframe>' % (p, w) for p in paths for w in WIDTHS)
+    return check_frames(url, folder, FRAMES % frames)
+
+
+def check_frames(url, folder, page):
+    """Errors that a page finds in frames of the server's pages; they come, with it, from one place."""
     class Proxy(http.server.BaseHTTPRequestHandler):
         def answer(self):
             if self.path == "/frames":
-                frames = "".join('<iframe src="%s" style="width: %dpx; height: 900px; border: 0"></iframe>' % (p, w) for p in paths for w in WIDTHS)
-                status, kind, body = 200, "text/html", (FRAMES % frames).encode()
+                status, kind, body = 200, "text/html", page.encode()
             else:
                 length = int(self.headers.get("Content-Length") or 0)
                 request = urllib.request.Request(url + self.path, self.rfile.read(length) if self.command == "POST" else None, method=self.command)
@@ -224,6 +249,7 @@ def check_server(ctsc, folder):
     repository = os.path.join(folder, "repository")
     os.makedirs(os.path.join(repository, "digits", "1"))
     shutil.copy(os.path.join(ROOT, "models", "digits_cnn.pt"), os.path.join(repository, "digits", "1", "model.pt"))
+    shutil.copy(os.path.join(ROOT, "models", "chargpt.pt"), repository)
     server = subprocess.Popen([ctsc, "serve", repository, "--port", "0"], stderr=subprocess.PIPE, text=True)
     try:
         url = None
@@ -232,7 +258,7 @@ def check_server(ctsc, folder):
             if found:
                 url = found.group(0)
                 break
-        dom = chromium(url + "/", folder, "--dump-dom")
+        dom = chromium(url + "/#digits/1", folder, "--dump-dom")
         cards = dom.count('class="gv-card')
         print("%-14s %d boxes" % ("ctsc serve", cards))
         problems = [] if cards >= 5 and "conv" in dom else ["ctsc serve: its page draws no graph"]
@@ -242,7 +268,7 @@ def check_server(ctsc, folder):
         docs = chromium(url + "/docs", folder, "--dump-dom")
         if docs.count("<details") < 20 or "/v2/models/{model}/infer" not in docs:
             problems.append("ctsc serve: /docs does not show what openapi.json has")
-        return problems + check_widths(url, folder, ("/", "/docs"))
+        return problems + check_widths(url, folder, ("/", "/docs")) + check_frames(url, folder, TRY)
     finally:
         server.terminate()
         server.wait()
