@@ -2,10 +2,11 @@
 /*
  * train_apart.c - readers in a process of their own, and the libraries that they open.
  *
- * HDF5 and Parquet are read by libraries of others, which a damaged file may bring down, and which
- * are opened only when such a file is met. So a child process reads it, with a limit to its memory,
- * and leaves what it found in a file without a name; whatever happens to it is an error message
- * here. What it leaves is not trusted more than the file itself:
+ * HDF5 and Parquet are read by libraries of others, which a damaged file may bring down, and
+ * which are opened only when such a file is met. So a child process reads it, with limits to its
+ * memory and time (a minute, and a second per MiB), and leaves what it found in a file without a
+ * name; whatever happens to it is an error message here. What it leaves is not trusted more than
+ * the file itself:
  *
  *     records of a page each, with their data, if they have any, on the pages that follow
  *     RECORD_ITEM     a tensor: dtype, sizes, bytes of data, a name
@@ -28,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { APART_PAGE = 65536, APART_NAME = 1024, APART_DIMS = 8 };
+enum { APART_PAGE = 65536, APART_NAME = 1024, APART_DIMS = 8, APART_SECONDS = 60 };
 
 typedef enum record_kind { RECORD_END = 1, RECORD_ITEM, RECORD_TARGET, RECORD_CLASS } record_kind;
 
@@ -102,8 +103,11 @@ static bool apart_leave(int f, const data_list *l) {
 static int apart_child(data_reader *read, const char *path, const data_reading *how, int f,
                        ctsc_error *e) {
     data_list l = {.n = 0};
-    struct rlimit no_core = {0, 0};
+    struct stat st;
+    struct rlimit no_core = {0, 0}, time = {APART_SECONDS, APART_SECONDS};
+    if (stat(path, &st) == 0) time.rlim_cur = time.rlim_max += (rlim_t)(st.st_size >> 20);
     setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_CPU, &time);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* their memory counts too */
     int64_t memory = data_memory();
     struct rlimit limit = {(rlim_t)memory, (rlim_t)memory};

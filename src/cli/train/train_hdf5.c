@@ -16,7 +16,14 @@
 /* libhdf5's types and numbers, the same since 1.10. */
 typedef int64_t hid;
 typedef unsigned long long hsize;
-enum { H5_OK_VERSION = 10, H5_GROUP = 2, H5_DATASET = 5, H5_INTEGER = 0, H5_FLOAT = 1 };
+enum {
+    H5_OK_VERSION = 10,
+    H5_GROUP = 2,
+    H5_DATASET = 5,
+    H5_INTEGER = 0,
+    H5_FLOAT = 1,
+    H5_ENUM = 8
+};
 enum { H5_BY_NAME = 0, H5_INCREASING = 0, H5_VIRTUAL = 3, H5_HARD = 0 };
 enum { HDF5_DIMS = 8, HDF5_DEPTH = 16, HDF5_PATH = 1000, HDF5_LINKS = 100000 };
 
@@ -52,7 +59,7 @@ typedef struct hdf5_library {
     HDF5_FUNCTIONS(HDF5_FIELD)
 #undef HDF5_FIELD
         const hid *native_float, *native_double, *native_int8, *native_uint8, *native_int16,
-        *native_int32, *native_int64;
+        *native_int32, *native_int64, *native_uint64;
 } hdf5_library;
 
 typedef struct hdf5 {
@@ -71,8 +78,9 @@ static int hdf5_open_library(hdf5_library *lib) {
 #define HDF5_NAME(result, name, symbol, parameters) symbol,
         HDF5_FUNCTIONS(HDF5_NAME)
 #undef HDF5_NAME
-        "H5T_NATIVE_FLOAT_g",      "H5T_NATIVE_DOUBLE_g", "H5T_NATIVE_INT8_g", "H5T_NATIVE_UINT8_g",
-        "H5T_NATIVE_INT16_g",      "H5T_NATIVE_INT32_g",  "H5T_NATIVE_INT64_g"};
+        "H5T_NATIVE_FLOAT_g",      "H5T_NATIVE_DOUBLE_g", "H5T_NATIVE_INT8_g",
+        "H5T_NATIVE_UINT8_g",      "H5T_NATIVE_INT16_g",  "H5T_NATIVE_INT32_g",
+        "H5T_NATIVE_INT64_g",      "H5T_NATIVE_UINT64_g"};
     unsigned major = 0, minor = 0, release = 0;
     _Static_assert(sizeof *lib == sizeof names / sizeof *names * sizeof(void *), "a field each");
     void *found[sizeof names / sizeof *names];
@@ -95,20 +103,42 @@ static int hdf5_fail(const hdf5 *h, const char *name, const char *why) {
 
 /* ---- a dataset ------------------------------------------------------------------------------- */
 
-/* What its elements become; NULL: they are no numbers that ctsc has. */
-static const hid *hdf5_dtype(const hdf5_library *lib, hid type, ctsc_dtype *out) {
+/* What its elements become, and *memory, what libhdf5 is asked for; false: they are no numbers that
+ * ctsc has. */
+static bool hdf5_dtype(const hdf5_library *lib, hid type, ctsc_dtype *out, hid *memory) {
     int class = lib->type_class(type);
     size_t size = lib->type_size(type);
     bool is_unsigned = class == H5_INTEGER && lib->type_sign(type) == 0;
-    if (class == H5_FLOAT && size <= 4) return *out = CTSC_FLOAT32, lib->native_float;
-    if (class == H5_FLOAT && size == 8) return *out = CTSC_FLOAT64, lib->native_double;
-    if (class != H5_INTEGER) return NULL;
-    if (size == 1 && is_unsigned) return *out = CTSC_UINT8, lib->native_uint8;
-    if (size == 1) return *out = CTSC_INT8, lib->native_int8;
-    if (is_unsigned) size *= 2; /* the next wider one holds them */
-    if (size == 2) return *out = CTSC_INT16, lib->native_int16;
-    if (size == 4) return *out = CTSC_INT32, lib->native_int32;
-    return size == 8 ? (*out = CTSC_INT64, lib->native_int64) : NULL;
+    const struct { bool is; ctsc_dtype dtype; hid memory; } forms[] = {
+        {class == H5_FLOAT && size <= 4, CTSC_FLOAT32, *lib->native_float},
+        {class == H5_FLOAT && size == 8, CTSC_FLOAT64, *lib->native_double},
+        {class == H5_ENUM && size == 1, CTSC_BOOL, type}, /* how h5py writes truth values */
+        {class != H5_INTEGER, CTSC_BOOL, -1},
+        {size == 1 && is_unsigned, CTSC_UINT8, *lib->native_uint8},
+        {size == 1, CTSC_INT8, *lib->native_int8},
+        {size == 2 && !is_unsigned, CTSC_INT16, *lib->native_int16},
+        {size == 2 || (size == 4 && !is_unsigned), CTSC_INT32, *lib->native_int32},
+        {size == 4 || (size == 8 && !is_unsigned), CTSC_INT64, *lib->native_int64},
+        {size == 8, CTSC_INT64, *lib->native_uint64},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (!forms[i].is) continue;
+        *out = forms[i].dtype;
+        *memory = forms[i].memory;
+        return *memory >= 0;
+    }
+    return false;
+}
+
+/* Whether the elements mean the same in the tensor: 0 or 1, or below 2^63. */
+static bool hdf5_fit(const hdf5_library *lib, const ctsc_value *v, hid memory, int64_t n) {
+    const void *data = ctsc_tensor_data(v);
+    bool ok = true;
+    for (int64_t i = 0; ctsc_tensor_dtype(v) == CTSC_BOOL && i < n; i++)
+        ok &= ((const uint8_t *)data)[i] < 2;
+    for (int64_t i = 0; memory == *lib->native_uint64 && i < n; i++)
+        ok &= ((const int64_t *)data)[i] >= 0;
+    return ok;
 }
 
 static int hdf5_sizes(const hdf5 *h, hid space, const char *name, int *ndim, int64_t *sizes,
@@ -128,17 +158,21 @@ static int hdf5_sizes(const hdf5 *h, hid space, const char *name, int *ndim, int
 
 static int hdf5_read(hdf5 *h, hid set, hid type, hid space, const char *name, ctsc_error *e) {
     const hdf5_library *lib = &h->lib;
-    ctsc_dtype dtype = CTSC_FLOAT32;
-    const hid *native = hdf5_dtype(lib, type, &dtype);
-    int64_t sizes[HDF5_DIMS];
+    ctsc_dtype dtype;
+    hid memory;
+    int64_t sizes[HDF5_DIMS], n = 1;
     int ndim;
     ctsc_value *v = NULL;
-    if (!native) return 0; /* texts, records: no example is one */
+    if (!hdf5_dtype(lib, type, &dtype, &memory)) return 0; /* texts, records: no example is one */
     int code = hdf5_sizes(h, space, name, &ndim, sizes, ctsc_dtype_describe(dtype)->bytes);
     if (code || !ndim) return code; /* a single number is no list of examples either */
     if (ctsc_tensor_new(dtype, ndim, sizes, &v, e) != CTSC_OK) return cli_report(e);
-    if (lib->read(set, *native, 0, 0, 0, ctsc_tensor_data(v)) < 0)
-        code = hdf5_fail(h, name, "its elements cannot be read");
+    for (int i = 0; i < ndim; i++) n *= sizes[i];
+    if (lib->read(set, memory, 0, 0, 0, ctsc_tensor_data(v)) < 0)
+        code = hdf5_fail(h, name,
+                         "its elements cannot be read: they are damaged, or compressed in a "
+                         "way that this libhdf5 does not know");
+    else if (!hdf5_fit(lib, v, memory, n)) code = hdf5_fail(h, name, "an element is too large");
     if (!code) return data_put(h->list, h->path, name, v);
     ctsc_value_free(v);
     return code;

@@ -292,9 +292,9 @@ int train_run(const train_options *o, ctsc_module *m, ctsc_error *e) {
     struct sigaction act = {.sa_handler = loop_stop}, before_int, before_term;
     if (!t.s) return cli_complain(CTSC_LIMIT, "out of memory");
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
-    sigaction(SIGINT, &act, &before_int);
-    sigaction(SIGTERM, &act, &before_term);
     int code = loop_begin(&t);
+    sigaction(SIGINT, &act, &before_int); /* before, there is nothing to keep */
+    sigaction(SIGTERM, &act, &before_term);
     if (!code) code = loop_epochs(&t);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);

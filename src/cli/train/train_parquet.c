@@ -11,6 +11,7 @@
  */
 #include "cli/train/train_data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,16 @@ static int parquet_fail(const parquet *p, const char *why) {
 /* How many buffers an array of this format has; 0: of a format that is not read. */
 static int64_t parquet_buffers(const char *format) {
     if (!format || !*format || format[1]) return 0;
-    return strchr("bcCsSiIlLefg", *format) && *format != 'e' ? 2 : strchr("uUzZ", *format) ? 3 : 0;
+    return strchr("bcCsSiIlLefg", *format) ? 2 : strchr("uUzZ", *format) ? 3 : 0;
+}
+
+/* IEEE 754's binary16. */
+static double parquet_half(uint16_t h) {
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    double x = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
+               : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                              : ldexp(fraction, -24);
+    return h >> 15 ? -x : x;
 }
 
 static double parquet_number(char format, const void *data, int64_t i) {
@@ -92,6 +102,7 @@ static double parquet_number(char format, const void *data, int64_t i) {
     case 'I': return ((const uint32_t *)data)[i];
     case 'l': return (double)((const int64_t *)data)[i];
     case 'L': return (double)((const uint64_t *)data)[i];
+    case 'e': return parquet_half(((const uint16_t *)data)[i]);
     case 'f': return ((const float *)data)[i];
     default: return ((const double *)data)[i];
     }
@@ -142,8 +153,7 @@ static int parquet_column(parquet *p, const arrow_schema *s, const arrow_array *
     int code = 0;
     if (!parquet_is_whole(s, a, rows)) {
         char what[120];
-        snprintf(what, sizeof what,
-                 "its type ('%.20s' in Arrow's terms) is neither number nor text",
+        snprintf(what, sizeof what, "its type ('%.20s' in Arrow's terms) cannot be read",
                  s->format ? s->format : "");
         return table_complain(&p->table, p->row, column, what);
     }
