@@ -278,7 +278,8 @@ static void lu_complex_determinants(const tensor *lu, const tensor *pivots, tens
         double log_sum = 0;
         for (int64_t k = 0; k < n; k++) {
             int64_t at = 2 * (k * n + k);
-            double complex u = CMPLX(linalg_get(wide, p, at), linalg_get(wide, p, at + 1));
+            double complex u = __builtin_complex(linalg_get(wide, p, at),
+                                                 linalg_get(wide, p, at + 1));
             if (pivot[k] != k + 1) u = -u;
             double length = cabs(u);
             product *= u;
