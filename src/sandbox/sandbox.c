@@ -155,6 +155,11 @@ bool sandbox_inside(void) {
            prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 }
 
+static void sandbox_close(sandbox *s) {
+    close(s->rules);
+    s->rules = -1;
+}
+
 bool sandbox_open(sandbox *s, char why[SANDBOX_WHY]) {
     *s = (sandbox){.rules = -1};
     s->interface = (int)syscall(SYS_landlock_create_ruleset, NULL, (size_t)0,
@@ -170,19 +175,31 @@ bool sandbox_open(sandbox *s, char why[SANDBOX_WHY]) {
     s->rules = (int)syscall(SYS_landlock_create_ruleset, &handled, size, 0);
     if (s->rules < 0) return sandbox_fail(why, "Landlock: %s", strerror(errno));
     if (sandbox_program(s, why)) return true;
-    close(s->rules);
-    s->rules = -1;
+    sandbox_close(s);
     return false;
+}
+
+/* Files, of the calling thread. */
+static bool sandbox_limit(sandbox *s, char *why) {
+    bool ok = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+              syscall(SYS_landlock_restrict_self, s->rules, 0) == 0;
+    if (!ok) sandbox_fail(why, "Landlock: %s", strerror(errno));
+    return ok;
 }
 
 void sandbox_restart(sandbox *s, char **argv, char why[SANDBOX_WHY]) {
     char process[24];
     snprintf(process, sizeof process, "%ld", (long)getpid());
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        syscall(SYS_landlock_restrict_self, s->rules, 0) != 0)
-        sandbox_fail(why, "Landlock: %s", strerror(errno));
-    else if (setenv(sandbox_variable, process, 1) != 0) sandbox_fail(why, "out of memory");
-    else execv("/proc/self/exe", argv), sandbox_fail(why, "/proc/self/exe: %s", strerror(errno));
-    close(s->rules);
-    s->rules = -1;
+    if (sandbox_limit(s, why)) {
+        if (setenv(sandbox_variable, process, 1) != 0) sandbox_fail(why, "out of memory");
+        else
+            execv("/proc/self/exe", argv), sandbox_fail(why, "/proc/self/exe: %s", strerror(errno));
+    }
+    sandbox_close(s);
+}
+
+bool sandbox_enter(sandbox *s, char why[SANDBOX_WHY]) {
+    bool ok = sandbox_limit(s, why) && sandbox_seal(why);
+    sandbox_close(s);
+    return ok;
 }

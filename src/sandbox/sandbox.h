@@ -47,6 +47,9 @@ bool sandbox_allow_folder_of(sandbox *s, const char *path, sandbox_right right,
                              char why[SANDBOX_WHY]);
 /* Limits files to the rules and starts the program again with argv. Returns only if that fails. */
 void sandbox_restart(sandbox *s, char **argv, char why[SANDBOX_WHY]);
+/* Limits files to the rules and system calls, of a process that has one thread, such as one that
+ * has just been forked: nothing has to be started again. */
+bool sandbox_enter(sandbox *s, char why[SANDBOX_WHY]);
 /* Limits system calls, of all threads. */
 bool sandbox_seal(char why[SANDBOX_WHY]);
 

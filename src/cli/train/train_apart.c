@@ -2,11 +2,11 @@
 /*
  * train_apart.c - readers in a process of their own, and the libraries that they open.
  *
- * HDF5 and Parquet are read by libraries of others, which a damaged file may bring down, and
- * which are opened only when such a file is met. So a child process reads it, with limits to its
- * memory and time (a minute, and a second per MiB), and leaves what it found in a file without a
- * name; whatever happens to it is an error message here. What it leaves is not trusted more than
- * the file itself:
+ * HDF5 and Parquet are read by libraries of others, which a damaged file may bring down, and which
+ * are opened only when such a file is met. So a child process reads it, with limits to its memory
+ * and time (a minute, and a second per MiB) and in a sandbox, and leaves what it found in a file
+ * without a name; whatever happens to it is an error message here. What it leaves is not trusted
+ * more than the file itself:
  *
  *     records of a page each, with their data, if they have any, on the pages that follow
  *     RECORD_ITEM     a tensor: dtype, sizes, bytes of data, a name
@@ -18,9 +18,11 @@
  */
 #include "cli/progress.h"
 #include "cli/train/train_data.h"
+#include "sandbox/sandbox.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,6 +57,25 @@ bool data_open_library(const char *const *libraries, size_t n, const char *const
         if (!functions[i]) return false;
     }
     return library != NULL;
+}
+
+void data_enter_sandbox(const char *path) {
+    static const char *const folders[] = {"HDF5_PLUGIN_PATH", "LD_LIBRARY_PATH"};
+    char why[SANDBOX_WHY];
+    sandbox s;
+    if (!sandbox_open(&s, why)) return;
+    bool ok = sandbox_allow(&s, path, SANDBOX_READ, why);
+    for (size_t i = 0; ok && i < sizeof folders / sizeof *folders; i++) {
+        const char *p = getenv(folders[i]);
+        while (ok && p && *p) {
+            char folder[PATH_MAX];
+            size_t len = strcspn(p, ":");
+            snprintf(folder, sizeof folder, "%.*s", (int)len, p);
+            ok = !len || sandbox_allow(&s, folder, SANDBOX_READ, why);
+            p += len + (p[len] == ':');
+        }
+    }
+    (void)sandbox_enter(&s, why);
 }
 
 /* ---- the child ------------------------------------------------------------------------------- */

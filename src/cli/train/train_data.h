@@ -69,6 +69,10 @@ int data_read_apart(data_reader *read, const char *path, const data_reading *how
  * counts that is there. False: it is not installed, or lacks one. */
 bool data_open_library(const char *const *libraries, size_t n, const char *const *names,
                        void **functions);
+/* Called by such a reader once its library is there: from here on it can read path and
+ * what libraries need, and reach nothing else (sandbox/sandbox.h), where the kernel has
+ * what that takes. */
+void data_enter_sandbox(const char *path);
 /* The most bytes that data may take: three quarters of the machine's memory. */
 int64_t data_memory(void);
 

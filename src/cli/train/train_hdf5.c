@@ -233,6 +233,7 @@ int data_read_hdf5(const char *path, const data_reading *how, data_list *l, ctsc
     (void)how;
     int code = hdf5_open_library(&h.lib);
     if (code) return code;
+    data_enter_sandbox(path);
     hid file = h.lib.file_open(path, 0, 0);
     if (file < 0) return cli_complain(CTSC_BAD_FILE, "%s: no HDF5 file, or a damaged one", path);
     hid root = h.lib.object_open(file, "/", 0);

@@ -204,6 +204,7 @@ int data_read_parquet(const char *path, const data_reading *how, data_list *l, c
     carquet_error why = {0};
     int code = parquet_open_library(&p.lib);
     if (code) return code;
+    data_enter_sandbox(path);
     if (!(p.reader = p.lib.open(path, NULL, &why))) {
         why.message[sizeof why.message - 1] = '\0';
         return parquet_fail(&p, *why.message ? why.message : "a damaged Parquet file");

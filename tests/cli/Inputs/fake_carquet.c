@@ -8,8 +8,11 @@
  *   offsets    ... offsets of texts run backwards   index  ... an index beyond the dictionary
  *   buffers    ... an array without its buffers  fewer     ... fewer rows than the file says
  *   crash      reading it ends the process      huge       2^60 rows
+ *   escape     reading it tries to read another file, and says how that went
  */
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +80,9 @@ int carquet_reader_read_arrow(void *reader, int32_t group, schema *s, array *a, 
     static array *all[COLUMNS];
     (void)reader, (void)error;
     if (is("crash")) abort();
+    if (is("escape") && !group)
+        fprintf(stderr, "another file is %s\n",
+                open("/etc/passwd", O_RDONLY) < 0 ? "refused" : "read");
     for (int i = 0; i < COLUMNS; i++) {
         schemas[i] = &columns[i];
         all[i] = &arrays[i];
