@@ -294,7 +294,9 @@ static random_layer random_convolution(void) {
                                   : (l.in[d] + 2 * l.padding[d] - reach) / l.stride[d] + 1;
         if (there) sizes[2 + d - (3 - l.dims)] = l.in[d], w[2 + d - (3 - l.dims)] = l.kernel[d];
     }
-    l.x = random_activations(dt, 2 + l.dims, sizes, random_quantiser(dt, false));
+    /* half of those that are not negative have the zero point 0, with which padding is left out */
+    l.x = random_activations(dt, 2 + l.dims, sizes,
+                             random_quantiser(dt, dt == DT_QUINT8 && random_one_in(2)));
     l.weight = random_weights(2 + l.dims, w,
                               l.transposed || random_one_in(3)
                                   ? random_quantiser(DT_QINT8, !random_one_in(4))

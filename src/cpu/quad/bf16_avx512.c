@@ -110,6 +110,7 @@ const quad_kernels quad_bf16_avx512 = {.isa = ISA_AVX512BF16,
                                        .depth = 1,
                                        .lanes = LANES,
                                        .block = 256 << 10,
+                                       .heights = bf16_heights,
                                        .tile = bf16_tile,
                                        .groups = bf16_groups,
                                        .row = bf16_row};

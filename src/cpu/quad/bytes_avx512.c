@@ -57,6 +57,7 @@ static inline TARGET_AVX512VNNI __m512i quant_get_512(const uint8_t *p, int64_t 
 #define SPLAT quant_splat_512
 #define LOADF _mm512_loadu_ps
 #define DP _mm512_dpbusd_epi32
+#define DIRECT
 #define FLOAT _mm512_cvtepi32_ps
 #define INT _mm512_cvtps_epi32
 #define ADDF _mm512_add_ps
@@ -85,6 +86,8 @@ const quad_kernels quad_bytes_avx512 = {.isa = ISA_AVX512VNNI,
                                         .depth = 1,
                                         .lanes = 16,
                                         .block = 256 << 10,
+                                        .heights = quant_avx512_heights,
+                                        .direct = true,
                                         .tile = quant_avx512_tile,
                                         .store = quant_avx512_store,
                                         .spread = quant_avx512_spread,

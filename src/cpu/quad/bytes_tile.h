@@ -12,6 +12,7 @@
  *     PAIR                    quad_tile.h; may be left out
  *     SUMS_ONLY               if defined: neither store nor spread, which do not multiply
  *     TILE_ELSEWHERE          if defined: no tiles, which need MR, MP, SPLAT and PAIR
+ *     DIRECT                  if defined: full tiles store bytes (quad_tile.bytes); MP is 2, LANES 16
  *
  *     V, F, LANES             vectors of int32 and of float, lanes of one
  *     LOAD(p) STORE(p, v)     a vector
@@ -27,14 +28,6 @@
  *     GET(p, n)               n bytes, and zeros, as a vector of 4 * LANES
  *     LO8 HI8 LO16 HI16       interleaving within 128 bits
  */
-
-#ifndef TILE_ELSEWHERE
-#define VECTORS (QUAD_COLUMNS / LANES)
-#define A V
-#define LOADA LOAD
-#define STOREA STORE
-#include "cpu/quad/quad_tile.h"
-#endif
 
 /* Numbers of sums, at most hi. The order of operands is what a sum that is not a number, of a scale
  * that is none, comes to. */
@@ -58,6 +51,37 @@ static inline __attribute__((always_inline)) TARGET V NAME(bytes)(const V *v,
 #define ENDS(to)                                                                                   \
     {SET16((int16_t)(to)->zero), SET8((char)((int32_t)(to)->lo + (to)->zero)),                     \
      SET8((char)(to)->flip)}
+
+#ifdef DIRECT
+/* The sums of a tile as bytes (quant_bytes.plain), from where they are. */
+static inline __attribute__((always_inline)) TARGET void NAME(direct)(V (*acc)[MP],
+                                                                      const quad_tile *t,
+                                                                      const int rows) {
+    const quant_bytes *to = t->bytes;
+    F scale[] = {LOADF(to->scale), LOADF(to->scale + LANES)};
+    V zero = SET16((int16_t)to->zero);
+    uint8_t *out = t->out;
+    int64_t ldc = t->ldc;
+#pragma GCC unroll 8
+    for (int r = 0; r < rows; r += 2, out += 2 * ldc) {
+        const int second = r + 1 < rows ? r + 1 : r;
+        V v[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            v[i] = INT(MULF(FLOAT(acc[i < 2 ? r : second][i % 2]), scale[i % 2]));
+        V a = ADD16(PACK16(v[0], v[1]), zero), b = ADD16(PACK16(v[2], v[3]), zero);
+        PUT_ROWS(out, second > r ? out + ldc : NULL, PACK8(a, b), QUAD_TILE_COLUMNS);
+    }
+}
+#endif
+
+#ifndef TILE_ELSEWHERE
+#define VECTORS (QUAD_COLUMNS / LANES)
+#define A V
+#define LOADA LOAD
+#define STOREA STORE
+#include "cpu/quad/quad_tile.h"
+#endif
 
 #ifndef SUMS_ONLY
 /* Two rows of two vectors. */
@@ -176,3 +200,4 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
 #undef PAIR
 #undef SUMS_ONLY
 #undef TILE_ELSEWHERE
+#undef DIRECT

@@ -29,9 +29,21 @@
 #include "cpu/isa.h"
 
 enum { QUAD_COLUMNS = 16, QUAD_BYTES = 4, QUAD_MAX_ROWS = 32, QUAD_MAX_PANELS = 2 };
+enum { QUAD_HEIGHTS = 28 };   /* rows from which on a tile takes as many as it can */
 enum { QUAD_LANES = 8 };      /* quads of a segment that `groups` takes */
 enum { QUAD_ROW_PANELS = 4 }; /* that one row meets together: more chains of sums */
 enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
+
+/* Requantisation of sums: round((sum + steps) * scale), clamped to lo .. hi, plus zero.
+ * lo and hi are integers, so that clamping before rounding is the same as after it. */
+typedef struct quant_bytes {
+    const float *scale, *steps; /* per column */
+    float lo, hi;
+    int32_t zero;
+    uint8_t flip; /* of signed bytes 128, and all that is above is moved by 128 */
+    bool whole;   /* steps are all 0 */
+    bool plain;   /* whole, all unsigned bytes are results, and the others fit 32 bits */
+} quant_bytes;
 
 /* Rows of activations at stride lda in bytes, each read in segments of quads
  * (k-groups); bytes that a segment reads after its last element meet zero weights. */
@@ -42,11 +54,15 @@ typedef struct quad_tile {
     const int64_t *segment; /* where each begins, from a row's begin; bytes */
     int64_t segments, quads;
     const int8_t *b;
-    int64_t panel;        /* bytes from one panel to the next */
-    int64_t filled;       /* quads of a segment of b: a multiple of the depth, zeros at the end */
-    const void *start;    /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
-    void *sums;           /* 32 bits each, */
-    int64_t ld;           /* distance from one row to the next */
+    int64_t panel;     /* bytes from one panel to the next */
+    int64_t filled;    /* quads of a segment of b: a multiple of the depth, zeros at the end */
+    const void *start; /* what sums begin with: QUAD_COLUMNS of 32 bits per panel */
+    void *sums;        /* 32 bits each, */
+    int64_t ld;        /* distance from one row to the next */
+    /* not NULL, of quad_kernels.direct: sums of full panels become bytes in `out` instead */
+    const quant_bytes *bytes;
+    uint8_t *out;
+    int64_t ldc;
     const int32_t *lanes; /* of `groups`: which quad of a segment a column begins with */
     /* per segment, for each two quads: whether their products may be added before they are
      * widened; NULL: none (read where quad_tile.h has PAIR) */
@@ -72,16 +88,6 @@ static inline void quad_by_heights(int rows, const quad_tile *t,
 
 /* Entries of quad_tile.narrow for a segment: one for each two quads, followed by a 0. */
 static inline int64_t quad_pairs(int64_t quads) { return quads / 2 + 1; }
-
-/* Requantisation of sums: round((sum + steps) * scale), clamped to lo .. hi, plus zero.
- * lo and hi are integers, so that clamping before rounding is the same as after it. */
-typedef struct quant_bytes {
-    const float *scale, *steps; /* per column */
-    float lo, hi;
-    int32_t zero;
-    uint8_t flip; /* of signed bytes 128, and all that is above is moved by 128 */
-    bool whole;   /* steps are all 0 */
-} quant_bytes;
 
 /* Of the sums that `store` reads, from one row to the next. */
 enum { QUAD_TILE_COLUMNS = QUAD_MAX_PANELS * QUAD_COLUMNS };
@@ -109,6 +115,10 @@ struct quad_kernels {
     int rows, panels; /* of a tile, at most */
     int depth;        /* quads of a step, to which segments of weights are filled up */
     int lanes;
+    /* How many rows the next tile takes where that many are left, QUAD_HEIGHTS entries; NULL: so
+     * many that tiles are as even as can be */
+    const uint8_t *heights;
+    bool direct;   /* tiles of all panels do what quad_tile.bytes says */
     int64_t block; /* bytes of rows that stay in the second cache while panels pass them */
     void (*tile)(int rows, int panels, const quad_tile *t);
     /* one panel whose columns each have quads of their own: column c multiplies quads lanes[c],

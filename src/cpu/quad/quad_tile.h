@@ -14,7 +14,8 @@
  *     DP(acc, x, w)           acc and the products of x and w
  *     PAIR(acc, x, w, y, v)   if defined: acc and the products of x and w and of y and v, for
  *                             quads that the tile marks as narrow (16-bit safe)
- * Defines NAME(tile)(rows, panels, tile).
+ *     DIRECT                  if defined: NAME(direct)(acc, t, rows) makes bytes of sums
+ * Defines NAME(tile)(rows, panels, tile) and, for tiles of 14 rows, NAME(heights).
  */
 
 /* One quad of each row, a: every third of these. */
@@ -91,11 +92,17 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
         }
 #else
         for (; left > 0; left--, b += QUAD_PANEL, next += step) {
-            __builtin_prefetch(next, 0, 3);
+            __builtin_prefetch(next, 0, 2); /* to the second cache: the first has this panel */
             NAME(quad)(acc, a, lda, b, panel, rows, width);
         }
 #endif
     }
+#ifdef DIRECT
+    if (panels == MP && t->bytes) {
+        NAME(direct)(acc, t, rows);
+        return;
+    }
+#endif
     int32_t *sums = t->sums;
     int64_t ld = t->ld;
 #pragma GCC unroll 16
@@ -111,20 +118,19 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
     }
 HEIGHT(1)
 HEIGHT(2)
-HEIGHT(3)
 HEIGHT(4)
-#if MR > 4
+#if MR <= 6
+HEIGHT(3)
+#endif
+#if MR == 6
 HEIGHT(5)
 HEIGHT(6)
 #endif
 #if MR > 6
 HEIGHT(7)
 HEIGHT(8)
-HEIGHT(9)
 HEIGHT(10)
-HEIGHT(11)
 HEIGHT(12)
-HEIGHT(13)
 HEIGHT(14)
 #endif
 #undef HEIGHT
@@ -150,15 +156,25 @@ static TARGET void NAME(half)(int rows, const quad_tile *t) {
 }
 #endif
 
+#if MR > 6
+/* quad_kernels.heights: no tile of a single row, which waits for its own sums, but where one is
+ * left. */
+static const uint8_t NAME(heights)[QUAD_HEIGHTS] = {0,  1,  2,  2, 4,  4,  4,  7,  8,  7,
+                                                    10, 7,  12, 7, 14, 8,  8,  10, 10, 12,
+                                                    12, 14, 14, 8, 14, 14, 14, 12};
+#endif
+
 static TARGET void NAME(tile)(int rows, int panels, const quad_tile *t) {
     static void (*const of[])(const quad_tile *) = {
-        NAME(tile_1),  NAME(tile_2),  NAME(tile_3),  NAME(tile_4),
-#if MR > 4
-        NAME(tile_5),  NAME(tile_6),
+#if MR <= 6
+        NAME(tile_1),       NAME(tile_2),        NAME(tile_3),         NAME(tile_4),
+#endif
+#if MR == 6
+        NAME(tile_5),       NAME(tile_6),
 #endif
 #if MR > 6
-        NAME(tile_7),  NAME(tile_8),  NAME(tile_9),  NAME(tile_10),
-        NAME(tile_11), NAME(tile_12), NAME(tile_13), NAME(tile_14),
+        [0] = NAME(tile_1), [1] = NAME(tile_2),  [3] = NAME(tile_4),   [6] = NAME(tile_7),
+        [7] = NAME(tile_8), [9] = NAME(tile_10), [11] = NAME(tile_12), [13] = NAME(tile_14),
 #endif
     };
 #if MP > 1

@@ -5,6 +5,6 @@ COLD += $(addprefix src/runtime/kernels/, \
     $(addprefix fft/,fft_extra.c fft_plan.c spectral.c) \
     $(addprefix matmul/,einsum.c products.c) \
     $(addprefix pointwise/,erfinv.c pointwise_special.c scalar_eval.c) \
-    $(addprefix quantised/quantized_,binary.c conv.c embedding.c other.c packed.c pool.c tensor.c unary.c) \
+    $(addprefix quantised/quantized_,binary.c embedding.c other.c packed.c pool.c tensor.c unary.c) \
     $(addprefix reduce/,histogram% order_statistics.c reduce_complex.c reduce_linalg.c segment.c) \
     $(addprefix scalar/,complex.c string.c))

@@ -256,7 +256,10 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
     for (int64_t y = 0; y < (j->period ? 1 : t->rows); y++) {
         strip.a = buffer + y * (j->flat ? j->width * j->pixel : s->stride[1] * j->line) +
                   group * j->sets * (s->in_channels / s->groups);
-        strip.again = y > 0;
+        strip.before = y;
+        if (!j->flat && !j->period && s->kernel[0] == 1)
+            quad_strip_see(&j->m, (t->row + y) * s->stride[1] - s->pad[1], s->dilation[1],
+                           s->kernel[1], s->in[1], &strip);
         strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
         int64_t at = (bf16_at(j, t, y) * j->pitch + column) * j->size;
         strip.out = j->out + at;

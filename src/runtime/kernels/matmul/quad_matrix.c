@@ -279,14 +279,19 @@ static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int
         memcpy(out, sums, (size_t)cols * sizeof *out);
 }
 
+static quant_bytes quad_bytes_at(const quant_bytes *to, int64_t column) {
+    quant_bytes at = *to;
+    at.scale += column;
+    at.steps += column;
+    return at;
+}
+
 /* Sums of a tile at row stride ld; cols of each row exist. */
 static void quad_strip_store(const quad_strip *s, const quad_kernels *u, int32_t *sums, int64_t ld,
                              int64_t row, int rows, int64_t column, int cols) {
     int64_t at = row * s->ldc + column;
     if (s->bytes) {
-        quant_bytes to = *s->bytes;
-        to.scale += column;
-        to.steps += column;
+        quant_bytes to = quad_bytes_at(s->bytes, column);
         u->store(sums, rows, cols, &to, (uint8_t *)s->out + at, s->ldc);
         return;
     }
@@ -331,16 +336,22 @@ static const quad_kernels *quad_strip_kernels(const quad_matrix *m, int64_t rows
  * of registers have a half or all of their rows, except for the last one. */
 static int quad_tile_rows(const quad_kernels *u, int64_t left) {
     int64_t most = u->rows, half = most / 2;
+    if (u->heights) return left < QUAD_HEIGHTS ? u->heights[left] : u->rows;
     if (!u->begin) return (int)(left / ((left + most - 1) / most));
     return (int)(left <= most ? left : left < most + half ? half : most);
 }
 
-/* How many lines of the panels that come next a tile prefetches in each step, so that all of them
- * are there after the strip. Vectors take one, until all are there. */
-static int64_t quad_strip_lines(const quad_kernels *u, int64_t rows, int64_t ahead) {
-    int64_t tiles = (rows + u->rows - 1) / u->rows;
-    int64_t lines = (int64_max(ahead, 0) * u->depth + tiles - 1) / tiles;
-    return u->depth == 1 ? int64_min(lines, 1) : lines;
+/* Has a tile prefetch of the panels that come next, `ahead` at most, so many lines in each
+ * step that all of them are there after the first strip. Vectors take one, strip after
+ * strip, until they are. */
+static void quad_strip_prefetch(const quad_strip *s, const quad_kernels *u, int64_t ahead,
+                                quad_tile *t) {
+    int64_t tiles = (s->rows + u->rows - 1) / u->rows;
+    t->lines = (int64_max(ahead, 0) * u->depth + tiles - 1) / tiles;
+    if (u->depth == 1) {
+        t->lines = int64_min(t->lines, 1);
+        t->next += s->before * tiles * t->segments * t->filled * QUAD_PANEL;
+    } else if (s->before) t->lines = 0;
 }
 
 static void quad_take(quad_hold *h, const quad_kernels *u, int64_t rows) {
@@ -371,6 +382,15 @@ static void quad_prefetch_other(const quad_strip *s, int64_t row, int rows, int6
     }
 }
 
+void quad_strip_see(const quad_matrix *m, int64_t y, int64_t step, int64_t taps, int64_t rows,
+                    quad_strip *s) {
+    int64_t first = y < 0 ? (step - 1 - y) / step : 0,
+            last = y < rows ? int64_min(taps, (rows - y + step - 1) / step) : 0;
+    if (first >= last) first = 0, last = taps;
+    s->from = first * (m->segments / taps);
+    s->some = (last - first) * (m->segments / taps);
+}
+
 void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
                     const quad_strip *s, quad_hold *h) {
     _Alignas(64) int32_t sums[QUAD_MAX_ROWS * QUAD_TILE_COLUMNS];
@@ -380,8 +400,8 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
     int64_t segments = m->sets * m->segments, panel = segments * m->filled * QUAD_PANEL;
     quad_tile t = {.lda = s->lda,
                    .end = s->end,
-                   .segment = s->segment,
-                   .segments = segments,
+                   .segment = s->segment + s->from,
+                   .segments = s->some ? s->some : segments,
                    .lanes = s->lanes,
                    .quads = m->quads,
                    .filled = m->filled,
@@ -398,26 +418,38 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
                 ahead = int64_min(u->panels, m->panels - p - panels);
         int cols = (int)int64_min(panels * QUAD_COLUMNS, m->n - p * QUAD_COLUMNS);
         if (s->lanes) cols = s->columns;
-        bool direct = numbers && cols == panels * QUAD_COLUMNS;
-        t.b = m->data + (group * m->panels + p) * panel;
-        t.next = t.b + panels * panel;
-        t.lines = s->again ? 0 : quad_strip_lines(u, s->rows, ahead);
+        bool full = cols == panels * QUAD_COLUMNS, direct = numbers && full;
+        quant_bytes to;
+        t.bytes = NULL;
+        if (s->bytes && s->bytes->plain && u->direct && panels == u->panels && full && !s->period) {
+            to = quad_bytes_at(s->bytes, column);
+            t.bytes = &to;
+            t.ldc = s->ldc;
+        }
+        const int8_t *b = m->data + (group * m->panels + p) * panel,
+                     *end = b + (panels + ahead) * panel;
+        t.b = b + s->from * m->filled * QUAD_PANEL;
+        t.next = b + panels * panel;
+        quad_strip_prefetch(s, u, ahead, &t);
         if (m->narrow)
-            t.narrow = m->narrow + (group * m->panels + p) * segments * quad_pairs(m->quads);
+            t.narrow = m->narrow +
+                       ((group * m->panels + p) * segments + s->from) * quad_pairs(m->quads);
         t.start = quad_strip_start(s, column, (int)panels, cols, start);
         /* a tile's sums are contiguous, unless they are needed elsewhere */
         t.ld = direct ? s->ldc : s->bytes ? QUAD_TILE_COLUMNS : panels * QUAD_COLUMNS;
         for (int64_t row = 0, rows; row < s->rows; row += rows) {
             rows = quad_tile_rows(u, s->rows - row);
             t.a = (const uint8_t *)s->a + row * s->lda;
+            if (t.bytes) t.out = (uint8_t *)s->out + row * s->ldc + column;
             t.sums = direct ? (void *)((float *)s->out + row * s->ldc + column) : sums;
             if (s->other && !s->period) quad_prefetch_other(s, row, (int)rows, column);
             if (s->lanes) u->groups((int)rows, &t);
             else if (one) u->row(&t);
             else u->tile((int)rows, (int)panels, &t);
-            if (!direct) quad_strip_kept(s, quad_vectors(u), sums, t.ld, row, rows, column, cols);
-            t.next += t.lines * (panel / (u->depth * QUAD_PANEL)) * 64;
-            if (t.next >= t.b + (panels + ahead) * panel) t.lines = 0;
+            if (!direct && !t.bytes)
+                quad_strip_kept(s, quad_vectors(u), sums, t.ld, row, rows, column, cols);
+            t.next += t.lines * (t.segments * t.filled / u->depth) * 64;
+            if (t.next >= end) t.lines = 0;
         }
     }
 }

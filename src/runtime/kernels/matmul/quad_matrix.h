@@ -105,12 +105,15 @@ typedef struct quad_strip {
     int64_t rows, lda;      /* lda: bytes */
     int64_t of;             /* rows of the whole layer, so that all are summed alike; 0: these */
     const int64_t *segment; /* where each begins in a row, bytes: sets * segments */
+    /* All but `some` of the segments, from `from` on, would meet zeros alone, and are left out, of
+     * a matrix with one set; some 0: none */
+    int64_t from, some;
     /* of bfloat16: quad_tile.lanes, of a panel alone, of which so many columns are there; NULL: all
      * columns meet the same elements */
     const int32_t *lanes;
     int columns;
-    bool small; /* quad_tile.small */
-    bool again; /* another strip has met these panels: the next ones are prefetched */
+    bool small;     /* quad_tile.small */
+    int64_t before; /* as long strips that have met these panels, and prefetched some of the next */
     /* of panel `first` on, 32 bits a column; bytes: of whole panels, bfloat16: of the columns that
      * are there, NULL: zeros */
     const void *start;
@@ -127,6 +130,11 @@ typedef struct quad_strip {
     void *out;
     int64_t ldc, column;
 } quad_strip;
+/* Rows of a convolution's kernel are m's segments, or some of them each; the first meets row y of
+ * `rows` rows of the input, the others as many further as `step` says. Leaves out those that meet
+ * none, where any does. */
+void quad_strip_see(const quad_matrix *m, int64_t y, int64_t step, int64_t taps, int64_t rows,
+                    quad_strip *s);
 void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
                     const quad_strip *s, quad_hold *h);
 

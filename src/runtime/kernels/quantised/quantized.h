@@ -87,6 +87,7 @@ typedef struct quant_target {
     int64_t zero, lo, hi;
     dtype dt;
     bool fbgemm; /* bias and scales as fbgemm has them, else qnnpack (tensor/qengine.h) */
+    bool whole;  /* the bias was quantised, to steps of the sums */
 } quant_target;
 
 /* Those of dt, not below zero where relu says so, as the engine has it that was chosen. */

@@ -474,31 +474,74 @@ NUMBER(mul_scalar_relu, number_mul, true)
 
 /* ---- concatenation --------------------------------------------------------------------------- */
 
-/* t with another scale and zero point: itself (a reference) if it has them. Bytes go through a
- * table of what each of them becomes. */
-static ctsc_status cat_requantise(op_ctx *cx, tensor *t, dtype dt, double scale, int64_t zero,
-                                  tensor **out) {
-    if (t->quantiser->scale == scale && t->quantiser->zero_point == zero)
-        return *out = tensor_ref(t), CTSC_OK;
-    tensor *x = t, *every = NULL, *table = NULL;
+static bool cat_is(const tensor *t, const quantiser *to) {
+    return t->quantiser->scale == to->scale && t->quantiser->zero_point == to->zero_point;
+}
+
+/* x, of another scale and zero point. */
+static ctsc_status cat_round(op_ctx *cx, const tensor *x, const quantiser *to, tensor **out) {
+    tensor *floats;
+    TRY(quant_dequantise(cx, x, &floats));
+    ctsc_status s = quant_quantise(cx, floats, (dtype)x->dtype, to->scale, to->zero_point, out);
+    tensor_unref(floats);
+    return s;
+}
+
+/* What each byte of t becomes. */
+static ctsc_status cat_table(op_ctx *cx, const tensor *t, const quantiser *to, tensor **table) {
     int64_t size = UINT8_MAX + 1;
-    ctsc_status st = CTSC_OK;
-    bool bytes = dt == DT_QUINT8 && t->numel > size;
-    if (bytes) {
-        TRY_OUT(tensor_new_quantised(cx->diag, dt, 1, &size, t->quantiser, &every));
-        for (int i = 0; i <= UINT8_MAX; i++) TENSOR_AT(every, uint8_t)[i] = (uint8_t)i;
-        x = every;
-    }
-    TRY_OUT(quant_dequantise(cx, x, &x));
-    st = quant_quantise(cx, x, dt, scale, zero, bytes ? &table : out);
-    tensor_unref(x);
-    if (!bytes || st != CTSC_OK) goto out;
-    TRY_OUT(quant_new_affine(cx, t, dt, scale, zero, out));
-    quant_table(t, TENSOR_AT(table, uint8_t), *out);
-out:
+    tensor *every;
+    TRY(tensor_new_quantised(cx->diag, DT_QUINT8, 1, &size, t->quantiser, &every));
+    for (int i = 0; i <= UINT8_MAX; i++) TENSOR_AT(every, uint8_t)[i] = (uint8_t)i;
+    ctsc_status s = cat_round(cx, every, to, table);
     tensor_unref(every);
+    return s;
+}
+
+/* t with another scale and zero point: itself (a reference) if it has them. */
+static ctsc_status cat_requantise(op_ctx *cx, tensor *t, const quantiser *to, tensor **out) {
+    tensor *table;
+    if (cat_is(t, to)) return *out = tensor_ref(t), CTSC_OK;
+    if (t->dtype != DT_QUINT8 || t->numel <= UINT8_MAX + 1) return cat_round(cx, t, to, out);
+    TRY(cat_table(cx, t, to, &table));
+    ctsc_status s = quant_new_affine(cx, t, DT_QUINT8, to->scale, to->zero_point, out);
+    if (s == CTSC_OK) quant_table(t, TENSOR_AT(table, uint8_t), *out);
     tensor_unref(table);
-    return st;
+    return s;
+}
+
+/* Images whose channels come last, side by side: pixel by pixel. */
+typedef struct cat_job {
+    const uint8_t *x, *table; /* table: NULL: none */
+    uint8_t *out;
+    int64_t channels, pitch; /* of a pixel, in out from one to the next */
+} cat_job;
+
+static void cat_pixels(void *ctx, int64_t begin, int64_t end) {
+    const cat_job *j = ctx;
+    void (*table)(const uint8_t *, const uint8_t *, int64_t,
+                  uint8_t *) = ukernel_byte_rows()->table;
+    const uint8_t *x = j->x + begin * j->channels;
+    uint8_t *out = j->out + begin * j->pitch;
+    for (int64_t i = begin; i < end; i++, x += j->channels, out += j->pitch)
+        if (j->table) table(j->table, x, j->channels, out);
+        else memcpy(out, x, (size_t)j->channels);
+}
+
+static ctsc_status cat_images(op_ctx *cx, tensor *out, int64_t *at, const tensor *t) {
+    tensor *table = NULL;
+    cat_job j = {.x = tensor_data(t),
+                 .out = TENSOR_AT(out, uint8_t) + *at,
+                 .channels = t->sizes[1],
+                 .pitch = out->sizes[1]};
+    if (!cat_is(t, out->quantiser)) {
+        TRY(cat_table(cx, t, out->quantiser, &table));
+        j.table = tensor_data(table);
+    }
+    if (t->numel) pool_for(t->numel / j.channels, kernel_grain(j.channels), cat_pixels, &j);
+    tensor_unref(table);
+    *at += j.channels;
+    return CTSC_OK;
 }
 
 static ctsc_status cat_copy(op_ctx *cx, tensor *out, int64_t dim, int64_t *at, tensor *part) {
@@ -559,9 +602,14 @@ static ctsc_status cat_run(op_ctx *cx, const list *l, int64_t dim_arg, const val
     ctsc_status s = quant_new_sizes(cx, first, first->ndim, sizes, (dtype)first->dtype, q, &out);
     quantiser_unref(q);
     TRY(s);
+    bool images = dim == 1 && out->dtype == DT_QUINT8 && quant_channels_last(out);
     for (size_t i = 0; i < l->len && s == CTSC_OK; i++) {
-        tensor *part;
-        s = cat_requantise(cx, l->u.tensors[i], (dtype)first->dtype, scale, zero, &part);
+        tensor *part, *t = l->u.tensors[i];
+        if (images && quant_channels_last(t)) {
+            s = cat_images(cx, out, &at, t);
+            continue;
+        }
+        s = cat_requantise(cx, t, out->quantiser, &part);
         if (s != CTSC_OK) break;
         s = cat_copy(cx, out, dim, &at, part);
         tensor_unref(part);

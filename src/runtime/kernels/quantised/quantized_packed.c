@@ -339,18 +339,27 @@ static int64_t ready_places(const packed *p) {
                         : p->panels.groups * p->panels.panels * QUAD_COLUMNS;
 }
 
-/* A bias of whole steps, as a quantised one is, becomes a part of what sums begin with. Not that of
- * very long sums, which might overflow. */
+/* A bias of whole steps, as a quantised one is but for its rounding to float, becomes a part of
+ * what sums begin with. Not that of very long sums, which might overflow. */
 static void ready_fold(const packed *p, quant_ready *r, float *steps, int64_t n) {
     int64_t k = p->taps.data ? p->taps.rows * p->taps.width : p->panels.segments * p->panels.k;
+    float off = r->target.whole ? 0x1p-21f : 0;
     r->to.whole = k < 1 << 15;
     for (int64_t i = 0; i < n && r->to.whole; i++)
         r->to.whole = fabsf(steps[i]) < 0x1p24f &&
-                      fabsf(steps[i] - rintf(steps[i])) <= fabsf(steps[i]) * 0x1p-21f;
+                      fabsf(steps[i] - rintf(steps[i])) <= fabsf(steps[i]) * off;
     for (int64_t i = 0; i < n && r->to.whole; i++) {
         r->start[i] = (int32_t)((uint32_t)r->start[i] + (uint32_t)(int32_t)rintf(steps[i]));
         steps[i] = 0;
     }
+}
+
+/* quant_bytes.plain: of n places. */
+static bool ready_is_plain(const quant_bytes *to, int64_t n) {
+    bool plain = to->whole && to->lo + (float)to->zero == 0 &&
+                 to->hi + (float)to->zero == UINT8_MAX && !to->flip;
+    for (int64_t i = 0; i < n; i++) plain = plain && fabsf(to->scale[i]) < 0.5f;
+    return plain;
 }
 
 static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
@@ -367,6 +376,7 @@ static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
             r->start[i] = (int32_t)((uint32_t)r->start[i] + (uint32_t)ready_bias(p, r, c));
     }
     ready_fold(p, r, steps, n);
+    r->to.plain = ready_is_plain(&r->to, n);
 }
 
 static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *like, bool to_float,
@@ -388,7 +398,7 @@ static bool ready_same(const quant_ready *a, const quant_ready *b) {
     const quant_target *x = &a->target, *y = &b->target;
     return a->in_scale == b->in_scale && x->scale == y->scale && a->in_zero == b->in_zero &&
            x->zero == y->zero && x->dt == y->dt && x->lo == y->lo && x->hi == y->hi &&
-           x->fbgemm == y->fbgemm;
+           x->fbgemm == y->fbgemm && x->whole == y->whole;
 }
 
 quant_target quant_target_of(dtype dt, double scale, int64_t zero, bool relu) {

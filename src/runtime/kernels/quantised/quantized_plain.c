@@ -308,6 +308,7 @@ ctsc_status quant_target_args(op_ctx *cx, const value *args, quant_target *to) {
     to->zero = arg_int(&args[1]);
     to->lo = arg_int(&args[2]);
     to->hi = arg_int(&args[3]);
+    to->whole = true;
     if (!((float)to->scale > 0) || isinf((float)to->scale) || to->zero < dtype_qmin(to->dt) ||
         to->zero > dtype_qmax(to->dt) || to->lo < dtype_qmin(to->dt) ||
         to->hi > dtype_qmax(to->dt) || to->lo > to->hi)

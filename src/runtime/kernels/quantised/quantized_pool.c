@@ -31,27 +31,25 @@ typedef struct qpool {
     quantiser *to; /* an average's; NULL: x's */
 } qpool;
 
-typedef struct qpool_window { int64_t from[3], to[3], counted; } qpool_window;
+/* Of a place: positions from[d], from[d] + dilation[d], ... of each dim, `count` of them; part:
+ * what the dim has in the number that an average divides by. */
+typedef struct qpool_window { int64_t from[3], count[3], part[3], counted; } qpool_window;
 
-static void qpool_window_at(const qpool *p, const int64_t at[3], qpool_window *w) {
-    w->counted = 1;
-    for (int d = 0; d < 3; d++) {
-        if (p->adaptive) {
-            w->from[d] = at[d] * p->in[d] / p->place[d];
-            w->to[d] = ((at[d] + 1) * p->in[d] + p->place[d] - 1) / p->place[d];
-            w->counted *= w->to[d] - w->from[d];
-            continue;
-        }
-        int64_t first = at[d] * p->stride[d] - p->pad[d],
-                last = first + (p->kernel[d] - 1) * p->dilation[d] + 1;
-        int64_t padded = int64_min(last, p->in[d] + p->pad[d]);
-        w->from[d] = first < 0
-                         ? first + (-first + p->dilation[d] - 1) / p->dilation[d] * p->dilation[d]
-                         : first;
-        w->to[d] = int64_min(last, p->in[d]);
-        w->counted *= p->count_pad ? padded - first : int64_max(0, w->to[d] - w->from[d]);
+static void qpool_window_dim(const qpool *p, int d, int64_t at, qpool_window *w) {
+    int64_t in = p->in[d], dilation = p->dilation[d];
+    if (p->adaptive) {
+        w->from[d] = at * in / p->place[d];
+        w->part[d] = w->count[d] = ((at + 1) * in + p->place[d] - 1) / p->place[d] - w->from[d];
+        return;
     }
-    if (p->divisor) w->counted = p->divisor;
+    int64_t first = at * p->stride[d] - p->pad[d], last = first + (p->kernel[d] - 1) * dilation + 1,
+            to = int64_min(last, in), padded = int64_min(last, in + p->pad[d]),
+            before = int64_max(0, -first);
+    if (dilation > 1) before = (before + dilation - 1) / dilation * dilation;
+    w->from[d] = first + before;
+    w->count[d] = int64_max(0, to - w->from[d]);
+    w->part[d] = p->count_pad ? padded - first : w->count[d];
+    if (dilation > 1) w->count[d] = (w->count[d] + dilation - 1) / dilation;
 }
 
 enum { QPOOL_CHANNELS = 128, QPOOL_LANES = 64 };
@@ -70,17 +68,22 @@ enum { QPOOL_CHANNELS = 128, QPOOL_LANES = 64 };
 
 static void qpool_places(void *ctx, int64_t begin, int64_t end) {
     const qpool *p = ctx;
+    qpool_window w;
+    int64_t at[3], rest = begin, first = 0; /* dims whose place is another one */
+    for (int d = 2; d >= 0; d--) {
+        at[d] = rest % p->place[d];
+        rest /= p->place[d];
+    }
     for (int64_t k = begin; k < end; k++) {
-        int64_t at[3], rest = k;
-        for (int d = 2; d >= 0; d--) {
-            at[d] = rest % p->place[d];
-            rest /= p->place[d];
-        }
+        for (int d = (int)first; d < 3; d++) qpool_window_dim(p, d, at[d], &w);
+        w.counted = p->divisor ? p->divisor : w.part[0] * w.part[1] * w.part[2];
         if (p->x->dtype == DT_QUINT8)
-            qpool_unsigned_place(p, rest, at, TENSOR_AT(p->out, uint8_t) + k * p->channels);
+            qpool_unsigned_place(p, rest, &w, TENSOR_AT(p->out, uint8_t) + k * p->channels);
         else if (p->x->dtype == DT_QINT8)
-            qpool_signed_place(p, rest, at, TENSOR_AT(p->out, int8_t) + k * p->channels);
-        else qpool_wide_place(p, rest, at, TENSOR_AT(p->out, int32_t) + k * p->channels);
+            qpool_signed_place(p, rest, &w, TENSOR_AT(p->out, int8_t) + k * p->channels);
+        else qpool_wide_place(p, rest, &w, TENSOR_AT(p->out, int32_t) + k * p->channels);
+        for (first = 2; first >= 0 && ++at[first] == p->place[first]; first--) at[first] = 0;
+        if (first < 0) first = 0, rest++;
     }
 }
 

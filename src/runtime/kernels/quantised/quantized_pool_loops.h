@@ -79,16 +79,15 @@ static void NAME(store)(const qpool *p, const int32_t *acc, int64_t n, const qpo
     else NAME(round)(acc, n, share, before, (float)zero, (float)lo, (float)hi, out);
 }
 
-static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *out) {
+static void NAME(place)(const qpool *p, int64_t batch, const qpool_window *w, T *out) {
     int32_t acc[QPOOL_CHANNELS];
-    qpool_window w;
-    qpool_window_at(p, at, &w);
+    const int64_t *count = w->count;
     const T *x = TENSOR_AT(p->x, T) +
-                 (((batch * p->in[0] + w.from[0]) * p->in[1] + w.from[1]) * p->in[2] + w.from[2]) *
+                 (((batch * p->in[0] + w->from[0]) * p->in[1] + w->from[1]) * p->in[2] +
+                  w->from[2]) *
                      p->channels;
-    int64_t count[3], step[3], size = p->channels;
+    int64_t step[3], size = p->channels;
     for (int d = 2; d >= 0; d--) {
-        count[d] = (w.to[d] - w.from[d] + p->dilation[d] - 1) / p->dilation[d];
         step[d] = size * p->dilation[d];
         size *= p->in[d];
     }
@@ -104,7 +103,7 @@ static void NAME(place)(const qpool *p, int64_t batch, const int64_t at[3], T *o
             for (int64_t j = 0; j < count[1]; j++)
                 for (int64_t k = 0; k < count[2]; k++)
                     NAME(sum)(x + i * step[0] + j * step[1] + k * step[2], n, zero, acc);
-        NAME(store)(p, acc, n, &w, out + first);
+        NAME(store)(p, acc, n, w, out + first);
     }
 }
 
