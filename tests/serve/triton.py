@@ -142,6 +142,12 @@ def check_grpc(grpc, np, s):
     r = c.infer("numbers", [tensor(grpc, n, v, t) for n, v, t in zip("abcdef", six, names)])
     for i, v in enumerate(six):
         assert np.array_equal(r.as_numpy("output__%d" % i), v) and r.as_numpy("output__%d" % i).dtype == v.dtype, i
+    try:
+        import ml_dtypes
+        r = c.infer("double", [tensor(grpc, "x", x.astype(ml_dtypes.bfloat16), "BF16")])
+        assert r.get_response().outputs[0].datatype == "BF16" and np.array_equal(r.as_numpy("output__0").astype(np.float32), 2 * x)
+    except ImportError:
+        pass  # check_grpc_messages has BF16 as well
 
     fails(lambda: c.infer("rows", [tensor(grpc, "A", np.zeros((1, 4), np.float32), "FP32")]), "must have the shape", "INVALID_ARGUMENT")
     fails(lambda: c.infer("rows", inputs, outputs=[grpc.InferRequestedOutput("none")]), "no output 'none'", "INVALID_ARGUMENT")

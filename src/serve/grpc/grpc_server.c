@@ -421,6 +421,8 @@ static void call_find_address(call *c) {
 
 static void call_is_new(call *c, bool ok) {
     rpc_door *d = c->d;
+    ctsc_cancel_clear(c->cancel);
+    call_phase(c, clock_ns(), 0); /* before anybody finds it among the living */
     pthread_mutex_lock(&d->lock);
     d->asked = false;
     if (ok) {
@@ -444,7 +446,6 @@ static void call_is_new(call *c, bool ok) {
     c->received_bytes = c->sent_bytes = 0;
     c->gone = 0;
     atomic_store(&c->holds, 2);
-    ctsc_cancel_clear(c->cancel);
     counter_add(&d->host.s->stats.grpc_requests, 1);
     call_find_address(c);
     c->authorization = call_metadata(c, "authorization");
@@ -476,7 +477,7 @@ static void call_has_message(call *c) {
     } else if (c->method->stream) { /* the client has sent all */
         call_send(c, NULL, true, GRPC_STATUS_OK, NULL);
     } else {
-        call_refuse(c, c->gone ? 499 : 400, "the call has no message");
+        call_refuse(c, ctsc_cancel_is_set(c->cancel) ? 499 : 400, "the call has no message");
     }
 }
 
