@@ -2,34 +2,43 @@
 #
 # cross.mk - the library and the command for other processors, and their tests under QEMU (docs/arm64.md).
 #
-#   make cross ARCH=arm64     the library, the command and the demo in build-arm64/; also armhf, riscv64
+#   make cross ARCH=arm64     the library, the command and the demo in build-arm64/; also riscv64
+#   make cross CROSS_LLVM=1   that, and libctsc-jit.so, the compiler for kernels
 #   make test-arm64           the tests there, under QEMU, of a processor with everything and of a Cortex-A53 (ARM_TESTS=groups for one of both)
 #   make test-cross ARCH=...  the one-minute test of make check for another architecture (CROSS_TESTS=groups)
 #   make arm64-report         of each kernel's loop what LLVM's models of processors say (llvm-mca-19, of Debian's package llvm-19)
 
 ARCH ?= arm64
 TRIPLET_arm64 := aarch64-linux-gnu
-TRIPLET_armhf := arm-linux-gnueabihf
 TRIPLET_riscv64 := riscv64-linux-gnu
 QEMU_arm64 := qemu-aarch64
-QEMU_armhf := qemu-arm
 QEMU_riscv64 := qemu-riscv64
 CROSS := build-$(ARCH)
 SYSROOT = $(CURDIR)/$(CROSS)/sysroot
-# Without the compiler for kernels: LLVM's libraries are those of this machine.
-CROSS_MAKE = $(MAKE) --no-print-directory -j$(JOBS) BUILD=$(CROSS) ARCHITECTURE=$(ARCH) CC="$(TRIPLET_$(ARCH))-gcc --sysroot=$(SYSROOT)" AR=$(TRIPLET_$(ARCH))-ar LLVM=0
+# The compiler for kernels, with LLVM of that architecture.
+CROSS_LLVM ?= 0
+ifneq ($(CROSS_LLVM),0)
+CROSS_JIT = LLVM_CONFIG="scripts/cross-llvm-config $(SYSROOT)" LLVM_CLANG="clang-19 --target=$(TRIPLET_$(ARCH)) --sysroot=$(SYSROOT)"
+CROSS_DONE := $(CROSS)/sysroot.llvm.done
+else
+CROSS_JIT = LLVM=0
+CROSS_DONE := $(CROSS)/sysroot.done
+endif
+CROSS_MAKE = $(MAKE) --no-print-directory -j$(JOBS) BUILD=$(CROSS) ARCHITECTURE=$(ARCH) CC="$(TRIPLET_$(ARCH))-gcc --sysroot=$(SYSROOT)" \
+    AR=$(TRIPLET_$(ARCH))-ar GRPC=0 $(CROSS_JIT)
 
-cross: $(CROSS)/sysroot/.done
+cross: $(CROSS_DONE)
 	@$(CROSS_MAKE) build-all $(CROSS)/examples/demo
-$(CROSS)/sysroot/.done: scripts/cross-sysroot
+# One with LLVM serves both.
+$(CROSS)/sysroot.done $(CROSS)/sysroot.llvm.done: scripts/cross-sysroot
 	@scripts/install-deps cross-$(ARCH)
 	@mkdir -p $(CROSS)
-	@scripts/cross-sysroot $(ARCH) $(CROSS)/sysroot
-	@touch $@
+	@scripts/cross-sysroot $(ARCH) $(CROSS)/sysroot $(if $(findstring llvm,$@),llvm)
+	@touch $(CROSS)/sysroot.done $@
 
 # Programs of the build folder that run under QEMU, for tests/run.py: build-arm64/qemu is like a build folder. QEMU_CPU names the processor.
 EMULATED = $(CROSS)/qemu
-emulated: $(CROSS)/sysroot/.done
+emulated: $(CROSS_DONE)
 	@$(CROSS_MAKE) build-all unit $(CROSS)/examples/demo $(CROSS)/examples/trace $(CROSS)/examples/train $(CROSS)/threads
 	@for p in ctsc threads examples/demo examples/trace examples/train $(UNIT_SRC:tests/unit/%.c=tests/unit/%); do \
 	    mkdir -p $(EMULATED)/$$(dirname $$p) && \

@@ -27,6 +27,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 enum { MACHINE_ROUNDS = 5, MACHINE_MAX_THREADS = 1024, FMA_STEPS = 500000, HUGE_PAGE = 2 << 20 };
@@ -72,6 +74,21 @@ __attribute__((target("avx2,fma"))) static double fma_avx2(float *sink) {
 }
 #endif
 
+#if defined(__aarch64__)
+/* Some of these processors have four units. */
+static double fma_neon(float *sink) {
+    enum { CHAINS = 16 };
+    float32x4_t a[CHAINS], m = vdupq_n_f32(0.999f), c = vdupq_n_f32(0.001f);
+    for (int i = 0; i < CHAINS; i++) a[i] = vdupq_n_f32((float)i);
+    for (int s = 0; s < FMA_STEPS; s++)
+#pragma GCC unroll 16
+        for (int i = 0; i < CHAINS; i++) a[i] = vfmaq_f32(c, a[i], m);
+    for (int i = 1; i < CHAINS; i++) a[0] = vaddq_f32(a[0], a[i]);
+    vst1q_f32(sink, a[0]);
+    return 2.0 * CHAINS * 4 * FMA_STEPS;
+}
+#endif
+
 /* Vectors of four, a multiplication and an addition. */
 static double fma_plain(float *sink) {
     typedef float vector __attribute__((vector_size(16)));
@@ -85,7 +102,7 @@ static double fma_plain(float *sink) {
     return 2.0 * 12 * 4 * FMA_STEPS;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 static bool machine_uses(const char *set) {
     ctsc_isa row = {.size = sizeof row};
     for (size_t i = 0; ctsc_isa_at(i, &row); i++)
@@ -98,6 +115,8 @@ static double fma_run(float *sink) {
 #if defined(__x86_64__)
     if (machine_uses("avx512")) return fma_avx512(sink);
     if (machine_uses("avx2")) return fma_avx2(sink);
+#elif defined(__aarch64__)
+    if (machine_uses("neon")) return fma_neon(sink);
 #endif
     return fma_plain(sink);
 }
