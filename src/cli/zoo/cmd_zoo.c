@@ -7,6 +7,7 @@
  * are those of what patterns name, and each is printed when it is known.
  * Tests: tests/cli/zoo.test
  */
+#include "cli/progress.h"
 #include "cli/zoo/zoo.h"
 
 #include <fnmatch.h>
@@ -140,8 +141,10 @@ static int zoo_save(const zoo_args *a, const zoo *z, const char *folders, ctsc_e
     if (!one) return code;
     zoo_build_options o = {.path = folders, .weights = a->weights, .seed = a->seed, .warn = true};
     zoo_net net;
+    progress_say("%s: building", one->name);
     ctsc_status s = zoo_build(one, &o, &net, e);
     if (s == CTSC_OK) s = ctsc_module_save(net.m, a->output, e);
+    progress_end();
     code = s == CTSC_OK ? 0 : cli_report(e);
     if (!code) cli_say_saved(net.m, a->output);
     for (size_t i = 0; !code && i < net.nspecs && net.specs[0][0] != '['; i++)
@@ -211,9 +214,12 @@ static bool zoo_row(const zoo_args *a, const zoo_entry *z, const char *folders, 
     zoo_build_options o = {.path = folders, .skip_init = !a->time, .max_bytes = ZOO_MOST_BYTES};
     zoo_figures f = {.parameters = -1, .flops = -1, .us = -1};
     zoo_net net = {0};
+    progress_say("%s: building", z->name);
     ctsc_error *e = ctsc_error_new();
     ctsc_status s = e ? zoo_build(z, &o, &net, e) : CTSC_LIMIT;
+    if (s == CTSC_OK) progress_say("%s: calling", z->name);
     if (s == CTSC_OK) s = zoo_measure(&net, a->time, &f, e);
+    progress_clear();
     char *reason = s == CTSC_OK ? NULL : zoo_reason(e);
     if (list) {
         json_t *row = zoo_entry_json(z);
@@ -247,6 +253,7 @@ static int zoo_show(const zoo_args *a, const zoo *z, const char *folders) {
     bool all = true;
     for (size_t i = 0; i < z->n; i++)
         if (zoo_wanted(a, &z->entries[i])) all &= zoo_row(a, &z->entries[i], folders, width, list);
+    progress_end();
     if (list) return cli_print_json(list);
     if (!all) puts("(+: and operations that are not counted)");
     return 0;
