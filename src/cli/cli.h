@@ -20,6 +20,7 @@ enum { CLI_MISMATCH = 1 };
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")               \
     X(quantize, "quantize MODEL --data F -o OUT", "quantise a model, and show what that costs and saves")             \
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
+    X(launch,  "launch -n N PROGRAM", "start a program of torch.distributed as several processes") \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \
     X(graph_for, "graph-for MODEL [inputs]", "print the optimised graph, for arguments like these")   \
     X(view,    "view MODEL [MODEL] [inputs]", "draw the graph of a method, or what differs between two: a page of HTML")                \
