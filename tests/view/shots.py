@@ -6,7 +6,7 @@
 
 Fonts differ between machines, so texts are measured here as if all letters were equally wide: then the places of all boxes and lines are numbers that have
 to be those of shots.json. What is really on the screen is looked up in a screenshot: pixels of cards, of their strips, of coloured lines and of the ground
-have the colours that the styles say. And at each width nothing is cut off, the bar covers nothing, and colours stand out: 3:1 at least, texts 4.5:1.
+have the colours that the styles say. Differences of two models are stepped through. And at each width nothing is cut off, the bar covers nothing, and colours stand out: 3:1 at least, texts 4.5:1.
 --update writes shots.json anew; --keep leaves the screenshots in a folder."""
 import argparse
 import html
@@ -55,6 +55,26 @@ MEASURE = "<script>CanvasRenderingContext2D.prototype.measureText = text => ({wi
 
 # In the page around the frames: what is drawn in them, and which pixel should have which colour.
 COLLECT = """<script>
+/* Steps through the differences of two models: both sides show each. */
+function act(c, bad) {
+  const rows = c.root.querySelectorAll(".gvc-row:not(.gvc-weight)"), {list, models, partner} = c.now;
+  c.toggleList();
+  if (rows.length !== list.length || !rows[0].getBoundingClientRect().height) bad("the list does not show " + list.length + " differences");
+  list.forEach((d, i) => {
+    c.go(i);
+    c.views.forEach((v, k) => {
+      const node = d["ab"[k]];
+      if (node && v.selected !== node) bad("difference " + i + " is not shown");
+      if (!node && (!v.selected || partner[k][v.selected.index] < 0)) bad("nothing is shown beside difference " + i);
+    });
+    if (!c.views[d.b ? 1 : 0].side.textContent.includes(d.state)) bad("the panel does not say " + d.state);
+  });
+  const n = models[0].nodes.find(x => partner[0][x.index] >= 0 && x.kind === "aten::relu");
+  c.views[0].show(n);
+  if (c.views[1].selected !== models[1].nodes[partner[0][n.index]]) bad("what is chosen on one side is not shown on the other");
+  c.views[0].select(null);
+  if (c.views[1].selected) bad("what was chosen stays");
+}
 addEventListener("load", () => setTimeout(() => {
   const R = {pages: [], errors: []};
   for (const f of document.querySelectorAll("iframe")) {
@@ -95,6 +115,7 @@ addEventListener("load", () => setTimeout(() => {
       if (free(gx, gy, v.svg)) pixel("the ground", gx, gy, css("--bg"));
     }
     R.pages.push(page);
+    if (location.hash === "#act" && root.view.views) act(root.view, bad);
   }
   const out = document.createElement("pre");
   out.hidden = true; out.id = "result"; out.textContent = JSON.stringify(R);
@@ -238,7 +259,7 @@ def main():
         url = pages(os.path.abspath(args.ctsc), folder)
         for scheme in ("light", "dark"):
             shot = os.path.join(args.keep or folder, scheme + ".png")
-            found = re.search(r'<pre hidden="" id="result">(.*?)</pre>', chromium(url, folder, scheme == "dark", "--dump-dom"), re.S)
+            found = re.search(r'<pre hidden="" id="result">(.*?)</pre>', chromium(url + "#act", folder, scheme == "dark", "--dump-dom"), re.S)
             chromium(url, folder, scheme == "dark", "--screenshot=" + shot)
             if not found or not os.path.exists(shot):
                 problems.append(scheme + ": the pages' scripts did not come to their end")
