@@ -7,7 +7,8 @@
  *
  *   engine.h           an engine moves bytes between two ranks: post, wait, close. That is all that
  *     gloo_engine.cc   an engine is asked for, so a further one is a file. Gloo's is in a shared
- *                      object of its own, libctsc-gloo.so, because Gloo is C++
+ *     mpi_engine.h     object of its own, libctsc-gloo.so, because Gloo is C++; MPI is opened when
+ *                      it is first used (mpi_library.c), so nothing links with it
  *   store.h            keys and values that all ranks see (store_file.c, store_tcp.c, and
  *                      store_table.c below them); zmq.h is what store_tcp.c and mail.c talk through
  *   fold.c, pack.c     elements: reductions of any dtype; tensors with strides

@@ -49,6 +49,7 @@ static const engine_interface engine_local = {
 const engine_interface *engine_find(const char *name, char why[ENGINE_TEXT]) {
     if (!strcmp(name, "local")) return &engine_local;
     if (!strcmp(name, "gloo")) return engine_gloo(why);
+    if (!strcmp(name, "mpi")) return engine_mpi(why);
     snprintf(why, ENGINE_TEXT, "there is no engine '%.40s'", name);
     return NULL;
 }

@@ -6,6 +6,7 @@ import datetime
 import glob
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -68,6 +69,21 @@ def test_as_pytorch(expected):
     for line, wanted in zip(got, want):
         assert same(line, wanted), (line, wanted)
     assert len(got) == len(want), errors[-3000:]
+
+
+@pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpirun.mpich"])
+def test_mpi(launcher):
+    """The lines of gloo, by either MPI."""
+    if not shutil.which(launcher):
+        pytest.skip("there is no " + launcher)
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    env.update(BACKEND="mpi", OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONPATH=os.path.dirname(os.path.dirname(ctsc.__file__)))
+    command = [launcher] + (["--oversubscribe"] if "openmpi" in launcher else []) + ["-n", "2", sys.executable, "-m", "ctsc", os.path.join(HERE, "messages.py")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, timeout=90)
+    with open(os.path.join(HERE, "messages.2.txt")) as f:
+        want = f.read().splitlines()
+    got = sorted(done.stdout.splitlines(), key=lambda line: line[:2])
+    assert len(got) == len(want) and all(same(a, b) for a, b in zip(got, want)), (done.stdout, done.stderr[-2000:])
 
 
 FAULTS = [

@@ -97,11 +97,19 @@ static char **launch_command(const launch_args *a) {
     return line;
 }
 
+/* A new process takes no signal before it has its own ways with them. */
+static void launch_hold(int how) {
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGTERM);
+    sigprocmask(how, &both, NULL);
+}
+
 static void launch_child(const launch *l, int local, int out, int err) {
     char **line = launch_command(l->a);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    launch_hold(SIG_UNBLOCK);
     if (out >= 0) dup2(out, STDOUT_FILENO), dup2(err, STDERR_FILENO);
     launch_environment(l, local);
     if (line) execvp(line[0], line);
@@ -117,8 +125,12 @@ static bool launch_start(launch *l, int local) {
     p->streams[0] = (launch_stream){.fd = out[0], .to = stdout};
     p->streams[1] = (launch_stream){.fd = err[0], .to = stderr};
     fflush(NULL);
+    launch_hold(SIG_BLOCK);
     p->pid = fork();
-    if (p->pid == 0) {
+    if (p->pid != 0) launch_hold(SIG_UNBLOCK);
+    else {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
         if (out[0] >= 0) close(out[0]), close(err[0]);
         launch_child(l, local, out[1], err[1]);
     }
