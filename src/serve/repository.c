@@ -173,7 +173,10 @@ void repository_tend(repository *r) {
         dead = m->next;
         model_free(m);
     }
+#ifdef __GLIBC__
     if (any) malloc_trim(0); /* its memory goes back to the system */
+#endif
+    (void)any;
 }
 
 void repository_cancel(repository *r) {

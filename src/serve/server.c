@@ -226,7 +226,11 @@ static void server_allow_files(const serve_options *o) {
  * reach: memory would grow reload by reload until all of them had held a model. Few arenas do,
  * since most calls of malloc are answered from what a thread keeps for itself. */
 static void server_share_arenas(long cores) {
+#ifdef __GLIBC__
     mallopt(M_ARENA_MAX, (int)(1 + (cores > 0 ? cores : 1) / 8));
+#else
+    (void)cores;
+#endif
 }
 
 ctsc_status serve_run(const serve_options *options) {
