@@ -30,6 +30,8 @@
 #define SANDBOX_MACHINE AUDIT_ARCH_X86_64
 #elif defined __aarch64__
 #define SANDBOX_MACHINE AUDIT_ARCH_AARCH64
+#elif defined __riscv && __riscv_xlen == 64
+#define SANDBOX_MACHINE AUDIT_ARCH_RISCV64
 #endif
 
 /* Calls that are allowed whatever their arguments are, those made most often first. */
@@ -83,7 +85,9 @@ static const int sandbox_allowed[] = {
     SYS_ftruncate,
     SYS_fallocate,
     SYS_fadvise64,
+#ifdef SYS_renameat
     SYS_renameat,
+#endif
     SYS_renameat2,
     SYS_unlinkat,
     SYS_mkdirat,

@@ -357,7 +357,7 @@ static ctsc_status matmul_inner(op_ctx *cx, const tensor *a, const tensor *b, te
 }
 
 ctsc_status op_inner(op_ctx *cx, const value *args, value *results) {
-    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *t;
+    tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *t = NULL;
     if (a->ndim == 0 || b->ndim == 0) {
         value product = value_none();
         TRY(op_call(cx, "aten::mul.Tensor", 2, args, &product));
