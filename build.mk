@@ -107,11 +107,11 @@ endif
 endif
 
 # Collectives between processes: a library of their own, and one with Gloo, which is C++.
-DIST := $(BUILD)/libctsc-dist.so
+DIST_LIBS := $(BUILD)/libctsc-dist.so
 GLOO ?= $(wildcard /usr/include/gloo/context.h /usr/local/include/gloo/context.h)
 CXX := $(if $(filter default,$(origin CXX)),c++,$(CXX))
 ifneq ($(and $(filter-out 0,$(GLOO)),$(shell command -v $(CXX) 2>/dev/null)),)
-DIST += $(BUILD)/libctsc-gloo.so
+DIST_LIBS += $(BUILD)/libctsc-gloo.so
 endif
 
 all: deps-build
@@ -255,7 +255,7 @@ $(BUILD)/libctsc-gloo.so: src/distributed/gloo_engine.cc src/distributed/engine.
 	$(call say,LD,$@)
 	$(Q)$(STEP)$(CCACHE) $(CXX) -std=c++17 $(OPT) -g -Isrc -fPIC -fvisibility=hidden -Wall -Wextra -Werror -Wno-unused-parameter -pthread -c $< -o $(BUILD)/gloo_engine.o
 	$(Q)$(CXX) -shared -o $@ $(BUILD)/gloo_engine.o -Wl,-soname,$(@F) -Wl,-z,relro -Wl,-z,now $(LDFLAGS) -lgloo
-dist: $(DIST)
+dist: $(DIST_LIBS)
 
 # Programs that use parts of the library without its public interface, which would draw in what the parts ask of the runtime.
 PARTS := -Wl,-u,registry_install $(BUILD)/libctsc.a

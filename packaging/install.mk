@@ -69,7 +69,7 @@ install: deps-build
 	strip --strip-debug $(DESTDIR)$(LIBDIR)/libctsc.a
 	$(if $(JIT),install -m 644 -s $(JIT) $(DESTDIR)$(LIBDIR)/libctsc-jit.so)
 	$(if $(GRPC_LIB),install -m 644 -s $(GRPC_LIB) $(DESTDIR)$(LIBDIR)/libctsc-grpc.so)
-	for f in $(notdir $(DIST)); do install -m 644 -s $(BUILD)/$$f $(DESTDIR)$(LIBDIR)/$$f; done
+	for f in $(notdir $(DIST_LIBS)); do install -m 644 -s $(BUILD)/$$f $(DESTDIR)$(LIBDIR)/$$f; done
 	install -m 644 include/ctsc.h include/ctsc_dist.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake $(DESTDIR)$(LIBDIR)/cmake/ctsc
@@ -81,7 +81,7 @@ install: deps-build
 uninstall:
 	$(NO_SPACE)
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
-	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(LIBDIR)/libctsc-grpc.so $(addprefix $(LIBDIR)/,$(notdir $(DIST))) $(PREFIX)/include/ctsc.h $(PREFIX)/include/ctsc_dist.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
+	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(LIBDIR)/libctsc-grpc.so $(addprefix $(LIBDIR)/,$(notdir $(DIST_LIBS))) $(PREFIX)/include/ctsc.h $(PREFIX)/include/ctsc_dist.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
 	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)
 	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc
 

@@ -38,7 +38,7 @@ $(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
 $(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/ctsc && touch $@
 python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit dist
-	@ln -sf $(addprefix ../../,$(notdir $(JIT) $(DIST))) $(PY)/ctsc/
+	@ln -sf $(addprefix ../../,$(notdir $(JIT) $(DIST_LIBS))) $(PY)/ctsc/
 
 # OpenBLAS as an archive: what the library calls of it, with kernels of processors that are not here being those of the next older one. A library of its own,
 # since its memory per thread is more than a loaded extension may have at once.
@@ -109,7 +109,7 @@ $(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/packag
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.
 wheel-files: $(WHEEL)/ctsc/_C.abi3.so $(WHEEL)/ctsc/.files $(WHEEL)/share/.files jit dist
-	@for f in $(JIT) $(DIST); do strip -o $(PY)/wheel/ctsc/$${f##*/} $$f; done
+	@for f in $(JIT) $(DIST_LIBS); do strip -o $(PY)/wheel/ctsc/$${f##*/} $$f; done
 
 $(PY)/stub/libcrypto.so.3: python/libcrypto_stub.c python/libcrypto_stub.map
 	@mkdir -p $(@D)
