@@ -38,6 +38,9 @@ PyObject *bind_sizes(const int64_t *n, int ndim) {
     return size;
 }
 
+/* PyTorch's number of a dtype that modules neither take nor give: ctsc.h does not have it. */
+enum { COMPLEX32 = 8 };
+
 /* ---- numbers out of memory ------------------------------------------------------------------- */
 
 static double half_to_double(uint16_t h) {
@@ -76,6 +79,11 @@ PyObject *bind_element(int dtype, const void *at) {
     case CTSC_BFLOAT16: ELEMENT(uint16_t, PyFloat_FromDouble(bfloat_to_double(x)))
     case CTSC_FLOAT32: ELEMENT(float, PyFloat_FromDouble(x))
     case CTSC_FLOAT64: ELEMENT(double, PyFloat_FromDouble(x))
+    case COMPLEX32: {
+        uint16_t x[2];
+        memcpy(x, at, sizeof x);
+        return PyComplex_FromDoubles(half_to_double(x[0]), half_to_double(x[1]));
+    }
     case CTSC_COMPLEX64: {
         float x[2];
         memcpy(x, at, sizeof x);

@@ -193,11 +193,22 @@ static ir_value *mutation_fill(graph *g, node *m, ir_value *number) {
     return mutation_op(g, m, "aten::full_like", 7, args);
 }
 
-/* copy_(x, y): y in x's dtype and shape, and x's memory or y's must not be shared. */
+/* Made from no tensor: in rows. */
+static bool mutation_in_rows(const ir_value *x) {
+    for (size_t i = 0; i < x->def->inputs.len; i++)
+        if (x->def->inputs.data[i]->type->kind == T_TENSOR) return false;
+    return x->def->kind == N_OP;
+}
+
+/* copy_(x, y): y in x's dtype, shape and order, and x's memory or y's must not be shared. */
 static ir_value *mutation_copy(graph *g, node *m) {
     ir_value *x = m->inputs.data[0], *y = m->inputs.data[1];
     if (y->type->kind != T_TENSOR)
         return mutation_real_number(y->type) ? mutation_fill(g, m, y) : NULL;
+    if (!mutation_in_rows(x)) {
+        ir_value *args[] = {x, y, mutation_constant(m, value_bool(false))};
+        return mutation_op(g, m, "aten::copy", 3, args);
+    }
     ir_value *no = mutation_constant(m, value_bool(false)),
              *none = mutation_constant(m, value_none());
     ir_value *cast_args[] = {y, x, no, no, none};

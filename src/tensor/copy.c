@@ -225,6 +225,10 @@ static void copy_rare(void *ctx, int64_t n, char *const *p, const int64_t *s) {
             memcpy(&whole, src, sizeof whole);
             x = (double)(float)whole;
         }
+        if (pair->dst == DT_BOOL && dtype_is_complex(pair->src)) { /* true if either part is */
+            dtype part = copy_part(pair->src);
+            x = x != 0 || dtype_load_float(part, src + dtype_size(part)) != 0;
+        }
         dtype_store_float(pair->dst, dst, x);
         if (!both) continue;
         dtype dst_part = copy_part(pair->dst), src_part = copy_part(pair->src);

@@ -51,7 +51,7 @@ void tensor_moved(tensor *t, const storage *before) {
  * every operator is one, so it is a part of its callers. */
 static inline __attribute__((always_inline)) bool tensor_handle_init(tensor *t, dtype dt, int ndim,
                                                                      storage *s, bool in_storage) {
-    if (dtype_is_stored(dt)) tensor_note_kind(TENSOR_KIND_STORED);
+    if (dtype_is_stored(dt) || dt == DT_COMPLEX32) tensor_note_kind(TENSOR_KIND_STORED);
     atomic_init(&t->refs, 1);
     t->dtype = (uint8_t)dt;
     t->ndim = (uint8_t)ndim;

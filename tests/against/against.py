@@ -120,7 +120,7 @@ def main():
             if args.summary and cases[i]["name"] in seen:
                 continue
             seen.add(cases[i]["name"])
-            print("%s, level %d: %s\n    %s" % (cases[i]["name"], level, what, cases[i]["text"].replace("\n", "\n    ")))
+            print("%s, level %d: %s\n    %s" % (cases[i]["name"], level, what, (cases[i].get("setup", "") + "\n" + cases[i]["text"]).strip().replace("\n", "\n    ")))
     print("%d cases, %d differences" % (len(cases), wrong))
     return 1 if wrong else 0
 

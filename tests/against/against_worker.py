@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import re
 import sys
 
 
@@ -54,6 +55,12 @@ def run_program(torch, case):
     return results(torch, out)
 
 
+def message(e, program):
+    """The line that says what is wrong: the first of a call's; of a program's, where lines of the source are around it, the last that is none."""
+    lines = [line for line in str(e).strip().splitlines() if not re.match(r"\s*(-->|\d*\s*\||~)", line)] or [""]
+    return lines[-1 if program else 0][:300]
+
+
 def main():
     module, path = sys.argv[1:]
     try:
@@ -71,7 +78,7 @@ def main():
         try:
             line = {"values": run(torch, case)}
         except Exception as e:
-            line = {"error": (str(e).strip().splitlines() or [""])[-1 if case["kind"] == "program" else 0][:300]}
+            line = {"error": message(e, case["kind"] == "program")}
         print(json.dumps(line), flush=True)
     return 0
 

@@ -157,8 +157,6 @@ static const opcase errors[] = {
      "!Expected object of scalar type Float but got scalar type Double for second argument"},
     {"aten::complex", "i64[3]{1 2 3} i64[3]{1 2 3}",
      "!Expected both inputs to be Half, Float or Double tensors but got Long and Long"},
-    {"aten::polar", "f16[4]{1 -2 3 0.5} f16[4]{1 -2 3 0.5}",
-     "!\"polar_cpu\" not implemented for 'Half'"},
     {"aten::imag", "f32[4]{1 -2 3 0.5}",
      "!imag is not implemented for tensors with non-complex dtypes."},
     {"aten::fft_fftshift", "f32[2,3]{1 2 3 4 -5 6} [2]",

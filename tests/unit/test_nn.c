@@ -420,7 +420,7 @@ static const opcase losses[] = {
     {"aten::nll_loss", "f32[2,3]{-1.2 1.8 -2 -0.9 -1.9 -1.7} i64[1]{1}",
      "!size mismatch (got input: [2, 3], target: [1])"},
     {"aten::nll_loss", "f32[2,3]{-1.8 0.3 1.6 -1.4 1 0.2} f32[2]{1 2}",
-     "!expected scalar type Long but found Float"},
+     "!expected target dtype to be Long or Byte, but got Float"},
     {"aten::nll_loss", "f32[2,3]{-1.8 1.2 -0.3 0.8 1.6 1.4} i64[2]{1 2} f32[2]{-1.5 -1.7}",
      "!weight tensor should be defined either for all 3 classes or no classes but got weight "
      "tensor of shape: [2]"},

@@ -486,7 +486,7 @@ static bool call_refresh(onnx_out *o, int nargs, out_value *const *args) {
 static bool call_dynamic(out_call *c, const op *op, char *key) {
     onnx_out *o = c->o;
     /* a copy of a view is written as the view is */
-    if (!op->schema->has_alias_write && !op_derived_from(op, key))
+    if (!op->schema->has_alias_write && (out_find_row(op->schema->name) || !op_twin_of(op, key)))
         memcpy(key, op->key, strlen(op->key) + 1);
     c->key = key;
     const struct op *base = op_find(key);

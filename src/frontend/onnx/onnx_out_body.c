@@ -10,8 +10,9 @@
  * Method. The first of these wins over a row, and where its body calls the operator itself, the row
  * is what that means: so a body can bring arguments into the form that a row knows. Sizes that vary
  * and branches need no care in a body: the walk has it.
- * Invariant. What a body gives has the dtype and the sizes of what the operator gives, and floats
- * are close to its floats, or the operator is refused: both are computed for the example.
+ * Invariant. What a body gives has the dtype and the sizes of what the operator gives, its floats
+ * are close to the operator's, its other elements the same, or the operator is refused: both are
+ * computed for the example.
  * Tests: tests/onnx/calls.py
  */
 #include "frontend/onnx/onnx_out_internal.h"
@@ -85,10 +86,13 @@ static bool body_enter(out_call *c, function *f, out_value **made, int *n) {
 }
 
 static bool body_is_close(onnx_out *o, value a, value b, bool *close) {
+    bool exact = !dtype_is_float(dtype_part((dtype)a.u.tensor->dtype));
     value args[] = {a, b, value_float(1e-2), value_float(1e-3), value_bool(true)},
           out = value_none();
     op_ctx cx = {.diag = o->d};
-    if (op_call(&cx, "aten::allclose", 5, args, &out) != CTSC_OK) return false;
+    if (op_call(&cx, exact ? "aten::equal" : "aten::allclose", exact ? 2 : 5, args, &out) !=
+        CTSC_OK)
+        return false;
     *close = out.u.b;
     return true;
 }
@@ -110,8 +114,8 @@ static bool body_agrees(onnx_out *o, value made, value real, bool cast) {
     const tensor *a = made.u.tensor, *b = real.u.tensor;
     if ((a->dtype != b->dtype && !cast) || !tensor_same_shape(a, b))
         return out_refuse(o, "its body gives other sizes or another dtype");
-    if (a->dtype == b->dtype && dtype_is_float(dtype_part((dtype)b->dtype)) &&
-        !dtype_is_float8((dtype)b->dtype) && !body_is_close(o, made, real, &close))
+    if (a->dtype == b->dtype && !dtype_is_float8((dtype)b->dtype) &&
+        !body_is_close(o, made, real, &close))
         return false;
     return close || out_refuse(o, "its body gives other numbers");
 }

@@ -6,15 +6,21 @@
  */
 #include "ir/op/op.h"
 #include "tensor/conjugate.h"
+#include "tensor/promote.h"
 #include "tensor/strides.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- quantised arguments, and those on devices ----------------------------------------------- */
 
+/* Beside the kinds that tensors note: complex numbers of 16 bits. */
+enum { OP_KIND_COMPLEX32 = 1 << 16 };
+
 static unsigned op_tensor_kinds(const tensor *t) {
     return (t->quantiser ? TENSOR_KIND_QUANTISED : 0) |
            (dtype_is_stored((dtype)t->dtype) ? TENSOR_KIND_STORED : 0) |
+           (t->dtype == DT_COMPLEX32 ? OP_KIND_COMPLEX32 : 0) |
            (tensor_is_lazy(t) ? TENSOR_KIND_LAZY : 0) |
            (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
 }
@@ -175,18 +181,6 @@ static bool stored_stays_wide(const char *name) {
     return false;
 }
 
-/* Operators that need the order or the value of numbers, not only their bits (WIDENS), take of
- * those of 64 bits what int64 holds. */
-static ctsc_status stored_check_range(op_ctx *cx, const tensor *wide, dtype dt) {
-    if (dt != DT_UINT64 || cx->op->traits.widens) return CTSC_OK;
-    for (int64_t i = 0; i < wide->numel; i++)
-        if (TENSOR_AT(wide, int64_t)[i] < 0)
-            return diag_fail(cx->diag, CTSC_UNSUPPORTED,
-                             "%s of uint64 numbers of 2^63 or more is not supported",
-                             cx->op->schema->name);
-    return CTSC_OK;
-}
-
 /* The argument that an overload writes, or -1. */
 static int stored_written(const schema *s, const value *args) {
     for (int i = 0; s->has_alias_write && i < s->nargs; i++)
@@ -228,6 +222,99 @@ static ctsc_status stored_order(op_ctx *cx, const value *args, value *result) {
     return CTSC_OK;
 }
 
+/* Is the operator among them, or its form in place? names: between blanks. */
+static bool stored_is_among(const op_ctx *cx, const char *names) {
+    char word[64];
+    const char *name = cx->op->schema->name + strlen("aten::");
+    size_t n = strlen(name);
+    bool in_place = n > 2 && name[n - 1] == '_' && name[n - 2] != '_';
+    snprintf(word, sizeof word, " %.*s ", (int)(n - in_place), name);
+    return strstr(names, word) != NULL;
+}
+
+/* Operators of the order of numbers, which stays with the upper bit turned. */
+static const char stored_orders[] =
+    " maximum minimum fmax fmin max min amax amin argmax argmin sort argsort msort _unique2 "
+    "unique_dim topk kthvalue median cummax cummin clamp clamp_min clamp_max hardtanh ";
+/* Operators whose results depend on the bits alone, besides those that widen. */
+static const char stored_bits[] =
+    " sum nansum prod cumsum cumprod ceil floor round trunc nan_to_num isneginf isposinf "
+    "scatter_add index_add __and__ __or__ __xor__ bitwise_and bitwise_or bitwise_xor bitwise_not "
+    "masked_fill add sub rsub neg addcmul logical_and logical_or logical_xor logical_not "
+    "count_nonzero unique_consecutive nonzero ";
+
+static void stored_turn(tensor *t) {
+    for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, int64_t)[i] ^= INT64_MIN;
+}
+
+/* Calls the operator on what it computes with: `wide` in the place of dt. turn: with the upper bits
+ * turned; numbers that are bounds, too. */
+static ctsc_status stored_call(op_ctx *cx, const value *args, dtype dt, dtype wide, bool turn,
+                               bool *big, value *results) {
+    const int n = cx->op->schema->nargs;
+    value given[STORED_ARGS] = {value_none()};
+    op_ctx plain = *cx;
+    if (stored_written(cx->op->schema, args) >= 0) plain.op = NULL;
+    ctsc_status s = CTSC_OK;
+    int k = 0;
+    while (s == CTSC_OK && k < n) {
+        s = stored_widen(cx, &args[k], dt, wide, &given[k]);
+        bool widened = s == CTSC_OK && given[k].tag == V_TENSOR && wide == DT_INT64 &&
+                       dt == DT_UINT64 && given[k].u.tensor != args[k].u.tensor;
+        for (int64_t i = 0; widened && !*big && i < given[k].u.tensor->numel; i++)
+            *big = TENSOR_AT(given[k].u.tensor, int64_t)[i] < 0;
+        if (turn && widened) stored_turn(given[k].u.tensor);
+        const type *t = cx->op->schema->args[k].type;
+        if (t->kind == T_OPTIONAL) t = type_elem(t);
+        if (turn && given[k].tag == V_INT && t->kind == T_NUMBER)
+            given[k].u.i = given[k].u.i < 0 ? INT64_MIN : given[k].u.i ^ INT64_MIN;
+        k++;
+    }
+    if (s == CTSC_OK) s = cx->op->fn(&plain, given, results);
+    while (k > 0) value_unref(given[--k]);
+    return s;
+}
+
+/* What numbers of 64 bits are computed as that int64 does not hold: as floats where the result is a
+ * float, or where they are compared with one. */
+static dtype stored_as_float(const op_ctx *cx, const value *args, const value *result) {
+    dtype dt = result->tag == V_TENSOR ? (dtype)result->u.tensor->dtype : DT_INT64;
+    if (dtype_is_complex(dt) || dtype_is_float(dt)) return dtype_part(dt);
+    if (dt != DT_BOOL) return DT_INT64;
+    for (int i = 0; i < cx->op->schema->nargs; i++) {
+        dtype other = args[i].tag == V_TENSOR ? (dtype)args[i].u.tensor->dtype : DT_INT64;
+        if (args[i].tag == V_FLOAT && cx->op->traits.fusible) return DT_FLOAT32;
+        if (dtype_is_float(other) || dtype_is_complex(other))
+            return args[i].u.tensor->ndim ? dtype_part(other) : DT_FLOAT32;
+    }
+    return DT_INT64;
+}
+
+static void stored_drop(const op_ctx *cx, value *results) {
+    for (int i = 0; i < cx->op->schema->nreturns; i++) value_set(&results[i], value_none());
+}
+
+/* Unsigned numbers of 64 bits, some of 2^63 or more. The results so far are those of their bits. */
+static ctsc_status stored_big(op_ctx *cx, const value *args, ctsc_status s, value *results,
+                              bool *turned) {
+    bool big = true;
+    dtype as = s == CTSC_OK ? stored_as_float(cx, args, results) : DT_INT64;
+    if (as != DT_INT64) {
+        stored_drop(cx, results);
+        return stored_call(cx, args, DT_UINT64, as, false, &big, results);
+    }
+    if ((cx->op->traits.widens && !stored_is_among(cx, " abs ")) ||
+        stored_is_among(cx, stored_bits))
+        return s;
+    if (s == CTSC_OK) stored_drop(cx, results);
+    if (s != CTSC_OK || !stored_is_among(cx, stored_orders))
+        return diag_fail(cx->diag, CTSC_UNSUPPORTED,
+                         "%s of uint64 numbers of 2^63 or more is not supported",
+                         cx->op->schema->name);
+    *turned = true;
+    return stored_call(cx, args, DT_UINT64, DT_INT64, true, &big, results);
+}
+
 /* Of 8 bits: as float32. Unsigned ones: as int64, in which those of 64 bits keep their bits. */
 static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results) {
     const schema *sc = cx->op->schema;
@@ -238,22 +325,48 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
         (written >= 0 && sc->nreturns != 1) || (other && !stored_pair(cx, t, other)))
         return stored_refuse(cx, args, results);
     dtype dt = (dtype)t->dtype, wide = dtype_is_float8(dt) ? DT_FLOAT32 : DT_INT64;
+    bool big = false, turned = false;
+    ctsc_status s = stored_call(cx, args, dt, wide, false, &big, results);
+    if (big) s = stored_big(cx, args, s, results, &turned);
+    if (s != CTSC_OK || results->tag != V_TENSOR) return s;
+    if (results->u.tensor->dtype == wide && !stored_stays_wide(sc->name)) {
+        tensor *narrow;
+        if (turned) s = tensor_make_writable(cx->diag, results->u.tensor);
+        if (turned && s == CTSC_OK) stored_turn(results->u.tensor);
+        if (s == CTSC_OK) s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
+        value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
+    }
+    if (s == CTSC_OK && written < 0) s = stored_order(cx, args, results);
+    return s == CTSC_OK && written >= 0 ? stored_write(cx, results, args[written].u.tensor) : s;
+}
+
+/* Complex numbers of 16 bits are computed as complex64; so is the result stored where nothing
+ * wider met them. */
+static ctsc_status complex32_in_wide(op_ctx *cx, const value *args, value *results) {
+    const schema *sc = cx->op->schema;
+    const int n = sc->nargs, written = stored_written(sc, args);
+    if (n > STORED_ARGS || sc->nreturns != 1) return cx->op->fn(cx, args, results);
+    promotion met = PROMOTION_INIT;
     value given[STORED_ARGS] = {value_none()};
     ctsc_status s = CTSC_OK;
+    tensor *t;
     int k = 0;
-    while (s == CTSC_OK && k < n) {
-        s = stored_widen(cx, &args[k], dt, wide, &given[k]);
-        if (s == CTSC_OK && given[k].tag == V_TENSOR && given[k].u.tensor != args[k].u.tensor)
-            s = stored_check_range(cx, given[k].u.tensor, dt);
-        k++;
+    for (; s == CTSC_OK && k < n; k++) {
+        const tensor *x = args[k].tag == V_TENSOR ? args[k].u.tensor : NULL;
+        if (x && stored_is_operand(sc->args[k].name))
+            promotion_add(&met, (dtype)x->dtype, x->ndim ? OPERAND_TENSOR : OPERAND_ZERO_DIM);
+        bool narrow = x && x->dtype == DT_COMPLEX32;
+        if (narrow) s = tensor_to_dtype(cx->diag, args[k].u.tensor, DT_COMPLEX64, &t);
+        given[k] = narrow && s == CTSC_OK ? value_tensor_take(t) : value_ref(args[k]);
     }
     if (s == CTSC_OK) s = cx->op->fn(cx, given, results);
     while (k > 0) value_unref(given[--k]);
     if (s != CTSC_OK || results->tag != V_TENSOR) return s;
-    if (results->u.tensor->dtype == wide && !stored_stays_wide(sc->name)) {
-        tensor *narrow;
-        s = tensor_to_dtype(cx->diag, results->u.tensor, dt, &narrow);
-        value_set(results, s == CTSC_OK ? value_tensor_take(narrow) : value_none());
+    dtype dt = (dtype)results->u.tensor->dtype;
+    if (promotion_result(&met) == DT_COMPLEX32 && (dt == DT_COMPLEX64 || dt == DT_FLOAT32)) {
+        s = tensor_to_dtype(cx->diag, results->u.tensor,
+                            dt == DT_COMPLEX64 ? DT_COMPLEX32 : DT_FLOAT16, &t);
+        value_set(results, s == CTSC_OK ? value_tensor_take(t) : value_none());
     }
     if (s == CTSC_OK && written < 0) s = stored_order(cx, args, results);
     return s == CTSC_OK && written >= 0 ? stored_write(cx, results, args[written].u.tensor) : s;
@@ -267,6 +380,9 @@ op_fn op_function_special(const op *o, int nargs, const value *args) {
                  o->fn == op_host_installed->derived_copy;
     if (kinds & TENSOR_KIND_LAZY && !calls && !op_takes_lazy(o)) return op_with_resolved;
     kinds &= ~(unsigned)TENSOR_KIND_LAZY;
+    if (kinds == OP_KIND_COMPLEX32 && !calls && (o->traits.widens || o->traits.widens_values))
+        return complex32_in_wide;
+    kinds &= ~(unsigned)OP_KIND_COMPLEX32;
     if (!kinds) return o->traits.strides ? op_function_in_order(o, nargs, args) : o->fn;
     if (kinds & TENSOR_KIND_DEVICE) return op_host_installed->on_device;
     if (!(kinds & TENSOR_KIND_QUANTISED)) {

@@ -217,14 +217,16 @@ static lazy_tensor *ops_add(lazy *l, const ops_rule *r, const op *o, const lazy_
     return ops_sum(l, r->op, x[reversed], x[!reversed], &args[2]);
 }
 
-/* Half times or by a number, or a 0-dim tensor of another dtype, which stays a float
- * (runtime/kernels/pointwise/pointwise_binary.c). */
+/* Half beside a number, or a 0-dim tensor of another dtype, which stays a float
+ * (runtime/kernels/pointwise/pointwise_binary.c)? */
+static bool ops_stays_wide(dtype dt, const lazy_tensor *const *x) {
+    return dtype_is_half(dt) && x[0]->dt == dt && x[1]->dt != dt && !x[1]->ndim;
+}
 static lazy_tensor *ops_product(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
     const lazy_tensor *x[2];
     if (!ops_operands(l, 2, args, x)) return NULL;
     const dtype dt = lazy_promote(2, x), dtypes[2] = {dt, DT_FLOAT32};
-    if (!dtype_is_half(dt) || x[0]->dt != dt || x[1]->dt == dt || x[1]->ndim > 0)
-        return ops_plain(l, r, o, args);
+    if (!ops_stays_wide(dt, x)) return ops_plain(l, r, o, args);
     return lazy_pointwise(l, &(lazy_emitter){lazy_emit_op, NULL, r->op, 2, false}, dt, dt, 2, x,
                           dtypes, NULL);
 }
@@ -243,6 +245,10 @@ static lazy_tensor *ops_divide(lazy *l, const char *function, const lazy_arg *ar
     if (!ops_operands(l, 2, args, x)) return NULL;
     dtype dt = lazy_promote(2, x);
     if (!ops_accepts("fi", dt) || !ops_divides(l, &args[1], dt)) return NULL;
+    const dtype dtypes[2] = {dt, DT_FLOAT32};
+    if (!strncmp(function, "div", 3) && ops_stays_wide(dt, x))
+        return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, function, 0, 2, false}, dt, dt, 2,
+                              x, dtypes, NULL);
     return ops_with(l, function, lazy_emit_call, NEST_CALL, dt, 2, x);
 }
 static lazy_tensor *ops_remainder(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {
@@ -307,7 +313,11 @@ static lazy_tensor *ops_lerp(lazy *l, const ops_rule *r, const op *o, const lazy
     if (!ops_operands(l, 3, args, x) || x[0]->dt != x[1]->dt ||
         (!x[2]->is_number && x[2]->dt != x[0]->dt))
         return NULL;
-    return dtype_is_float(x[0]->dt) ? ops_finish(l, r, x[0]->dt, 3, x, NULL, 0) : NULL;
+    const dtype dt = x[0]->dt, dtypes[3] = {dt, dt, DT_FLOAT32};
+    if (dtype_is_half(dt) && x[2]->is_number)
+        return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, r->function, 0, 3, false}, dt, dt,
+                              3, x, dtypes, NULL);
+    return dtype_is_float(dt) ? ops_finish(l, r, dt, 3, x, NULL, 0) : NULL;
 }
 
 /* ---- selection ------------------------------------------------------------------------------- */

@@ -348,6 +348,47 @@ def onnx_out_special_xlog1py__self_scalar(self: number, other: Tensor) -> Tensor
     return torch.special_xlog1py(torch.full([], self, dtype=x.dtype), x)
 
 
+# a number from 0.5 to 1, and the power of two that it is times of
+def _frexp(self: Tensor) -> Tuple[Tensor, Tensor]:
+    size = torch.abs(self)
+    tiny = size < 1e-30
+    z = torch.where(tiny, size * 1.2676506002282294e30, size)  # 2^100
+    none = torch.logical_or(z == 0, torch.logical_not(torch.isfinite(z)))
+    e = torch.floor(torch.log2(torch.where(none, 1.0, z)))
+    m = z / torch.pow(2.0, e) * 0.5
+    m, e = torch.where(m < 0.5, m * 2, m), torch.where(m < 0.5, e, e + 1)
+    m, e = torch.where(m >= 1, m * 0.5, m), torch.where(m >= 1, e + 1, e)
+    m, e = torch.where(none, self, torch.where(self < 0, torch.neg(m), m)), torch.where(tiny, e - 100, e)
+    return (m, torch.where(none, torch.zeros_like(e), e))
+
+
+def onnx_out_frexp__Tensor(self: Tensor) -> Tuple[Tensor, Tensor]:
+    m, e = __torch__.operators.onnx_out._frexp(__torch__.operators.onnx_out._wide(self))
+    return (torch.to(m, self.dtype), torch.to(e, 3))
+
+
+def onnx_out_nextafter(self: Tensor, other: Tensor) -> Tensor:
+    x, y, dtype = __torch__.operators.onnx_out._common(self, other)
+    if dtype != 6 and dtype != 7:
+        raise RuntimeError("of floats of 16 bits")
+    digits, least, most = 24, -125, 3.4028234663852886e38
+    if dtype == 7:
+        digits, least, most = 53, -1021, 1.7976931348623157e308
+    m, e = __torch__.operators.onnx_out._frexp(x)
+    up, zero = y > x, x == 0
+    # half a step where a power of two is left towards 0
+    down = torch.logical_and(torch.abs(m) == 0.5, up != (x > 0))
+    step = torch.pow(2.0, torch.clamp_min(torch.where(zero, float(least), torch.where(down, e - 1, e)), least) - digits)
+    z = torch.where(torch.isinf(x), torch.where(x > 0, most, -most), torch.where(up, x + step, x - step))
+    z = torch.where(x == y, y, z)
+    return torch.where(torch.logical_or(torch.isnan(x), torch.isnan(y)), nan, z)
+
+
+def onnx_out_mvlgamma(self: Tensor, p: int) -> Tensor:
+    x = torch.unsqueeze(__torch__.operators.onnx_out._narrow(self, self.dtype), -1)
+    return torch.sum(torch.lgamma(x - torch.arange(p, dtype=x.dtype) * 0.5), [-1]) + p * (p - 1) * 0.28618247146235004
+
+
 # ---- activations -----------------------------------------------------------------------------------------------------
 
 
@@ -1267,11 +1308,46 @@ def onnx_out_bincount(self: Tensor, weights: Optional[Tensor], minlength: int) -
     return torch.sum(torch.where(hit, torch.to(w, 7), torch.zeros([1], dtype=7)), [1]) if weights.dtype != 6 else torch.sum(torch.where(hit, w, torch.zeros([1])), [1])
 
 
+# of the elements, where min and max are equal
+def _bounds(x: Tensor, min: float, max: float, more: float) -> Tuple[Tensor, Tensor]:
+    low, high = torch.full([], min, dtype=x.dtype), torch.full([], max, dtype=x.dtype)
+    if min == max and x.numel() > 0:
+        low, high = torch.amin(x), torch.amax(x)
+    same = low == high
+    return (torch.where(same, low - more, low), torch.where(same, high + more, high))
+
+
+def _histogram(self: Tensor, edges: Tensor, weight: Optional[Tensor], density: bool) -> Tuple[Tensor, Tensor]:
+    x = torch.reshape(self, [-1])
+    n = edges.size(0) - 1
+    place = torch.sum(torch.unsqueeze(edges, 1) <= x, [0]) - 1
+    place = torch.where(x == torch.select(edges, 0, -1), n - 1, place)
+    hit = torch.to(torch.unsqueeze(torch.arange(n, dtype=4), 1) == place, self.dtype)
+    if weight is not None:
+        hit = hit * torch.reshape(weight, [-1])
+    counts = torch.sum(hit, [1])
+    if density:
+        counts = counts / torch.sum(counts) / (torch.slice(edges, 0, 1, 9223372036854775807) - torch.slice(edges, 0, 0, -1))
+    return (counts, edges)
+
+
+def onnx_out_histogram__bins_tensor(self: Tensor, bins: Tensor, weight: Optional[Tensor], density: bool) -> Tuple[Tensor, Tensor]:
+    return __torch__.operators.onnx_out._histogram(self, bins, weight, density)
+
+
+def onnx_out_histogram__bin_ct(self: Tensor, bins: int, range: Optional[List[float]], weight: Optional[Tensor], density: bool) -> Tuple[Tensor, Tensor]:
+    ends = [0.0, 0.0] if range is None else range
+    if range is None and self.numel() == 0:
+        ends = [0.0, 1.0]
+    elif range is not None and ends[0] == ends[1]:
+        ends = [ends[0] - 0.5, ends[1] + 0.5]
+    low, high = __torch__.operators.onnx_out._bounds(torch.reshape(self, [-1]), ends[0], ends[1], 0.5)
+    return __torch__.operators.onnx_out._histogram(self, torch.linspace(low, high, bins + 1, dtype=self.dtype), weight, density)
+
+
 def onnx_out_histc(self: Tensor, bins: int, min: number, max: number) -> Tensor:
-    low, high = float(min), float(max)
-    if low == high:
-        raise RuntimeError("without bounds")
     x = __torch__.operators.onnx_out._wide(torch.reshape(self, [-1]))
+    low, high = __torch__.operators.onnx_out._bounds(x, float(min), float(max), 1.0)
     inside = torch.logical_and(x >= low, x <= high)
     at = torch.clamp(torch.floor((x - low) / (high - low) * bins), None, bins - 1)
     hit = torch.logical_and(torch.unsqueeze(torch.arange(bins, dtype=x.dtype), 1) == at, inside)

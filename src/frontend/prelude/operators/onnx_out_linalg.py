@@ -178,33 +178,44 @@ def onnx_out_linalg_svdvals(A: Tensor, driver: Optional[str]) -> Tensor:
     return torch.to(order, A.dtype)
 
 
-def _pinv(self: Tensor, rtol: float) -> Tensor:
+def _pinv(self: Tensor, atol: Optional[Tensor], rtol: Tensor) -> Tensor:
     s, v = __torch__.operators.onnx_out_linalg._squares(self)
-    least = torch.amax(s, [-1], True) * (rtol * rtol)
+    least = torch.amax(torch.constant_pad_nd(s, [0, 1]), [-1], True) * torch.unsqueeze(torch.square(torch.to(rtol, 7)), -1)
+    if atol is not None:
+        least = torch.maximum(least, torch.unsqueeze(torch.square(torch.to(atol, 7)), -1))
     weight = torch.where(s > least, torch.reciprocal(torch.where(s > least, s, 1.0)), 0.0)
     inner = torch.matmul(v * torch.unsqueeze(weight, -2), torch.transpose(v, -1, -2))
     t = torch.transpose(torch.to(self, 7), -1, -2)
     return torch.to(torch.matmul(inner, t) if self.size(-1) <= self.size(-2) else torch.matmul(t, inner), self.dtype)
 
 
+def _rtol(self: Tensor, atol: Optional[Tensor], rtol: Optional[Tensor]) -> Tensor:
+    if rtol is not None:
+        return rtol
+    eps = torch.full([], 1.1920928955078125e-7 * max(self.size(-1), self.size(-2)), dtype=7)
+    return eps if atol is None else torch.where(atol > 0, 0.0, eps)
+
+
 def onnx_out_linalg_pinv(self: Tensor, rcond: float, hermitian: bool) -> Tensor:
-    return __torch__.operators.onnx_out_linalg._pinv(self, rcond)
+    return __torch__.operators.onnx_out_linalg._pinv(self, None, torch.full([], rcond, dtype=7))
+
+
+def onnx_out_linalg_pinv__rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool) -> Tensor:
+    return __torch__.operators.onnx_out_linalg._pinv(self, None, rcond)
 
 
 def onnx_out_linalg_pinv__atol_rtol_float(self: Tensor, atol: Optional[float], rtol: Optional[float], hermitian: bool) -> Tensor:
-    if atol is not None:
-        raise RuntimeError("with an absolute tolerance")
-    return __torch__.operators.onnx_out_linalg._pinv(self, 1.1920928955078125e-7 * max(self.size(-1), self.size(-2)) if rtol is None else rtol)
+    a = None if atol is None else torch.full([], atol, dtype=7)
+    r = None if rtol is None else torch.full([], rtol, dtype=7)
+    return __torch__.operators.onnx_out_linalg._pinv(self, a, __torch__.operators.onnx_out_linalg._rtol(self, a, r))
 
 
 def onnx_out_linalg_pinv__atol_rtol_tensor(self: Tensor, atol: Optional[Tensor], rtol: Optional[Tensor], hermitian: bool) -> Tensor:
-    if rtol is not None or atol is not None:
-        raise RuntimeError("with tolerances that are tensors")
-    return torch.linalg_pinv(self)
+    return __torch__.operators.onnx_out_linalg._pinv(self, atol, __torch__.operators.onnx_out_linalg._rtol(self, atol, rtol))
 
 
 def onnx_out_pinverse(self: Tensor, rcond: float) -> Tensor:
-    return __torch__.operators.onnx_out_linalg._pinv(self, rcond)
+    return torch.linalg_pinv(self, rcond)
 
 
 # Taylor's series of a 256th, in double
@@ -235,6 +246,216 @@ def onnx_out_tril_indices(row: int, col: int, offset: int, dtype: Optional[int],
 def onnx_out_triu_indices(row: int, col: int, offset: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
     y = torch.t(torch.nonzero(torch.arange(col, dtype=4) >= torch.unsqueeze(torch.arange(row, dtype=4), -1) + offset))
     return y if dtype is None else torch.to(y, dtype)
+
+
+# ---- factors of rows that are exchanged -------------------------------------------------------------------------------
+
+
+# L below the diagonal, U on and above it; the exchanges of rows, counted from 1; the first pivot of 0
+def _lu(A: Tensor, pivot: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    least = min(A.size(-2), A.size(-1))
+    rows = torch.unsqueeze(torch.arange(A.size(-2), dtype=4), -1)
+    columns = torch.arange(A.size(-1), dtype=4)
+    m = A
+    exchanges = torch.zeros(A.size()[:-2] + [1, 0], dtype=4)
+    info = torch.zeros(A.size()[:-2] + [1, 1], dtype=4)
+    for k in range(least):
+        size = torch.where(rows < k, -1.0, torch.abs(torch.slice(m, -1, k, k + 1)))
+        p = torch.argmax(size, -2, True) if pivot else torch.full(A.size()[:-2] + [1, 1], k, dtype=4)
+        line = torch.sum(torch.where(rows == p, m, 0.0), [-2], True)
+        m = torch.where(rows == p, torch.slice(m, -2, k, k + 1), m)
+        head = torch.slice(line, -1, k, k + 1)
+        factor = torch.slice(m, -1, k, k + 1) / torch.where(head == 0, 1.0, head)
+        below = torch.where(columns < k, m, torch.where(columns == k, factor, m - factor * line))
+        m = torch.where(rows == k, line, torch.where(rows < k, m, below))
+        exchanges = torch.cat([exchanges, p + 1], -1)
+        info = torch.where(torch.logical_and(info == 0, head == 0), k + 1, info)
+    return (m, torch.to(torch.squeeze(exchanges, -2), 3), torch.to(torch.reshape(info, A.size()[:-2]), 3))
+
+
+# P of P L U, by the exchanges
+def _permutation(pivots: Tensor, n: int, dtype: int) -> Tensor:
+    at = torch.arange(n, dtype=4)
+    order = torch.expand(torch.unsqueeze(at, -2), pivots.size()[:-1] + [1, n])
+    for k in range(pivots.size(-1)):
+        p = torch.unsqueeze(torch.to(torch.slice(pivots, -1, k, k + 1), 4), -2) - 1
+        other = torch.sum(torch.where(at == p, order, 0), [-1], True)
+        order = torch.where(at == k, other, torch.where(at == p, torch.slice(order, -1, k, k + 1), order))
+    return torch.to(torch.unsqueeze(at, -1) == order, dtype)
+
+
+def _unpack(LU: Tensor) -> Tuple[Tensor, Tensor]:
+    m, n = LU.size(-2), LU.size(-1)
+    least = min(m, n)
+    one = __torch__.operators.onnx_out_linalg._eye(least, LU.dtype)
+    one = torch.constant_pad_nd(one, [0, 0, 0, m - least], 0)
+    return (torch.tril(torch.slice(LU, -1, 0, least), -1) + one, torch.triu(torch.slice(LU, -2, 0, least)))
+
+
+def onnx_out_linalg_lu_factor_ex(A: Tensor, pivot: bool, check_errors: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    return __torch__.operators.onnx_out_linalg._lu(A, pivot)
+
+
+def onnx_out_linalg_lu_factor(A: Tensor, pivot: bool) -> Tuple[Tensor, Tensor]:
+    m, pivots, info = __torch__.operators.onnx_out_linalg._lu(A, pivot)
+    return (m, pivots)
+
+
+def onnx_out_lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    none = torch.zeros([0], dtype=LU_data.dtype)
+    l, u, p = none, none, none
+    if unpack_data:
+        l, u = __torch__.operators.onnx_out_linalg._unpack(LU_data)
+    if unpack_pivots:
+        p = __torch__.operators.onnx_out_linalg._permutation(LU_pivots, LU_data.size(-2), LU_data.dtype)
+    return (p, l, u)
+
+
+def onnx_out_linalg_lu(A: Tensor, pivot: bool) -> Tuple[Tensor, Tensor, Tensor]:
+    m, pivots, info = __torch__.operators.onnx_out_linalg._lu(A, pivot)
+    l, u = __torch__.operators.onnx_out_linalg._unpack(m)
+    if not pivot:
+        return (torch.zeros([0], dtype=A.dtype), l, u)
+    return (__torch__.operators.onnx_out_linalg._permutation(pivots, A.size(-2), A.dtype), l, u)
+
+
+def onnx_out_linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    l, u = __torch__.operators.onnx_out_linalg._unpack(LU)
+    a = torch.matmul(__torch__.operators.onnx_out_linalg._permutation(pivots, LU.size(-2), LU.dtype), torch.matmul(l, u))
+    if adjoint:
+        a = torch.transpose(a, -1, -2)
+    if not left:
+        return torch.transpose(__torch__.operators.onnx_out_linalg._eliminate(torch.transpose(a, -1, -2), torch.transpose(B, -1, -2)), -1, -2)
+    return __torch__.operators.onnx_out_linalg._eliminate(a, B)
+
+
+def onnx_out_lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    return torch.linalg_lu_solve(LU_data, LU_pivots, self)
+
+
+def onnx_out_linalg_solve_ex(A: Tensor, B: Tensor, left: bool, check_errors: bool) -> Tuple[Tensor, Tensor]:
+    return (torch.linalg_solve(A, B, left=left), torch.zeros(A.size()[:-2], dtype=3))
+
+
+def onnx_out_triangular_solve(self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool) -> Tuple[Tensor, Tensor]:
+    a = torch.transpose(A, -1, -2) if transpose else A
+    copy = torch.expand(A, torch.broadcast_to(torch.slice(A, -1, 0, 1), self.size()[:-2] + [A.size(-2), 1]).size()[:-1] + [A.size(-1)]) if A.dim() < self.dim() else A
+    return (torch.linalg_solve_triangular(a, self, upper=upper != transpose, unitriangular=unitriangular), torch.clone(copy))
+
+
+def onnx_out_linalg_lstsq(self: Tensor, b: Tensor, rcond: Optional[float], driver: Optional[str]) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    m, n = self.size(-2), self.size(-1)
+    vector = b.dim() == 1 or (self.dim() - 1 == b.dim() and self.size()[:-1] == b.size())
+    right = torch.unsqueeze(b, -1) if vector else b
+    x = torch.matmul(torch.linalg_pinv(self), right)
+    way = "gelsy" if driver is None else driver
+    rest, rank, s = torch.zeros([0], dtype=self.dtype), torch.zeros([0], dtype=4), torch.zeros([0], dtype=self.dtype)
+    if way != "gelsy" and m > n:
+        rest = torch.sum(torch.square(torch.matmul(self, x) - right), [-2])
+    if way != "gels":
+        s = torch.linalg_svdvals(self)
+        least = torch.amax(torch.constant_pad_nd(s, [0, 1]), [-1], True) * (1.1920928955078125e-7 * max(m, n) if rcond is None else rcond)
+        rank = torch.sum(s > least, [-1])
+    if way == "gels" or way == "gelsy":
+        s = torch.zeros([0], dtype=self.dtype)
+    return (torch.squeeze(x, -1) if vector else x, rest, rank, s)
+
+
+def onnx_out_linalg_tensorsolve(self: Tensor, other: Tensor, dims: Optional[List[int]]) -> Tensor:
+    a = self
+    if dims is not None:
+        ends: List[int] = []
+        for i in range(len(dims)):
+            ends.append(i - len(dims))
+        a = torch.movedim(self, dims, ends)
+    sizes = a.size()[other.dim():]
+    x = torch.linalg_solve(torch.reshape(a, [other.numel(), -1]), torch.reshape(other, [-1]))
+    return torch.reshape(x, sizes)
+
+
+def onnx_out_linalg_tensorinv(self: Tensor, ind: int) -> Tensor:
+    n = 1
+    for size in self.size()[ind:]:
+        n = n * size
+    return torch.reshape(torch.linalg_inv(torch.reshape(self, [-1, n])), self.size()[ind:] + self.size()[:ind])
+
+
+# all columns of the product of reflections
+def _reflected(input: Tensor, tau: Tensor) -> Tensor:
+    rows = torch.unsqueeze(torch.arange(input.size(-2), dtype=4), -1)
+    q = torch.expand(__torch__.operators.onnx_out_linalg._eye(input.size(-2), input.dtype), input.size()[:-2] + [input.size(-2), input.size(-2)])
+    for k in range(tau.size(-1)):
+        v = torch.where(rows < k, 0.0, torch.where(rows == k, 1.0, torch.slice(input, -1, k, k + 1)))
+        q = q - torch.matmul(q, v) * torch.transpose(v, -1, -2) * torch.unsqueeze(torch.slice(tau, -1, k, k + 1), -1)
+    return q
+
+
+def onnx_out_linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    return torch.slice(__torch__.operators.onnx_out_linalg._reflected(input, tau), -1, 0, input.size(-1))
+
+
+def onnx_out_ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
+    q = __torch__.operators.onnx_out_linalg._reflected(self, input2)
+    if transpose:
+        q = torch.transpose(q, -1, -2)
+    return torch.matmul(q, input3) if left else torch.matmul(input3, q)
+
+
+def onnx_out_geqrf(self: Tensor) -> Tuple[Tensor, Tensor]:
+    rows = torch.unsqueeze(torch.arange(self.size(-2), dtype=4), -1)
+    columns = torch.arange(self.size(-1), dtype=4)
+    m = self
+    taus = torch.zeros(self.size()[:-2] + [1, 0], dtype=self.dtype)
+    for k in range(min(self.size(-2), self.size(-1))):
+        x = torch.slice(m, -1, k, k + 1)
+        head = torch.slice(x, -2, k, k + 1)
+        rest = torch.linalg_vector_norm(torch.where(rows > k, x, 0.0), 2, [-2], True)
+        plain = rest == 0
+        length = torch.where(head < 0, 1.0, -1.0) * torch.sqrt(head * head + rest * rest)
+        tau = torch.where(plain, 0.0, (length - head) / torch.where(plain, 1.0, length))
+        v = torch.where(rows > k, x / torch.where(plain, 1.0, head - length), torch.where(rows == k, 1.0, 0.0))
+        turned = m - v * torch.matmul(torch.transpose(v, -1, -2), m) * tau
+        m = torch.where(columns < k, m, torch.where(torch.logical_and(columns == k, rows > k), v, turned))
+        taus = torch.cat([taus, tau], -1)
+    return (m, torch.squeeze(taus, -2))
+
+
+def onnx_out_linalg_cond(self: Tensor, p: Optional[number]) -> Tensor:
+    if p is None or abs(float(p)) == 2:
+        s = torch.linalg_svdvals(self)
+        least, most = torch.amin(s, [-1]), torch.amax(s, [-1])
+        return least / most if p is not None and float(p) < 0 else most / least
+    return torch.linalg_matrix_norm(self, p) * torch.linalg_matrix_norm(torch.linalg_inv(self), p)
+
+
+def onnx_out_linalg_cond__p_str(self: Tensor, p: str) -> Tensor:
+    return torch.linalg_matrix_norm(self, p) * torch.linalg_matrix_norm(torch.linalg_inv(self), p)
+
+
+def _rank(self: Tensor, hermitian: bool, atol: Optional[Tensor], rtol: Optional[Tensor]) -> Tensor:
+    s = torch.to(torch.abs(torch.linalg_eigvalsh(self)) if hermitian else torch.linalg_svdvals(self), 7)
+    least = torch.amax(torch.constant_pad_nd(s, [0, 1]), [-1]) * torch.to(__torch__.operators.onnx_out_linalg._rtol(self, atol, rtol), 7)
+    if atol is not None:
+        least = torch.maximum(least, torch.to(atol, 7))
+    return torch.sum(s > torch.unsqueeze(least, -1), [-1])
+
+
+def onnx_out_linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool) -> Tensor:
+    return __torch__.operators.onnx_out_linalg._rank(self, hermitian, torch.full([], tol, dtype=7), torch.zeros([], dtype=7))
+
+
+def onnx_out_linalg_matrix_rank__tol_tensor(input: Tensor, tol: Tensor, hermitian: bool) -> Tensor:
+    return __torch__.operators.onnx_out_linalg._rank(input, hermitian, tol, torch.zeros([], dtype=7))
+
+
+def onnx_out_linalg_matrix_rank__atol_rtol_tensor(input: Tensor, atol: Optional[Tensor], rtol: Optional[Tensor], hermitian: bool) -> Tensor:
+    return __torch__.operators.onnx_out_linalg._rank(input, hermitian, atol, rtol)
+
+
+def onnx_out_linalg_matrix_rank__atol_rtol_float(self: Tensor, atol: Optional[float], rtol: Optional[float], hermitian: bool) -> Tensor:
+    a = None if atol is None else torch.full([], atol, dtype=7)
+    r = None if rtol is None else torch.full([], rtol, dtype=7)
+    return __torch__.operators.onnx_out_linalg._rank(self, hermitian, a, r)
 
 
 # ---- special functions ------------------------------------------------------------------------------------------------

@@ -219,6 +219,10 @@ def onnx_out_narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return torch.slice(self, dim, begin, begin + length, 1)
 
 
+def onnx_out_narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    return torch.clone(torch.narrow(self, dim, start, length))
+
+
 def onnx_out_narrow__Tensor(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
     at = torch.to(start, 4) + torch.arange(length, dtype=4)
     return torch.index_select(self, dim, torch.where(at < 0, at + self.size(dim), at) if length > 0 else at)
@@ -567,9 +571,13 @@ def _scattered(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, 
             start = -inf
         if reduce == "amin":
             start = inf
-        if not float and (reduce == "amax" or reduce == "amin"):
-            raise RuntimeError("without self, of integers")
-        x = torch.scatter(self, dim, index, start)
+        if float or reduce == "sum" or reduce == "mean" or reduce == "prod":
+            x = torch.scatter(self, dim, index, start)
+        else:
+            bits = [8, 7, 15, 31, 63][dtype]
+            most = (1 << bits - 1) - 1 + (1 << bits - 1)
+            least = 0 if dtype == 0 else -most - 1
+            x = torch.scatter(self, dim, index, least if reduce == "amax" else most)
     if reduce == "mean":
         sum = torch.scatter_add(x, dim, index, src)
         count = torch.scatter_add(torch.ones_like(self) if include_self else torch.zeros_like(self), dim, index, ones)
@@ -584,6 +592,9 @@ def onnx_out_scatter_reduce__two(self: Tensor, dim: int, index: Tensor, src: Ten
     s = src
     for i in range(index.dim()):
         s = torch.narrow(s, i, 0, index.size(i))
+    if self.dim() == 0:
+        y = __torch__.operators.onnx_out_shapes._scattered(torch.reshape(self, [1]), 0, torch.reshape(index, [-1]), torch.reshape(s, [-1]), reduce, include_self)
+        return torch.reshape(y, [])
     return __torch__.operators.onnx_out_shapes._scattered(self, dim, index, s, reduce, include_self)
 
 
@@ -632,12 +643,6 @@ def onnx_out_index_copy(self: Tensor, dim: int, index: Tensor, source: Tensor) -
     return torch.scatter(self, dim, __torch__.operators.onnx_out_shapes._index_rows(self, dim, index, s), s)
 
 
-def onnx_out_index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: number) -> Tensor:
-    d = __torch__.operators.onnx_out._wrap(dim, self.dim())
-    hit = torch.any(torch.unsqueeze(torch.arange(self.size(d), dtype=4), 1) == torch.remainder(torch.reshape(torch.to(index, 4), [-1]), self.size(d)), 1, False)
-    return torch.where(__torch__.operators.onnx_out_shapes._mask_along(hit, d, self.dim()), torch.full([], value, dtype=self.dtype), self)
-
-
 def _mask_along(mask: Tensor, dim: int, ndim: int) -> Tensor:
     sizes: List[int] = []
     for i in range(ndim):
@@ -646,10 +651,20 @@ def _mask_along(mask: Tensor, dim: int, ndim: int) -> Tensor:
     return torch.reshape(mask, sizes)
 
 
+def _filled(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    x = torch.reshape(self, [1]) if self.dim() == 0 else self
+    d = __torch__.operators.onnx_out._wrap(dim, x.dim())
+    hit = torch.any(torch.unsqueeze(torch.arange(x.size(d), dtype=4), 1) == torch.remainder(torch.reshape(torch.to(index, 4), [-1]), x.size(d)), 1, False)
+    y = torch.where(__torch__.operators.onnx_out_shapes._mask_along(hit, d, x.dim()), torch.to(value, self.dtype), x)
+    return torch.reshape(y, []) if self.dim() == 0 else y
+
+
+def onnx_out_index_fill__int_Scalar(self: Tensor, dim: int, index: Tensor, value: number) -> Tensor:
+    return __torch__.operators.onnx_out_shapes._filled(self, dim, index, torch.full([], value, dtype=self.dtype))
+
+
 def onnx_out_index_fill__int_Tensor(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
-    d = __torch__.operators.onnx_out._wrap(dim, self.dim())
-    hit = torch.any(torch.unsqueeze(torch.arange(self.size(d), dtype=4), 1) == torch.remainder(torch.reshape(torch.to(index, 4), [-1]), self.size(d)), 1, False)
-    return torch.where(__torch__.operators.onnx_out_shapes._mask_along(hit, d, self.dim()), torch.to(value, self.dtype), self)
+    return __torch__.operators.onnx_out_shapes._filled(self, dim, index, value)
 
 
 def onnx_out_index_reduce(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool) -> Tensor:
@@ -729,6 +744,12 @@ def _bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, weights: 
     return sum / torch.clamp_min(torch.to(torch.sum(has, [1], True), weight.dtype), 1)
 
 
+def onnx_out_embedding_renorm(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    read = torch.index_fill(torch.zeros([self.size(0), 1], dtype=11), 0, torch.reshape(indices, [-1]), True)
+    norm = torch.linalg_vector_norm(self, norm_type, [1], True)
+    return torch.where(torch.logical_and(read, norm > max_norm), self * (max_norm / (norm + 1e-7)), self)
+
+
 def onnx_out_embedding_bag(weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool, mode: int, sparse: bool, per_sample_weights: Optional[Tensor], include_last_offset: bool) -> Tensor:
     return __torch__.operators.onnx_out_shapes._bags(weight, indices, offsets, mode, per_sample_weights, include_last_offset, -1)
 
@@ -743,7 +764,8 @@ def _runs(x: Tensor) -> Tensor:
     n = x.size(0)
     first = torch.arange(n, dtype=4) == 0
     before = torch.index_select(x, 0, torch.clamp_min(torch.arange(n, dtype=4) - 1, 0))
-    return torch.logical_or(first, x != before)
+    differ = x != before
+    return torch.logical_or(first, torch.any(differ, 1, False) if x.dim() == 2 else differ)
 
 
 def _counts(starts: Tensor, n: int) -> Tensor:
@@ -765,17 +787,20 @@ def onnx_out__unique2(self: Tensor, sorted: bool, return_inverse: bool, return_c
 
 
 def onnx_out_unique_consecutive(self: Tensor, return_inverse: bool, return_counts: bool, dim: Optional[int]) -> Tuple[Tensor, Tensor, Tensor]:
-    if dim is not None and self.dim() != 1:
-        raise RuntimeError("of rows")
-    x = torch.reshape(self, [-1])
+    rows = dim is not None and self.dim() > 1
+    whole = torch.movedim(self, 0 if dim is None else dim, 0) if rows else torch.reshape(self, [-1])
+    x = torch.reshape(whole, [whole.size(0), -1]) if rows else whole
     new = __torch__.operators.onnx_out_shapes._runs(x)
     nothing = torch.zeros([0], dtype=4)
     inverse, counts = nothing, nothing
     if return_inverse:
-        inverse = torch.reshape(torch.cumsum(new, 0) - 1, self.size())
+        inverse = torch.cumsum(new, 0) - 1
+        inverse = inverse if rows else torch.reshape(inverse, self.size())
+    places = torch.select(torch.nonzero(new), 1, 0)
     if return_counts:
-        counts = __torch__.operators.onnx_out_shapes._counts(torch.select(torch.nonzero(new), 1, 0), x.size(0))
-    return (torch.masked_select(x, new), inverse, counts)
+        counts = __torch__.operators.onnx_out_shapes._counts(places, x.size(0))
+    y = torch.index_select(whole, 0, places)
+    return (torch.movedim(y, 0, 0 if dim is None else dim) if rows else y, inverse, counts)
 
 
 def onnx_out_stft(self: Tensor, n_fft: int, hop_length: Optional[int], win_length: Optional[int], window: Optional[Tensor], normalized: bool, onesided: Optional[bool], return_complex: Optional[bool], align_to_window: Optional[bool]) -> Tensor:
@@ -886,25 +911,42 @@ def onnx_out_avg_pool1d(self: Tensor, kernel_size: List[int], stride: List[int],
     return torch.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-def _divided(y: Tensor, kernel: List[int], n: int, ceil_mode: bool, divisor: int) -> Tensor:
-    if ceil_mode:
-        raise RuntimeError("divisor_override with ceil_mode")
+# the sum of each window, by what it is divided. Windows that begin behind the end are none
+def _divided(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, n: int, divisor: int) -> Tensor:
     count = 1
+    pads: List[int] = []
+    kernel: List[int] = []
+    steps: List[int] = []
     for i in range(n):
-        count = count * (kernel[i] if len(kernel) > 1 else kernel[0])
+        k = kernel_size[i] if len(kernel_size) > 1 else kernel_size[0]
+        s = k if len(stride) == 0 else stride[i] if len(stride) > 1 else stride[0]
+        p = padding[i] if len(padding) > 1 else padding[0]
+        size = self.size(self.dim() - n + i)
+        left = size + 2 * p - k
+        windows = left // s + 1
+        if ceil_mode:
+            windows = (left + s - 1) // s + 1
+            windows = windows - 1 if (windows - 1) * s >= size + p else windows
+        pads = [p, (windows - 1) * s + k - size - p] + pads
+        kernel.append(k)
+        steps.append(s)
+        count = count * k
+    x = torch.constant_pad_nd(self, pads, 0)
+    zeros = [0, 0, 0][:n]
+    y = torch.avg_pool2d(x, kernel, steps, zeros) if n == 2 else torch.avg_pool3d(x, kernel, steps, zeros)
     return y * (float(count) / float(divisor))
 
 
 def onnx_out_avg_pool2d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
     if divisor_override is None:
         return torch.avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    return __torch__.operators.onnx_out_shapes._divided(torch.avg_pool2d(self, kernel_size, stride, padding, False, True), kernel_size, 2, ceil_mode, divisor_override)
+    return __torch__.operators.onnx_out_shapes._divided(self, kernel_size, stride, padding, ceil_mode, 2, divisor_override)
 
 
 def onnx_out_avg_pool3d(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
     if divisor_override is None:
         return torch.avg_pool3d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
-    return __torch__.operators.onnx_out_shapes._divided(torch.avg_pool3d(self, kernel_size, stride, padding, False, True), kernel_size, 3, ceil_mode, divisor_override)
+    return __torch__.operators.onnx_out_shapes._divided(self, kernel_size, stride, padding, ceil_mode, 3, divisor_override)
 
 
 # windows of several sizes, one dim after the other
@@ -923,6 +965,38 @@ def _windows(self: Tensor, output_size: List[int], most: bool) -> Tensor:
     return x
 
 
+# the places of their largest elements, counted over all dims of a window
+def _window_places(self: Tensor, output_size: List[int]) -> Tensor:
+    n = len(output_size)
+    x, width = self, 1
+    sizes: List[int] = self.size()[: self.dim() - n]
+    order: List[int] = []
+    for i in range(self.dim() - n):
+        order.append(i)
+    places = torch.zeros([1, 1], dtype=4)
+    for k in range(n):
+        d = self.dim() - n + k
+        have, want = self.size(d), output_size[k]
+        most = (have + want - 1) // want + 1
+        i = torch.unsqueeze(torch.arange(want, dtype=4), 1)
+        begin = torch.div(i * have, want, rounding_mode="floor")
+        end = torch.div((i + 1) * have + want - 1, want, rounding_mode="floor")
+        at = torch.minimum(begin + torch.arange(most, dtype=4), end - 1)
+        x = torch.index_select(x, d + k, torch.reshape(at, [-1]))
+        x = torch.reshape(x, x.size()[: d + k] + [want, most] + x.size()[d + k + 1:])
+        # [windows, elements of one], of the dims so far
+        wide = torch.unsqueeze(torch.unsqueeze(places, 1), 3) * have
+        places = torch.reshape(wide + torch.unsqueeze(torch.unsqueeze(at, 0), 2), [places.size(0) * want, width * most])
+        width = width * most
+        sizes.append(want)
+        order.append(d + k)
+    for k in range(n):
+        order.append(self.dim() - n + 2 * k + 1)
+    x = torch.reshape(torch.permute(x, order), [-1, places.size(0), width])
+    chosen = torch.argmax(x, -1, True)
+    return torch.reshape(torch.gather(torch.expand_as(places, x), -1, chosen), sizes)
+
+
 def onnx_out_adaptive_avg_pool3d(self: Tensor, output_size: List[int]) -> Tensor:
     even = self.dim() == 5
     for k in range(3):
@@ -936,7 +1010,7 @@ def onnx_out_adaptive_avg_pool3d(self: Tensor, output_size: List[int]) -> Tensor
 def onnx_out_adaptive_max_pool1d(self: Tensor, output_size: List[int]) -> Tuple[Tensor, Tensor]:
     n = self.size(-1) // max(output_size[0], 1)
     if output_size[0] < 1 or self.size(-1) % output_size[0] != 0:
-        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), torch.zeros([0], dtype=4))
+        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), __torch__.operators.onnx_out_shapes._window_places(self, output_size))
     return torch.max_pool1d_with_indices(self, [n], [n], [0], [1], False)
 
 
@@ -949,15 +1023,29 @@ def onnx_out_adaptive_max_pool3d(self: Tensor, output_size: List[int]) -> Tuple[
         if output_size[k] < 1 or have % want != 0:
             even = False
     if not even:
-        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), torch.zeros([0], dtype=4))
+        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), __torch__.operators.onnx_out_shapes._window_places(self, output_size))
     return torch.max_pool3d_with_indices(self, kernel, kernel, [0, 0, 0], [1, 1, 1], False)
 
 
 def onnx_out_adaptive_max_pool2d(self: Tensor, output_size: List[int]) -> Tuple[Tensor, Tensor]:
     h, w = self.size(-2) // max(output_size[0], 1), self.size(-1) // max(output_size[1], 1)
     if output_size[0] < 1 or output_size[1] < 1 or self.size(-2) % output_size[0] != 0 or self.size(-1) % output_size[1] != 0:
-        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), torch.zeros([0], dtype=4))
+        return (__torch__.operators.onnx_out_shapes._windows(self, output_size, True), __torch__.operators.onnx_out_shapes._window_places(self, output_size))
     return torch.max_pool2d_with_indices(self, [h, w], [h, w], [0, 0], [1, 1], False)
+
+
+def onnx_out_max_unpool2d(self: Tensor, indices: Tensor, output_size: List[int]) -> Tensor:
+    flat = self.size()[:-2] + [-1]
+    y = torch.zeros(self.size()[:-2] + [output_size[0] * output_size[1]], dtype=self.dtype)
+    y = torch.scatter(y, -1, torch.reshape(indices, flat), torch.reshape(self, flat))
+    return torch.reshape(y, self.size()[:-2] + output_size)
+
+
+def onnx_out_max_unpool3d(self: Tensor, indices: Tensor, output_size: List[int], stride: List[int], padding: List[int]) -> Tensor:
+    flat = self.size()[:-3] + [-1]
+    y = torch.zeros(self.size()[:-3] + [output_size[0] * output_size[1] * output_size[2]], dtype=self.dtype)
+    y = torch.scatter(y, -1, torch.reshape(indices, flat), torch.reshape(self, flat))
+    return torch.reshape(y, self.size()[:-3] + output_size)
 
 
 def onnx_out_pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
@@ -999,11 +1087,13 @@ def _circular(self: Tensor, pad: List[int]) -> Tensor:
     for k in range(len(pad) // 2):
         d = self.dim() - 1 - k
         before, after = pad[2 * k], pad[2 * k + 1]
+        # what is left goes round
+        x = torch.slice(x, d, max(-before, 0), x.size(d) - max(-after, 0), 1)
         n = x.size(d)
         parts: List[Tensor] = []
         if before > 0:
             parts.append(torch.slice(x, d, n - before, n, 1))
-        parts.append(torch.slice(x, d, max(-before, 0), n - max(-after, 0), 1))
+        parts.append(x)
         if after > 0:
             parts.append(torch.slice(x, d, 0, after, 1))
         x = torch.cat(parts, d)
@@ -1186,3 +1276,40 @@ def onnx_out_smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: 
 def onnx_out_huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     d = torch.abs(self - target)
     return __torch__.operators.onnx_out_shapes._reduced(torch.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
+
+
+# ---- between bounds that are tensors -----------------------------------------------------------------------------------
+
+
+def _between(start: Tensor, end: Tensor, steps: int, dtype: Optional[int]) -> Tensor:
+    to = 6 if dtype is None else dtype
+    if to != 6 and to != 7:
+        raise RuntimeError("of integers, or floats of 16 bits")
+    a, b = torch.to(start, to), torch.to(end, to)
+    step = (b - a) / max(steps - 1, 1)
+    i = torch.arange(steps, dtype=to)
+    return torch.where(i < steps // 2 if steps > 1 else i < 1, a + step * i, b - step * (steps - 1 - i))
+
+
+def onnx_out_linspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return __torch__.operators.onnx_out_shapes._between(start, end, steps, dtype)
+
+
+def onnx_out_linspace__Tensor_Scalar(start: Tensor, end: number, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return __torch__.operators.onnx_out_shapes._between(start, torch.full([], float(end)), steps, dtype)
+
+
+def onnx_out_linspace__Scalar_Tensor(start: number, end: Tensor, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return __torch__.operators.onnx_out_shapes._between(torch.full([], float(start)), end, steps, dtype)
+
+
+def onnx_out_logspace__Tensor_Tensor(start: Tensor, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype))
+
+
+def onnx_out_logspace__Tensor_Scalar(start: Tensor, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype))
+
+
+def onnx_out_logspace__Scalar_Tensor(start: number, end: Tensor, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin_memory: Optional[bool]) -> Tensor:
+    return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype))

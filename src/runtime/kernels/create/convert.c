@@ -144,10 +144,12 @@ OPERATOR(identity) {
 }
 /* copy_(self, src): src is broadcast and converted. */
 OPERATOR(copy_) {
-    tensor *self = args[0].u.tensor;
+    tensor *self = args[0].u.tensor, *src = args[1].tag == V_TENSOR ? args[1].u.tensor : NULL;
+    if (src && tensor_partial_overlap(self, src) && tensor_is_dense(self) && tensor_is_dense(src))
+        return op_refuse_partial_overlap(cx);
     TRY(tensor_make_writable(cx->diag, self));
-    if (args[1].tag != V_TENSOR) TRY(create_fill(cx, self, &args[1]));
-    else if (args[1].u.tensor != self) TRY(tensor_copy(cx->diag, self, args[1].u.tensor));
+    if (!src) TRY(create_fill(cx, self, &args[1]));
+    else if (src != self) TRY(tensor_copy(cx->diag, self, src));
     return op_return_self(results, args);
 }
 /* copy(self, src): src in self's shape and dtype. */

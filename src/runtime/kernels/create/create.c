@@ -379,15 +379,14 @@ static ctsc_status create_list_store(op_ctx *cx, const list *l, int level, tenso
     return CTSC_OK;
 }
 
-static ctsc_status create_from_list(op_ctx *cx, const list *l, const value *want, tensor **out) {
+static ctsc_status create_from_list(op_ctx *cx, const list *l, tensor **out) {
     int64_t sizes[TENSOR_MAX_DIMS], at = 0;
     int ndim;
     value leaf;
     type *elem;
-    dtype natural = DT_FLOAT32, dt;
+    dtype dt = DT_FLOAT32;
     TRY(create_list_sizes(cx, l, &ndim, sizes, &leaf, &elem));
-    TRY(create_list_dtype(cx, &leaf, elem, &natural));
-    TRY(arg_dtype(cx, want, natural, &dt));
+    TRY(create_list_dtype(cx, &leaf, elem, &dt));
     tensor *t;
     TRY(tensor_new(cx->diag, dt, ndim, sizes, &t));
     ctsc_status st = create_list_store(cx, l, 0, t, &at);
@@ -396,26 +395,21 @@ static ctsc_status create_from_list(op_ctx *cx, const list *l, const value *want
     return st;
 }
 
-/* tensor(data, dtype, device, requires_grad), as_tensor(data, dtype, device), scalar_tensor(s, ...)
- */
+/* tensor(data, dtype, device, requires_grad), as_tensor(data, dtype, device) of a program: as in
+ * PyTorch numbers become float32, int64 or bool, and then what is asked for, which may wrap. */
 OPERATOR(tensor) {
     static const value none = {V_NONE, {0}};
     const value *want = create_arg(cx, args, "dtype"), *grad;
-    tensor *t;
+    tensor *made, *t;
+    dtype dt;
     if (!want) want = &none;
-    if (args[0].tag == V_TENSOR) {
-        dtype dt;
-        TRY(arg_dtype(cx, want, (dtype)args[0].u.tensor->dtype, &dt));
-        TRY(tensor_to_dtype(cx->diag, args[0].u.tensor, dt, &t));
-        return op_return_tensor(results, t);
-    }
-    if (args[0].tag == V_LIST) {
-        TRY(create_from_list(cx, args[0].u.list, want, &t));
-    } else {
-        dtype dt;
-        TRY(arg_dtype(cx, want, create_dtype_of(args), &dt));
-        TRY(create_number(cx, args, dt, &t));
-    }
+    if (args[0].tag == V_TENSOR) made = tensor_ref(args[0].u.tensor);
+    else if (args[0].tag == V_LIST) TRY(create_from_list(cx, args[0].u.list, &made));
+    else TRY(create_number(cx, args, create_dtype_of(args), &made));
+    ctsc_status st = arg_dtype(cx, want, (dtype)made->dtype, &dt);
+    if (!st) st = tensor_to_dtype(cx->diag, made, dt, &t);
+    tensor_unref(made);
+    if (st || args[0].tag == V_TENSOR) return st ? st : op_return_tensor(results, t);
     grad = create_arg(cx, args, "requires_grad");
     t->requires_grad = grad && arg_bool(grad);
     return op_finish(cx, args, t, results);

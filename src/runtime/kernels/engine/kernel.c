@@ -151,6 +151,13 @@ bool tensor_partial_overlap(const tensor *t, const tensor *other) {
     return false;
 }
 
+ctsc_status op_refuse_partial_overlap(op_ctx *cx) {
+    return diag_fail(cx->diag, CTSC_FAILED,
+                     "unsupported operation: some elements of the input tensor and the written-to "
+                     "tensor refer to a single memory location. Please clone() the tensor before "
+                     "performing the operation.");
+}
+
 /* ---- in-place and out= ----------------------------------------------------------------------- */
 
 tensor *op_target(const op_ctx *cx, const value *args, int *index) {

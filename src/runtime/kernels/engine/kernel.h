@@ -138,6 +138,7 @@ bool dtype_can_cast(dtype from, dtype to);
 /* Does writing t while reading other need a copy in between? True if they share elements at
  * differing positions. */
 bool tensor_partial_overlap(const tensor *t, const tensor *other);
+ctsc_status op_refuse_partial_overlap(op_ctx *cx);
 
 /* ---- one body, all dtypes -------------------------------------------------------------------- */
 

@@ -230,10 +230,7 @@ ctsc_status move_refuse_overlap(op_ctx *cx, const tensor *written, const tensor 
     if (written->storage != read->storage) return CTSC_OK;
     bool dense = op_memory_span(written, &wb, &we) && op_memory_span(read, &rb, &re);
     if (written != read && !(dense && wb < re && rb < we)) return CTSC_OK;
-    return diag_fail(cx->diag, CTSC_FAILED,
-                     "unsupported operation: some elements of the input tensor and the written-to "
-                     "tensor refer to a single memory location. Please clone() the tensor before "
-                     "performing the operation.");
+    return op_refuse_partial_overlap(cx);
 }
 
 ctsc_status move_index_int64(op_ctx *cx, tensor *index, tensor **out) {

@@ -101,6 +101,15 @@ static void extra_complex_half(void *ctx, int64_t n, char *const *p, const int64
             *(const float16 *)(const void *)(p[1] + i * s[1]),
             *(const float16 *)(const void *)(p[2] + i * s[2])};
 }
+static void extra_polar_half(void *ctx, int64_t n, char *const *p, const int64_t *s) {
+    (void)ctx;
+    for (int64_t i = 0; i < n; i++) {
+        float r = float16_to_float(*(const float16 *)(const void *)(p[1] + i * s[1])),
+              angle = float16_to_float(*(const float16 *)(const void *)(p[2] + i * s[2]));
+        *(complex32 *)(void *)(p[0] + i * s[0]) = (complex32){float16_from_float(r * cosf(angle)),
+                                                              float16_from_float(r * sinf(angle))};
+    }
+}
 static void extra_polar_float(void *ctx, int64_t n, char *const *p, const int64_t *s) {
     (void)ctx;
     for (int64_t i = 0; i < n; i++) {
@@ -122,9 +131,9 @@ static bool extra_is_part(dtype dt) {
     return dt == DT_FLOAT16 || dt == DT_FLOAT32 || dt == DT_FLOAT64;
 }
 
-/* kernels: for half, float, double; no half: refused as name. */
+/* kernels: for half, float, double. */
 static ctsc_status extra_combine(op_ctx *cx, const value *args, const iter_kernel *kernels,
-                                 const char *name, value *results) {
+                                 value *results) {
     static const dtype results_of[] = {DT_COMPLEX32, DT_COMPLEX64, DT_COMPLEX128};
     tensor *a = arg_tensor(&args[0]), *b = arg_tensor(&args[1]), *out;
     const tensor *target;
@@ -144,7 +153,6 @@ static ctsc_status extra_combine(op_ctx *cx, const value *args, const iter_kerne
         return extra_fail(
             cx, "Expected object of scalar type %s but got scalar type %s for argument 'out'",
             dtype_table[results_of[which]].ir_name, dtype_table[target->dtype].ir_name);
-    if (!kernels[which]) return op_refuse_dtype(cx, name, (dtype)a->dtype);
     TRY(broadcast_sizes(cx->diag, a->ndim, a->sizes, b->ndim, b->sizes, &ndim, sizes));
     TRY(tensor_new(cx->diag, results_of[which], ndim, sizes, &out));
     tensor *operands[3] = {out, a, b};
@@ -154,11 +162,11 @@ static ctsc_status extra_combine(op_ctx *cx, const value *args, const iter_kerne
 OPERATOR(complex_tensor) {
     static const iter_kernel kernels[] = {extra_complex_half, extra_complex_float,
                                           extra_complex_double};
-    return extra_combine(cx, args, kernels, "complex_cpu", results);
+    return extra_combine(cx, args, kernels, results);
 }
 OPERATOR(polar_tensor) {
-    static const iter_kernel kernels[] = {NULL, extra_polar_float, extra_polar_double};
-    return extra_combine(cx, args, kernels, "polar_cpu", results);
+    static const iter_kernel kernels[] = {extra_polar_half, extra_polar_float, extra_polar_double};
+    return extra_combine(cx, args, kernels, results);
 }
 
 /* ---- parts: views of every other real number ------------------------------------------------- */

@@ -441,7 +441,8 @@ ctsc_status op_embedding_bag_internal(op_ctx *cx, const value *args, value *resu
 ctsc_status op_one_hot(op_ctx *cx, const value *args, value *results) {
     tensor *t = arg_tensor(&args[0]), *at, *y;
     int64_t classes = arg_int(&args[1]), top = -1, sizes[TENSOR_MAX_DIMS];
-    if (t->dtype != DT_INT64) return kernel_fail(cx, "one_hot is only applicable to index tensor.");
+    if (t->dtype != DT_INT64)
+        return kernel_fail(cx, "one_hot is only applicable to index tensor of type LongTensor.");
     if (t->numel == 0 && classes <= 0)
         return kernel_fail(cx, "Can not infer total number of classes from empty tensor.");
     if (t->ndim == TENSOR_MAX_DIMS)

@@ -69,7 +69,7 @@ static ctsc_status index_collect(op_ctx *cx, const tensor *self, const value *in
         bool narrow = t && t->dtype == DT_INT32; /* since PyTorch 2.0 */
         if (t && t->dtype != DT_INT64 && !narrow && !index_is_mask(t))
             return diag_fail(cx->diag, CTSC_FAILED,
-                             "tensors used as indices must be long, byte or bool tensors");
+                             "tensors used as indices must be long, int, byte or bool tensors");
         if (t && index_is_mask(t)) {
             TRY(index_add_mask(cx, self, t, s));
         } else if (s->n == self->ndim) {

@@ -87,11 +87,12 @@ static ctsc_status scatter_on_device(op_ctx *cx, tensor *line, tensor *other, co
 
 /* self[..., index, ...] op= src, or out = self[..., index, ...] (gather: out is `moved`).
  * src of one element acts as a tensor of the index's shape. index has elements. */
-static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor *index,
+static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor *given,
                                 tensor *moved, move_op op, bool gather) {
-    tensor *line = NULL, *other = NULL;
+    tensor *line = NULL, *other = NULL, *index;
     scatter_walk w = {.size = scatter_size(self, dim)};
     w.scale = scatter_stride(self, dim) * (int64_t)dtype_size((dtype)self->dtype);
+    TRY(tensor_to_dtype(cx->diag, given, DT_INT64, &index));
     ctsc_status status = scatter_restride(cx, self, index, dim, &line);
     if (!status) {
         int64_t still[TENSOR_MAX_DIMS] = {0};
@@ -113,6 +114,7 @@ static ctsc_status scatter_move(op_ctx *cx, const tensor *self, int dim, tensor 
     }
     tensor_unref(line);
     tensor_unref(other);
+    tensor_unref(index);
     return status;
 }
 
@@ -135,13 +137,17 @@ static ctsc_status scatter_fail_shapes(op_ctx *cx, const char *before, const ten
     return status;
 }
 
+static ctsc_status scatter_need_index(op_ctx *cx, const char *name, const tensor *index) {
+    if (index->dtype == DT_INT64 || index->dtype == DT_INT32) return CTSC_OK;
+    return diag_fail(cx->diag, CTSC_FAILED, "%s(): Expected dtype int32/int64 for index", name);
+}
+
 static ctsc_status scatter_gather(op_ctx *cx, const tensor *self, int64_t at, tensor *index,
                                   tensor **out) {
     int dim;
     TRY(tensor_wrap_dim(cx->diag, at, self->ndim, &dim));
     if (index->numel > 0) {
-        if (index->dtype != DT_INT64)
-            return diag_fail(cx->diag, CTSC_FAILED, "gather(): Expected dtype int64 for index");
+        TRY(scatter_need_index(cx, "gather", index));
         if (scatter_ndim(self) != scatter_ndim(index))
             return diag_fail(
                 cx->diag, CTSC_FAILED,
@@ -236,8 +242,7 @@ ctsc_status op_take_along_dim(op_ctx *cx, const value *args, value *results) {
 /* src: NULL for a number. */
 static ctsc_status scatter_check(op_ctx *cx, const tensor *self, int dim, const tensor *index,
                                  const tensor *src) {
-    if (index->numel > 0 && index->dtype != DT_INT64)
-        return diag_fail(cx->diag, CTSC_FAILED, "scatter(): Expected dtype int64 for index");
+    if (index->numel > 0) TRY(scatter_need_index(cx, "scatter", index));
     if (src && src->dtype != self->dtype)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "scatter(): Expected self.dtype to be equal to src.dtype");
@@ -446,7 +451,8 @@ static ctsc_status scatter_reduced(op_ctx *cx, const value *args, bool narrow, v
         return diag_fail(cx->diag, CTSC_FAILED,
                          "reduce argument must be either sum, prod, mean, amax or amin.");
     dtype dt = (dtype)arg_tensor(&args[0])->dtype;
-    if (dtype_is_complex(dt) || (kind == SCATTER_MEAN && dt == DT_BOOL))
+    if ((dtype_is_complex(dt) && (narrow || kind > SCATTER_PROD)) ||
+        (kind == SCATTER_MEAN && dt == DT_BOOL))
         return op_refuse_dtype(cx, "scatter_gather_tensor_cpu_reduce_mean", dt);
     scatter_job job;
     if (kind == SCATTER_MEAN && tensor_cuda(arg_tensor(&args[0])))

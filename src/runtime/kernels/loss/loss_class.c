@@ -32,7 +32,7 @@ static inline void class_put(tensor *t, int64_t i, double v) {
 
 static ctsc_status class_check_target(op_ctx *cx, const tensor *target) {
     if (target->dtype == DT_INT64 || target->dtype == DT_UINT8) return CTSC_OK;
-    return kernel_fail(cx, "expected scalar type Long but found %s",
+    return kernel_fail(cx, "expected target dtype to be Long or Byte, but got %s",
                        dtype_table[target->dtype].ir_name);
 }
 

@@ -345,15 +345,11 @@ static ctsc_status pw_check_cast(op_ctx *cx, dtype dt, const tensor *target) {
 static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_operand *operands,
                                    bool *shared) {
     *shared = false;
-    bool dense = !tensor_may_overlap(target) && tensor_is_contiguous(target);
+    bool dense = tensor_is_dense(target);
     for (int i = 0; i < n; i++) {
         tensor *t = operands[i].t;
         if (!tensor_partial_overlap(target, t)) continue;
-        if (dense && tensor_is_contiguous(t) && !operands[i].owned)
-            return diag_fail(cx->diag, CTSC_FAILED,
-                             "unsupported operation: some elements of the input tensor and the "
-                             "written-to tensor refer to a single memory location. Please clone() "
-                             "the tensor before performing the operation.");
+        if (dense && tensor_is_dense(t) && !operands[i].owned) return op_refuse_partial_overlap(cx);
         *shared = true;
     }
     if (tensor_may_overlap(target)) *shared = true;
@@ -385,7 +381,10 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     TRY(pw_check_cast(cx, dt, target));
     bool fits = target->ndim == ndim &&
                 (!ndim || !memcmp(target->sizes, sizes, sizeof *sizes * (size_t)ndim));
-    if (index == 0) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
+    bool read = index == 0; /* such a tensor is not resized */
+    for (int i = 0; i < cx->op->schema->nargs; i++)
+        read = read || (i != index && args[i].tag == V_TENSOR && args[i].u.tensor == target);
+    if (read) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
     if (!fits || shared || target->dtype != dt)
         return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
     TRY(tensor_make_writable(cx->diag, target));

@@ -160,9 +160,9 @@ OPERATOR(threshold) {
     pw_numbers numbers;
     dtype dt = (dtype)args[0].u.tensor->dtype;
     for (int k = 1; k <= 2; k++) {
-        TRY(pw_require_fits(cx, &args[k], dt));
+        if (k == 2 || !dtype_is_half(dt)) TRY(pw_require_fits(cx, &args[k], dt));
         pw_number(&numbers, k - 1, &args[k]);
-        if (dtype_is_half(dt)) numbers.f[k - 1] = dtype_round(dt, numbers.f[k - 1]);
+        if (k == 2 && dtype_is_half(dt)) numbers.f[k - 1] = dtype_round(dt, numbers.f[k - 1]);
     }
     return pw_run(cx, args, 1, args, &pw_threshold, &numbers, results);
 }

@@ -148,9 +148,8 @@ static bool binary_stays_wide(const value *operands) {
            promote_operands(2, operands) == (dtype)x->u.tensor->dtype;
 }
 
-static ctsc_status binary_product(op_ctx *cx, const value *args, const pw_op *op,
-                                  const pw_op *by_number, value *results) {
-    if (!binary_stays_wide(args)) return pw_run(cx, args, 2, args, op, NULL, results);
+static ctsc_status binary_by_number(op_ctx *cx, const value *args, const pw_op *by_number,
+                                    value *results) {
     pw_numbers numbers;
     value number = args[1];
     if (number.tag == V_TENSOR) {
@@ -160,6 +159,12 @@ static ctsc_status binary_product(op_ctx *cx, const value *args, const pw_op *op
     }
     pw_number(&numbers, 0, &number);
     return pw_run(cx, args, 1, args, by_number, &numbers, results);
+}
+
+static ctsc_status binary_product(op_ctx *cx, const value *args, const pw_op *op,
+                                  const pw_op *by_number, value *results) {
+    return binary_stays_wide(args) ? binary_by_number(cx, args, by_number, results)
+                                   : pw_run(cx, args, 2, args, op, NULL, results);
 }
 
 PW_REAL_LOOPS(mul, 2, 0)
@@ -183,6 +188,7 @@ PW_REAL_LOOPS(div_trunc, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, div_trunc, 2, 0)
 static const pw_op pw_div_trunc = {
     "div_trunc_cpu", PW_SAME, {PW_REAL_ROW(div_trunc), PW_INT_ROW(div_trunc)}};
+BINARY_NUMBER_LOOPS(div_trunc)
 /* Float operators made of what C's % leaves: in vectors where the quotients of a block are small
  * enough, one by one where not. */
 enum { BINARY_BLOCK = 512 };
@@ -223,6 +229,7 @@ BINARY_BY_FMOD(div_floor, scalar_div_floor_of_f32)
 PW_INT_LOOPS_OF(PLAIN, div_floor, 2, 0)
 static const pw_op pw_div_floor = {
     "div_floor_cpu", PW_SAME, {PW_REAL_ROW(div_floor), PW_INT_ROW(div_floor)}};
+BINARY_NUMBER_LOOPS(div_floor)
 
 /* Operators whose integer form divides. */
 static ctsc_status binary_divide(op_ctx *cx, const value *args, const pw_op *op, value *results) {
@@ -236,16 +243,22 @@ static ctsc_status binary_divide(op_ctx *cx, const value *args, const pw_op *op,
 OPERATOR(div_mode) {
     const value *mode = &args[2];
     if (arg_is_none(mode)) return op_div(cx, args, results);
+    bool wide = binary_stays_wide(args);
     if (!strcmp(mode->u.str->bytes, "trunc"))
-        return binary_divide(cx, args, &pw_div_trunc, results);
+        return wide ? binary_by_number(cx, args, &pw_div_trunc_number, results)
+                    : binary_divide(cx, args, &pw_div_trunc, results);
     if (!strcmp(mode->u.str->bytes, "floor"))
-        return binary_divide(cx, args, &pw_div_floor, results);
+        return wide ? binary_by_number(cx, args, &pw_div_floor_number, results)
+                    : binary_divide(cx, args, &pw_div_floor, results);
     return diag_fail(cx->diag, CTSC_FAILED,
                      "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                      "'%s'",
                      mode->u.str->bytes);
 }
-OPERATOR(floor_divide) { return binary_divide(cx, args, &pw_div_floor, results); }
+OPERATOR(floor_divide) {
+    return binary_stays_wide(args) ? binary_by_number(cx, args, &pw_div_floor_number, results)
+                                   : binary_divide(cx, args, &pw_div_floor, results);
+}
 
 BINARY_BY_FMOD(remainder, scalar_remainder_of_f32)
 PW_INT_LOOPS_OF(PLAIN, remainder, 2, 0)

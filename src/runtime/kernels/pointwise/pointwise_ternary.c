@@ -127,10 +127,32 @@ static const pw_op pw_lerp_tensor = {
     "lerp_kernel_tensor", PW_SAME, {PW_REAL_ROW(lerp), PW_COMPLEX_ROW(lerp)}};
 static const pw_op pw_lerp_number = {
     "lerp_kernel_scalar", PW_SAME, {PW_REAL_ROW(lerp), PW_COMPLEX_ROW(lerp)}};
+/* Of half by a number, which stays a float: in float32, rounded once. */
+static ctsc_status ternary_lerp_wide(op_ctx *cx, const value *args, value *results) {
+    const dtype dt = (dtype)args[0].u.tensor->dtype;
+    value wide[3] = {value_none(), value_none(), args[2]}, y = value_none();
+    op_ctx plain = *cx;
+    plain.op = NULL;
+    tensor *t = NULL;
+    ctsc_status st = CTSC_OK;
+    for (int i = 0; !st && i < 2; i++) {
+        st = tensor_to_dtype(cx->diag, args[i].u.tensor, DT_FLOAT32, &t);
+        if (!st) wide[i] = value_tensor_take(t);
+    }
+    if (!st) st = pw_run_as(&plain, wide, 3, wide, &pw_lerp_number, DT_FLOAT32, NULL, &y);
+    if (!st) st = tensor_to_dtype(cx->diag, y.u.tensor, dt, &t);
+    value_unref(wide[0]);
+    value_unref(wide[1]);
+    value_unref(y);
+    return st ? st : op_finish(cx, args, t, results);
+}
+
 /* lerp(self, end, weight) */
 OPERATOR(lerp) {
     bool number = args[2].tag != V_TENSOR;
     TRY(pw_require_same_dtype(cx, &args[0], &args[1], "end"));
+    if (number && args[2].tag != V_COMPLEX && dtype_is_half((dtype)args[0].u.tensor->dtype))
+        return ternary_lerp_wide(cx, args, results);
     if (!number && args[2].u.tensor->ndim > 0)
         TRY(pw_require_same_dtype(cx, &args[0], &args[2], "weight"));
     if (args[2].tag == V_COMPLEX)

@@ -8,8 +8,8 @@
 
 #include "runtime/kernels/reduce/reduce.h"
 
-/* Steps of rows REDUCE_C64 and REDUCE_C128: f + g j the sum or product; i the values that are not 0
- * (of truth: whose real part is not, as any() and all() drop the imaginary one), n all of them. */
+/* Steps of rows REDUCE_C64 and REDUCE_C128: f + g j the sum or product; i the values that are not
+ * 0, n all of them. */
 #define REDUCE_COMPLEX_STEP(name)                                                                  \
     void name(const reduce_job *j, reduce_acc *a, const void *data, int64_t n, int64_t first)
 REDUCE_COMPLEX_STEP(reduce_sum_c64);
@@ -18,8 +18,6 @@ REDUCE_COMPLEX_STEP(reduce_prod_c64);
 REDUCE_COMPLEX_STEP(reduce_prod_c128);
 REDUCE_COMPLEX_STEP(reduce_count_c64);
 REDUCE_COMPLEX_STEP(reduce_count_c128);
-REDUCE_COMPLEX_STEP(reduce_truth_c64);
-REDUCE_COMPLEX_STEP(reduce_truth_c128);
 /* The complex rows of a kind. */
 #define REDUCE_COMPLEX_ROWS(what)                                                                  \
     [REDUCE_C64] = reduce_##what##_c64, [REDUCE_C128] = reduce_##what##_c128

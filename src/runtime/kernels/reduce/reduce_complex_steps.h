@@ -55,15 +55,6 @@ REDUCE_COMPLEX_STEP(NAME(reduce_count)) {
     a->n += n;
 }
 
-REDUCE_COMPLEX_STEP(NAME(reduce_truth)) {
-    (void)j, (void)first;
-    const T *x = data;
-    int64_t count = 0;
-    for (int64_t k = 0; k < n; k++) count += x[k].re != 0;
-    a->i += count;
-    a->n += n;
-}
-
 #undef T
 #undef V
 #undef LANES

@@ -336,15 +336,12 @@ static void all_finish(const reduce_job *j, const reduce_acc *a, int64_t result)
     count_store(j, result, a->i == a->n);
 }
 
-#define COUNT_STEPS(complex_rows)                                                                  \
-    {count_step_f32, count_step_f64, count_step_i64, count_step_u8,                                \
-     REDUCE_COMPLEX_ROWS(complex_rows)}
-const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0},          COUNT_STEPS(count),
+#define COUNT_STEPS                                                                                \
+    {count_step_f32, count_step_f64, count_step_i64, count_step_u8, REDUCE_COMPLEX_ROWS(count)}
+const reduce_kind reduce_kind_count = {"count_nonzero_cpu", {0},          COUNT_STEPS,
                                        sum_combine,         count_finish, NULL};
-static const reduce_kind sum_kind_any = {"any",       {0},        COUNT_STEPS(truth),
-                                         sum_combine, any_finish, NULL};
-static const reduce_kind sum_kind_all = {"all",       {0},        COUNT_STEPS(truth),
-                                         sum_combine, all_finish, NULL};
+static const reduce_kind sum_kind_any = {"any", {0}, COUNT_STEPS, sum_combine, any_finish, NULL};
+static const reduce_kind sum_kind_all = {"all", {0}, COUNT_STEPS, sum_combine, all_finish, NULL};
 
 ctsc_status op_count_nonzero(op_ctx *cx, const value *args, value *results) {
     tensor *in = arg_tensor(&args[0]), *out;

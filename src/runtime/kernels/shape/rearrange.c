@@ -256,8 +256,10 @@ static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value
     if (repeats->ndim != 1)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "repeat_interleave only accept 1D vector as repeat");
-    if (repeats->dtype != DT_INT64 && repeats->dtype != DT_INT32)
-        return diag_fail(cx->diag, CTSC_FAILED, "repeats has to be Long or Int tensor");
+    if (!dtype_is_int((dtype)repeats->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "\"repeat_interleave_cpu\" not implemented for '%s'",
+                         dtype_table[repeats->dtype].ir_name);
     tensor *counts, *index;
     TRY(move_index_int64(cx, repeats, &counts));
     const int64_t *count = TENSOR_AT(counts, int64_t);
@@ -275,8 +277,9 @@ static ctsc_status rearrange_host_index(op_ctx *cx, tensor *repeats, const value
         int64_t at = 0;
         for (int64_t i = 0; i < counts->numel; i++)
             for (int64_t k = 0; k < count[i]; k++, at++) {
-                if (repeats->dtype == DT_INT64) TENSOR_AT(index, int64_t)[at] = i;
-                else TENSOR_AT(index, int32_t)[at] = (int32_t)i;
+                dtype_store_int(
+                    (dtype)index->dtype,
+                    (char *)tensor_data(index) + (size_t)at * dtype_size((dtype)index->dtype), i);
             }
         *out = index;
     }
@@ -299,10 +302,6 @@ static ctsc_status rearrange_interleave_index(op_ctx *cx, tensor *repeats, const
 
 ctsc_status op_repeat_interleave(op_ctx *cx, const value *args, value *results) {
     tensor *repeats = arg_tensor(&args[0]), *out;
-    if (repeats->ndim == 1 && repeats->dtype != DT_INT64 && repeats->dtype != DT_INT32)
-        return diag_fail(cx->diag, CTSC_FAILED,
-                         "\"repeat_interleave_cpu\" not implemented for '%s'",
-                         dtype_table[repeats->dtype].ir_name);
     TRY(rearrange_interleave_index(cx, repeats, &args[1], &out));
     return op_finish(cx, args, out, results);
 }
@@ -372,18 +371,21 @@ ctsc_status op_repeat_interleave_tensor(op_ctx *cx, const value *args, value *re
     int64_t length = input->ndim ? input->sizes[dim] : 1;
     bool one = repeats->ndim == 0 || repeats->sizes[0] == 1;
     ctsc_status status = CTSC_OK;
-    if (repeats->dtype != DT_INT64 && repeats->dtype != DT_INT32) {
-        status = diag_fail(cx->diag, CTSC_FAILED, "repeats has to be Long or Int tensor");
-    } else if (one) {
+    if (one && dtype_is_int((dtype)repeats->dtype)) {
         int64_t times = 0;
         status = op_read_int(cx, repeats, &times);
         if (!status) status = rearrange_interleave_evenly(cx, input, dim, times, &out);
         if (!status) status = rearrange_check_output_size(cx, &args[3], out->sizes[dim]);
-    } else if (repeats->sizes[0] != length) {
+    } else if (!one && repeats->sizes[0] != length) {
         status = diag_fail(cx->diag, CTSC_FAILED,
                            "repeats must have the same size as input along dim");
     } else {
-        status = rearrange_interleave_index(cx, repeats, &args[3], &index);
+        tensor *narrow;
+        status = rearrange_interleave_index(cx, repeats, &args[3], &narrow);
+        if (!status) {
+            status = tensor_to_dtype(cx->diag, narrow, DT_INT64, &index);
+            tensor_unref(narrow);
+        }
         if (!status) {
             value inner[] = {value_tensor_take(input), value_int(dim), value_tensor_take(index)};
             value picked = value_none();
