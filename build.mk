@@ -158,14 +158,14 @@ $(EMBED_SCHEMAS): $(addprefix $(BUILD)/embedded/src/ir/op/,schemas.txt.gz schema
 $(EMBED_PRELUDE): $(PRELUDE:%=$(BUILD)/embedded/%.gz)
 $(BUILD)/src/runtime/ops/composite_texts.o: $(BUILD)/embedded/src/runtime/ops/composite.index.gz
 $(EMBED_CUDA): $(CUDA_TEXTS:%=$(BUILD)/embedded/%.gz)
-$(BUILD)/embedded/%.gz: % scripts/embed
+$(BUILD)/embedded/%.gz: % scripts/embed scripts/deflate
 	@mkdir -p $(@D)
-	$(Q)scripts/embed $< | gzip -9nc > $@
+	$(Q)scripts/embed $< | scripts/deflate > $@
 
 # Which functions the files of operators define: those that composite.def lists.
-$(BUILD)/embedded/src/runtime/ops/composite.index.gz: src/runtime/ops/composite.def $(PRELUDE) scripts/embed
+$(BUILD)/embedded/src/runtime/ops/composite.index.gz: src/runtime/ops/composite.def $(PRELUDE) scripts/embed scripts/deflate
 	@mkdir -p $(@D)
-	$(Q)scripts/embed --functions src/frontend/prelude $$(sed -n 's/^COMPOSITE_FILE("\(.*\)")$$/\1/p' $<) | gzip -9nc > $@
+	$(Q)scripts/embed --functions src/frontend/prelude $$(sed -n 's/^COMPOSITE_FILE("\(.*\)")$$/\1/p' $<) | scripts/deflate > $@
 
 $(BUILD)/libctsc.a: $(LIB_OBJ)
 	@rm -f $@

@@ -2,8 +2,8 @@
 /*
  * embed.c - inflates embedded texts.
  *
- * Method: what gzip wrote is ten bytes, the deflated text, its checksum and its length, so there is
- * one allocation of the right size. The checksum would take half as long again and tell of nothing
+ * Method: an embedded text is deflated, and followed by its length (scripts/deflate), so there is
+ * one allocation of the right size. A checksum would take half as long again and tell of nothing
  * but a broken build. Two threads that ask for the same text at the same time may both inflate it;
  * the first one's stays.
  * Tests: tests/unit/test_embed.c
@@ -15,8 +15,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* RFC 1952; with `gzip -n` the header has no name. */
-enum { EMBED_HEADER = 10, EMBED_TRAILER = 8 };
+enum { EMBED_LENGTH = 4 }; /* bytes of the length */
 
 /* zlib's memory is ours. */
 static void *embed_alloc(void *ctx, unsigned n, unsigned size) {
@@ -30,14 +29,13 @@ static void embed_free(void *ctx, void *p) {
 }
 
 static size_t embed_length(const embedded *e) {
-    const uint8_t *p = e->end - 4;
+    const uint8_t *p = e->end - EMBED_LENGTH;
     return p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
 }
 
 static bool embed_inflate(const embedded *e, char *text, size_t len) {
-    z_stream z = {
-        .next_in = (uint8_t *)e->begin + EMBED_HEADER, .zalloc = embed_alloc, .zfree = embed_free};
-    z.avail_in = (unsigned)(e->end - e->begin) - EMBED_HEADER - EMBED_TRAILER;
+    z_stream z = {.next_in = (uint8_t *)e->begin, .zalloc = embed_alloc, .zfree = embed_free};
+    z.avail_in = (unsigned)(e->end - e->begin) - EMBED_LENGTH;
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return false;
     z.next_out = (uint8_t *)text;
     z.avail_out = (unsigned)len;

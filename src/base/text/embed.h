@@ -4,8 +4,8 @@
  * frontend/prelude.
  *
  * They would be a fifth of the library; compressed they are a sixth of that. So they are embedded
- * as scripts/embed and gzip make them (the build keeps these files under BUILD/embedded) and
- * inflated one by one, when they are first read.
+ * as scripts/embed and scripts/deflate make them (the build keeps these files under BUILD/embedded)
+ * and inflated one by one, when they are first read.
  */
 #ifndef CTSC_BASE_EMBED_H
 #define CTSC_BASE_EMBED_H

@@ -677,6 +677,107 @@ class errstate:
         return False
 
 
+def shape(x):
+    return tuple(_tensor(x).shape)
+
+
+def size(x, axis=None):
+    return _tensor(x).numel() if axis is None else _tensor(x).shape[axis]
+
+
+def bitwise_and(a, b):
+    return _binary(a, b, torch.bitwise_and)
+
+
+def bitwise_or(a, b):
+    return _binary(a, b, torch.bitwise_or)
+
+
+def bitwise_xor(a, b):
+    return _binary(a, b, torch.bitwise_xor)
+
+
+def gcd(a, b):
+    return _binary(a, b, torch.gcd)
+
+
+def lcm(a, b):
+    return _binary(a, b, torch.lcm)
+
+
+def real(x):
+    t = _tensor(x)
+    return _wrap(t.real if t.is_complex() else t)
+
+
+def imag(x):
+    t = _tensor(x)
+    return _wrap(t.imag if t.is_complex() else torch.zeros_like(t))
+
+
+def conj(x):
+    return _wrap(_tensor(x).conj().resolve_conj())
+
+
+conjugate = conj
+
+
+def angle(x, deg=False):
+    t = _tensor(x)
+    return _wrap(torch.angle(t if t.is_complex() else _floating(x)) * (180 / math.pi if deg else 1))
+
+
+def take_along_axis(x, indices, axis):
+    return _wrap(torch.take_along_dim(_tensor(x), _tensor(indices), axis))
+
+
+def histogram(x, bins=10, range=None, weights=None, density=False):
+    t = _floating(x).to(torch.float64).reshape(-1)
+    w = None if weights is None else _floating(weights).to(torch.float64).reshape(-1)
+    if isinstance(bins, int):
+        counts, edges = torch.histogram(t, bins, range=None if range is None else (float(range[0]), float(range[1])), weight=w, density=density)
+    else:
+        counts, edges = torch.histogram(t, _floating(bins).to(torch.float64), weight=w, density=density)
+    return ndarray(counts if density or w is not None else counts.to(torch.int64)), ndarray(edges)
+
+
+def intersect1d(a, b):
+    u = unique(a)
+    return u[isin(u, b)]
+
+
+def setdiff1d(a, b):
+    u = unique(a)
+    return ndarray(u._t[torch.logical_not(isin(u, b)._t)])
+
+
+def union1d(a, b):
+    return unique(concatenate([_wrap(_tensor(a).reshape(-1)), _wrap(_tensor(b).reshape(-1))]))
+
+
+def partition(x, kth, axis=-1):
+    return ndarray(torch.sort(_tensor(x), axis)[0])
+
+
+def resize(x, shape):
+    t, sizes = _tensor(x).reshape(-1), _sizes(shape)
+    n = math.prod(sizes)
+    return ndarray(t.repeat(-(-n // t.numel()))[:n].reshape(sizes))
+
+
+def apply_along_axis(f, axis, x):
+    t = _tensor(x).movedim(axis, -1)
+    made = torch.stack([_tensor(f(ndarray(row))) for row in t.reshape(-1, t.shape[-1])])
+    y = made.reshape(list(t.shape[:-1]) + list(made.shape[1:]))
+    return _wrap(y.movedim(-1, axis) if made.dim() > 1 else y)
+
+
+def issubdtype(d, kind):
+    t = zeros(0, d)._t
+    of = float if t.is_floating_point() else complex if t.is_complex() else bool if t.dtype == torch.bool else int
+    return of in kind if isinstance(kind, tuple) else of is kind or (kind not in (int, float, bool, complex) and _dtype(kind) == t.dtype)
+
+
 def seterr(**kwargs):
     return {}
 
