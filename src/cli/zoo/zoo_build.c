@@ -46,7 +46,6 @@ static const char build_transformers[] =
     "from transformers import %s, %s\n"
     "config = %s()\n"
     "config.use_cache = False\n"
-    "config.return_dict = False\n"
     "model = %s(config).eval()\n"
     "main = getattr(model, 'main_input_name', 'input_ids')\n"
     "def pair(n):\n"
