@@ -264,7 +264,9 @@ def check_grpc_messages(s, max_body):
                                (b"\x3a\0" * 300, "more than 256 tensors")):
             fails(lambda: infer(request), words, "INVALID_ARGUMENT")
         fails(lambda: infer(typed("double", x=("FP32", "fp32_contents", [0.0] * (max_body // 4 + 10)))), "", "RESOURCE_EXHAUSTED", "CANCELLED")
-        fails(lambda: infer(b"\x2a\0" * (max_body // 2 - 10)), "no message of this method", "INVALID_ARGUMENT")  # would be 100 times as large in memory
+        for field in b"\x22\x2a\x32\x48":  # parameters, inputs, outputs and unknown fields: they would be a hundred times as large in memory
+            fails(lambda: infer(bytes([field, 0]) * (max_body // 2 - 10)), "more than 1024 fields", "INVALID_ARGUMENT")
+        fails(lambda: infer(b"\x0a\6double" + b"\x22\0" * 65), "more than 64 parameters", "INVALID_ARGUMENT")
         assert infer(typed("double", x=("FP32", "fp32_contents", [1.0]))).raw_output_contents[0] == struct.pack("<f", 2)
         health = "/grpc.health.v1.Health/Check"
         assert call(health, b"") == b"\x08\1" and call(health, b"\x0a\x1einference.GRPCInferenceService") == b"\x08\1"

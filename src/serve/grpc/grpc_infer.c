@@ -15,6 +15,9 @@
 
 #include <string.h>
 
+/* Two bytes may be a tensor or a parameter, which takes a hundred times as many here. */
+enum { INFER_FIELDS = 4 * CONFIG_MAX_TENSORS, INFER_PARAMETERS = 64 };
+
 typedef struct span { const uint8_t *at; size_t len; } span;
 typedef struct raws { size_t n; span of[CONFIG_MAX_TENSORS]; } raws;
 
@@ -55,11 +58,12 @@ static const uint8_t *wire_field(const uint8_t *p, const uint8_t *end, uint64_t 
 /* Notes the raw tensors of a message; everything else goes to rest. */
 static bool infer_split(ask *a, raws *r, buffer *rest) {
     const uint8_t *p = a->bytes, *end = p + a->len;
-    while (p < end) {
+    for (size_t fields = 0; p < end; fields++) {
         uint64_t tag;
         span bytes;
         const uint8_t *next = wire_field(p, end, &tag, &bytes);
         if (!next) return ask_refuse(a, 400, "the request is no message of this method");
+        if (fields == INFER_FIELDS) return ask_refuse(a, 400, "more than %d fields", INFER_FIELDS);
         if (tag != (RAW_INPUT_CONTENTS << 3 | WIRE_BYTES)) buffer_put(rest, p, (size_t)(next - p));
         else if (r->n < CONFIG_MAX_TENSORS) r->of[r->n++] = bytes;
         else return ask_refuse(a, 400, "more than %d tensors", CONFIG_MAX_TENSORS);
@@ -162,13 +166,17 @@ static void infer_parameter(buffer *out, const Rpc__Parameter *p) {
 }
 
 /* The members of a "parameters" object; how tensors are sent is not the client's to say. */
-static void infer_parameters(buffer *out, Rpc__ParameterEntry *const *of, size_t n) {
+static bool infer_parameters(ask *a, Rpc__ParameterEntry *const *of, size_t n) {
+    buffer *out = &a->body;
+    if (n > INFER_PARAMETERS)
+        return ask_refuse(a, 400, "more than %d parameters in one place", INFER_PARAMETERS);
     for (size_t i = 0; i < n; i++) {
         if (!strncmp(of[i]->key, "binary_data", 11)) continue;
         infer_text(out, ",", of[i]->key);
         buffer_putc(out, ':');
         infer_parameter(out, of[i]->value);
     }
+    return true;
 }
 
 static bool infer_input(ask *a, const Rpc__InferRequest *m, const raws *r, size_t i, size_t *data) {
@@ -184,21 +192,23 @@ static bool infer_input(ask *a, const Rpc__InferRequest *m, const raws *r, size_
         buffer_int(&a->body, in->shape[k]);
     }
     buffer_printf(&a->body, "],\"parameters\":{\"binary_data_size\":%zu", bytes);
-    infer_parameters(&a->body, in->parameters, in->n_parameters);
+    if (!infer_parameters(a, in->parameters, in->n_parameters)) return false;
     buffer_puts(&a->body, "}}");
     return true;
 }
 
-static void infer_outputs(ask *a, const Rpc__InferRequest *m) {
-    if (!m->n_outputs) return;
+static bool infer_outputs(ask *a, const Rpc__InferRequest *m) {
+    if (!m->n_outputs) return true;
     buffer_puts(&a->body, ",\"outputs\":[");
     for (size_t i = 0; i < m->n_outputs; i++) {
         infer_text(&a->body, i ? ",{\"name\":" : "{\"name\":", m->outputs[i]->name);
         buffer_puts(&a->body, ",\"parameters\":{\"binary_data\":true");
-        infer_parameters(&a->body, m->outputs[i]->parameters, m->outputs[i]->n_parameters);
+        if (!infer_parameters(a, m->outputs[i]->parameters, m->outputs[i]->n_parameters))
+            return false;
         buffer_puts(&a->body, "}}");
     }
     buffer_putc(&a->body, ']');
+    return true;
 }
 
 static bool infer_write(ask *a, const Rpc__InferRequest *m, const raws *r) {
@@ -208,10 +218,10 @@ static bool infer_write(ask *a, const Rpc__InferRequest *m, const raws *r) {
                           r->n, m->n_inputs);
     if (!ask_path(a, m->model_name, m->model_version, "/infer")) return false;
     buffer_puts(&a->body, "{\"parameters\":{\"binary_data_output\":true");
-    infer_parameters(&a->body, m->parameters, m->n_parameters);
+    if (!infer_parameters(a, m->parameters, m->n_parameters)) return false;
     buffer_puts(&a->body, "}");
     if (*m->id) infer_text(&a->body, ",\"id\":", m->id);
-    infer_outputs(a, m);
+    if (!infer_outputs(a, m)) return false;
     buffer_puts(&a->body, ",\"inputs\":[");
     for (size_t i = 0; i < m->n_inputs; i++)
         if (!infer_input(a, m, r, i, &data)) return false;
