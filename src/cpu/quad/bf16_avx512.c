@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bf16_avx512.c - products of bfloat16 with AVX512-BF16. Tiles are 14 x 32, as those of bytes.
- * Tests: tests/unit/test_precision.c
+ * Tests: tests/unit/test_quad_bf16.c, tests/unit/test_precision.c
  */
 #include "cpu/quad/quad.h"
 

@@ -20,7 +20,7 @@
  * interleaving produces: channel quant_place_channel(lanes, p) at place p.
  *
  * bfloat16: sums are float32, rounded as the instruction rounds them.
- * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_precision.c, tests/unit/test_amx.c
+ * Tests: tests/unit/test_quantized_bytes.c, tests/unit/test_quad_bf16.c, tests/unit/test_amx.c
  */
 #ifndef CTSC_CPU_QUAD_QUAD_H
 #define CTSC_CPU_QUAD_QUAD_H

@@ -3,11 +3,12 @@
  * pool_last.c - channels-last max and average
  * pooling over two dims (engine/channels_last.h).
  *
- * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over
- * its pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are flushed to double at
+ * Method: a window is folded channel by channel, 64 of them at a time in vector registers, over its
+ * pixels in memory order. Sums over more than POOL_LAST_PIXELS pixels are flushed to double at
  * intervals. Where a window is all of an image, threads share its rows; the order of addition does
- * not depend on them. 16-bit images are widened, and results rounded. Checks are those of pool.c,
- * on a view with channels first; other dtypes, and tensors on devices, go to its operators.
+ * not depend on them. 16-bit images are widened, and results rounded, but for maxima, which are
+ * found among their bits. Checks are those of pool.c, on a view with channels first; other dtypes,
+ * and tensors on devices, go to its operators.
  * Tests: tests/unit/test_pool_last.c
  */
 #include "base/memory/recycle.h"
@@ -22,12 +23,17 @@
 typedef float last_vector __attribute__((vector_size(32)));
 typedef int32_t last_mask __attribute__((vector_size(32)));
 typedef float last_lanes __attribute__((vector_size(32), aligned(4), may_alias));
+/* Sixteen channels of 16 bits. */
+typedef int16_t last_shorts __attribute__((vector_size(32)));
+typedef int16_t last_bits __attribute__((vector_size(32), aligned(2), may_alias));
+enum { POOL_LAST_SHORTS = sizeof(last_shorts) / sizeof(int16_t) };
 #define POOL_LAST_INLINE static inline __attribute__((always_inline))
 
 typedef struct last_pool_job {
     const pool_geometry *g;
     /* blocks of channels that chunks do; how many, of what size (the last: what is left) */
     int64_t channels, blocks, block;
+    int16_t infinity; /* its bits, where x and y are of 16 bits; else 0 */
     const float *x;
     float *y;
     bool average, adaptive, count_padding;
@@ -76,6 +82,42 @@ VECTOR_CLONES static void last_max_channels(const last_window *w, float *y, int6
     for (; c + 8 <= n; c += 8) last_max(w, y, c, 1);
     if (c < n && n >= 8) last_max(w, y, n - 8, 1);
     for (; c < n && n < 8; c++) last_max_one(w, y, c);
+}
+
+/* Bits of 16-bit floats as integers in the order of the floats, and back. NaN is the largest. */
+POOL_LAST_INLINE void last_order(last_shorts *v) { *v ^= *v >> 15 & INT16_MAX; }
+
+/* last_max of bits, of channels [at, at + 16 * vectors); x: the window's pixels. */
+POOL_LAST_INLINE void last_max_bits(const last_window *w, const int16_t *x, int16_t infinity,
+                                    int16_t *y, const int vectors) {
+    last_shorts most[4] = {{0}}; /* -inf: ~infinity */
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors; i++) most[i] += (int16_t)~infinity;
+    for (int64_t a = 0; a < w->rows; a++)
+        for (int64_t b = 0; b < w->columns; b++) {
+            const int16_t *p = x + a * w->row + b * w->column;
+#pragma GCC unroll 4
+            for (int i = 0; i < vectors; i++) {
+                last_shorts v = *(const last_bits *)(p + 16 * i), nan = (v & INT16_MAX) > infinity;
+                last_order(&v);
+                v = (v & ~nan) | (nan & INT16_MAX);
+                last_shorts more = v > most[i];
+                most[i] = (more & v) | (~more & most[i]);
+            }
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors; i++) {
+        last_order(&most[i]);
+        *(last_bits *)(y + 16 * i) = most[i];
+    }
+}
+
+VECTOR_CLONES static void last_max_bits_channels(const last_window *w, const int16_t *x,
+                                                 int16_t infinity, int16_t *y, int64_t n) {
+    int64_t c = 0;
+    for (; c + 64 <= n; c += 64) last_max_bits(w, x + c, infinity, y + c, 4);
+    for (; c + 16 <= n; c += 16) last_max_bits(w, x + c, infinity, y + c, 1);
+    if (c < n) last_max_bits(w, x + n - 16, infinity, y + n - 16, 1);
 }
 
 /* Of at most POOL_LAST_PIXELS pixels. */
@@ -169,15 +211,21 @@ static void last_pool_chunks(void *ctx, int64_t begin, int64_t end) {
         int64_t block = i % j->blocks, oh = i / j->blocks % g->out[1],
                 image = i / j->blocks / g->out[1], first = block * j->block;
         int64_t n = block == j->blocks - 1 ? j->channels - first : j->block;
-        float *y = j->y + (image * g->out[1] + oh) * g->out[2] * j->channels + first;
-        for (int64_t ow = 0; ow < g->out[2]; ow++, y += j->channels) {
+        int64_t to = (image * g->out[1] + oh) * g->out[2] * j->channels + first;
+        for (int64_t ow = 0; ow < g->out[2]; ow++, to += j->channels) {
             int64_t h, w, d_h = j->adaptive ? 1 : g->dilation[1],
                           d_w = j->adaptive ? 1 : g->dilation[2];
             last_window win = {.row = d_h * row, .column = d_w * j->channels};
             int64_t by = last_window_at(j, oh, ow, &h, &w, &win);
-            win.x = j->x + image * g->in[1] * row + h * row + w * j->channels + first;
-            if (j->average) last_average(&win, y, n, by);
-            else last_max_channels(&win, y, n);
+            int64_t from = image * g->in[1] * row + h * row + w * j->channels + first;
+            if (j->infinity) {
+                last_max_bits_channels(&win, (const int16_t *)(const void *)j->x + from,
+                                       j->infinity, (int16_t *)(void *)j->y + to, n);
+                continue;
+            }
+            win.x = j->x + from;
+            if (j->average) last_average(&win, j->y + to, n, by);
+            else last_max_channels(&win, j->y + to, n);
         }
     }
 }
@@ -246,8 +294,13 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
     int64_t sizes[4] = {input->sizes[0]}, n = input->ndim, images = n == 4 ? input->sizes[0] : 1;
     sizes[n - 3] = g->out[1], sizes[n - 2] = g->out[2],
               sizes[n - 1] = j->channels = input->sizes[n - 1];
-    TRY(wide_as(cx, input, DT_FLOAT32, &x));
-    ctsc_status st = tensor_new(cx->diag, DT_FLOAT32, (int)n, sizes, &y);
+    dtype dt = DT_FLOAT32;
+    if (!j->average && dtype_is_half((dtype)input->dtype) && j->channels >= POOL_LAST_SHORTS) {
+        dt = (dtype)input->dtype;
+        j->infinity = dt == DT_BFLOAT16 ? 0x7f80 : 0x7c00;
+        TRY(tensor_contiguous(cx->diag, input, &x));
+    } else TRY(wide_as(cx, input, dt, &x));
+    ctsc_status st = tensor_new(cx->diag, dt, (int)n, sizes, &y);
     if (st == CTSC_OK && y->numel) {
         j->x = tensor_data(x), j->y = tensor_data(y);
         last_pool_cut(j, images);
@@ -260,7 +313,7 @@ static ctsc_status last_pool_run(op_ctx *cx, tensor *input, last_pool_job *j, va
         if (st != CTSC_OK) tensor_unref(y);
     }
     tensor_unref(x);
-    if (st == CTSC_OK) st = wide_round(cx, &y, (dtype)input->dtype);
+    if (st == CTSC_OK && !j->infinity) st = wide_round(cx, &y, (dtype)input->dtype);
     return st == CTSC_OK ? op_return_tensor(results, y) : st;
 }
 
