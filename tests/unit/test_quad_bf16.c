@@ -25,8 +25,8 @@ static int64_t random_below(int64_t n) {
 
 static void random_numbers(void *p, int64_t n) {
     for (int64_t i = 0; i < n; i++)
-        ((bfloat16 *)p)[i] =
-            bfloat16_from_float(ldexpf((float)random_below(511) - 255, (int)random_below(5) - 9));
+        ((bfloat16 *)p)[i] = bfloat16_from_float(
+            ldexpf((float)random_below(511) - 255, (int)random_below(5) - 9));
 }
 
 typedef enum tile_kind { TILE, ROW, GROUPS } tile_kind;
@@ -50,7 +50,9 @@ static void random_tile(tile_case *c, const quad_kernels *u, tile_kind kind) {
     /* the heights that the kernels have */
     int rows = 1 + (int)random_below(u->rows < MOST_ROWS ? u->rows : MOST_ROWS);
     c->rows = kind == ROW ? 1 : kind == TILE && u->heights ? u->heights[rows] : rows;
-    c->panels = kind == ROW ? QUAD_ROW_PANELS : kind == GROUPS ? 1 : 1 + (int)random_below(u->panels);
+    c->panels = kind == ROW      ? QUAD_ROW_PANELS
+                : kind == GROUPS ? 1
+                                 : 1 + (int)random_below(u->panels);
     columns = c->panels * QUAD_COLUMNS;
     c->t = (quad_tile){.lda = QUAD_BYTES * (1 + random_below(60)),
                        .segment = c->segment,
@@ -101,9 +103,10 @@ static void check_sum(const tile_case *c, const quad_kernels *u, int r, int64_t 
     double got = (double)c->sums[r * t->ld + j],
            most = (double)(2 * t->segments * t->quads + 2) * 0x1p-23 * size;
     if (!(fabs(got - sum) <= most))
-        fail_msg("%s, kind %d, %d rows, %d panels, %lld segments of %lld: %.9g, not %.9g, at %d, %lld",
-                 isa_table[u->isa].name, c->kind, c->rows, c->panels, (long long)t->segments,
-                 (long long)t->quads, got, sum, r, (long long)j);
+        fail_msg(
+            "%s, kind %d, %d rows, %d panels, %lld segments of %lld: %.9g, not %.9g, at %d, %lld",
+            isa_table[u->isa].name, c->kind, c->rows, c->panels, (long long)t->segments,
+            (long long)t->quads, got, sum, r, (long long)j);
 }
 
 static void check_kind(tile_kind kind) {
@@ -141,7 +144,7 @@ static void test_groups(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tiles), cmocka_unit_test(test_row), cmocka_unit_test(test_groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiles), cmocka_unit_test(test_row),
+                                       cmocka_unit_test(test_groups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
