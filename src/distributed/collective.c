@@ -21,7 +21,7 @@
 
 enum {
     SMALL = 32 << 10,         /* bytes of all ranks together that are folded by all of them */
-    SEGMENTS = 8 << 20,       /* bytes of the segments of all ranks together */
+    SEGMENTS = 2 << 20,       /* bytes of the segments of all ranks together */
     SEGMENT_LEAST = 64 << 10, /* bytes of one */
     BROADCAST_SEGMENT = 1 << 20
 };
@@ -29,6 +29,18 @@ enum { PHASE_PARTS, PHASE_SHARE, PHASE_ROUND }; /* rounds count on from there */
 
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* Memory of the group, which runs one collective at a time: new pages cost more than the copies
+ * that go through them. */
+static char *scratch(task *t, size_t bytes) {
+    ctsc_dist_group *g = t->g;
+    if (g->scratch_bytes >= bytes) return g->scratch;
+    free(g->scratch);
+    g->scratch = malloc(bytes);
+    g->scratch_bytes = g->scratch ? bytes : 0;
+    if (!g->scratch) task_fail(t, CTSC_LIMIT, "out of memory");
+    return g->scratch;
+}
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
@@ -152,9 +164,9 @@ static void fold_parts(task *t, char *const *give, const size_t *counts, char *r
     size_t segment = larger(SEGMENTS / n, SEGMENT_LEAST) / bytes;
     fold_job j = {t, give, counts, bytes, smaller(segment, larger(most, 1)), NULL, result, NULL};
     flights f[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
-    j.room = malloc(2 * n * j.segment * bytes);
+    j.room = scratch(t, 2 * n * j.segment * bytes);
     j.in = malloc(n * sizeof *j.in);
-    if (!j.room || !j.in) task_fail(t, CTSC_LIMIT, "out of memory");
+    if (!j.in) task_fail(t, CTSC_LIMIT, "out of memory");
     if (!t->failed) fold_post(&j, 0, &f[0]);
     for (size_t step = 0; step * j.segment < most; step++) {
         if ((step + 1) * j.segment < most) fold_post(&j, step + 1, &f[(step + 1) & 1]);
@@ -166,7 +178,6 @@ static void fold_parts(task *t, char *const *give, const size_t *counts, char *r
     flights_wait(&f[1], t);
     flights_free(&f[0]);
     flights_free(&f[1]);
-    free(j.room);
     free(j.in);
 }
 
@@ -175,9 +186,8 @@ static void reduce_small(task *t, int root) {
     size_t n = (size_t)t->g->size, bytes = t->in_bytes[0];
     bool takes = root < 0 || t->g->rank == root;
     pieces p = {0};
-    char *room = malloc(n * bytes + 1);
-    if (!room) task_fail(t, CTSC_LIMIT, "out of memory");
-    if (!pieces_new(&p, t)) return free(room), pieces_free(&p);
+    char *room = scratch(t, n * bytes + 1);
+    if (!pieces_new(&p, t)) return pieces_free(&p);
     for (int r = 0; r < t->g->size; r++) {
         p.give[r] = t->in[0], p.give_bytes[r] = root < 0 || r == root ? bytes : 0;
         p.take[r] = r == t->g->rank ? t->in[0] : room + (size_t)r * bytes;
@@ -189,7 +199,6 @@ static void reduce_small(task *t, int root) {
                   bytes / dist_dtype_bytes(t->call->in[0].dtype), t->call->in[0].dtype,
                   t->call->reduce);
     pieces_free(&p);
-    free(room);
 }
 
 /* Parts of about equal size. The result is in out, or on ranks that are not the root in memory of

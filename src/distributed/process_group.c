@@ -203,6 +203,7 @@ static void group_release(ctsc_dist_group *g) {
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->changed);
     world_release(g->world);
+    free(g->scratch);
     free(g->ranks);
     free(g);
 }

@@ -41,6 +41,9 @@ struct ctsc_dist_group {
     bool running, stopping, has_thread;
     pthread_t thread;
     uint64_t calls;
+
+    char *scratch; /* of the collective that runs, kept for the next one */
+    size_t scratch_bytes;
 };
 
 /* A call while it runs. */
