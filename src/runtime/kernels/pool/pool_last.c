@@ -87,37 +87,25 @@ VECTOR_CLONES static void last_max_channels(const last_window *w, float *y, int6
 /* Bits of 16-bit floats as integers in the order of the floats, and back. NaN is the largest. */
 POOL_LAST_INLINE void last_order(last_shorts *v) { *v ^= *v >> 15 & INT16_MAX; }
 
-/* last_max of bits, of channels [at, at + 16 * vectors); x: the window's pixels. */
-POOL_LAST_INLINE void last_max_bits(const last_window *w, const int16_t *x, int16_t infinity,
-                                    int16_t *y, const int vectors) {
-    last_shorts most[4] = {{0}}; /* -inf: ~infinity */
-#pragma GCC unroll 4
-    for (int i = 0; i < vectors; i++) most[i] += (int16_t)~infinity;
-    for (int64_t a = 0; a < w->rows; a++)
-        for (int64_t b = 0; b < w->columns; b++) {
-            const int16_t *p = x + a * w->row + b * w->column;
-#pragma GCC unroll 4
-            for (int i = 0; i < vectors; i++) {
-                last_shorts v = *(const last_bits *)(p + 16 * i), nan = (v & INT16_MAX) > infinity;
+/* last_max of bits, 16 channels at a time, n >= 16. */
+VECTOR_CLONES static void last_max_bits(const last_window *w, const int16_t *x, int16_t infinity,
+                                        int16_t *y, int64_t n) {
+    for (int64_t c = 0; c < n; c += POOL_LAST_SHORTS) {
+        c = int64_min(c, n - POOL_LAST_SHORTS);
+        last_shorts most = {0}; /* -inf: ~infinity */
+        most += (int16_t)~infinity;
+        for (int64_t a = 0; a < w->rows; a++)
+            for (int64_t b = 0; b < w->columns; b++) {
+                last_shorts v = *(const last_bits *)(x + a * w->row + b * w->column + c),
+                            nan = (v & INT16_MAX) > infinity;
                 last_order(&v);
                 v = (v & ~nan) | (nan & INT16_MAX);
-                last_shorts more = v > most[i];
-                most[i] = (more & v) | (~more & most[i]);
+                last_shorts more = v > most;
+                most = (more & v) | (~more & most);
             }
-        }
-#pragma GCC unroll 4
-    for (int i = 0; i < vectors; i++) {
-        last_order(&most[i]);
-        *(last_bits *)(y + 16 * i) = most[i];
+        last_order(&most);
+        *(last_bits *)(y + c) = most;
     }
-}
-
-VECTOR_CLONES static void last_max_bits_channels(const last_window *w, const int16_t *x,
-                                                 int16_t infinity, int16_t *y, int64_t n) {
-    int64_t c = 0;
-    for (; c + 64 <= n; c += 64) last_max_bits(w, x + c, infinity, y + c, 4);
-    for (; c + 16 <= n; c += 16) last_max_bits(w, x + c, infinity, y + c, 1);
-    if (c < n) last_max_bits(w, x + n - 16, infinity, y + n - 16, 1);
 }
 
 /* Of at most POOL_LAST_PIXELS pixels. */
@@ -219,8 +207,8 @@ static void last_pool_chunks(void *ctx, int64_t begin, int64_t end) {
             int64_t by = last_window_at(j, oh, ow, &h, &w, &win);
             int64_t from = image * g->in[1] * row + h * row + w * j->channels + first;
             if (j->infinity) {
-                last_max_bits_channels(&win, (const int16_t *)(const void *)j->x + from,
-                                       j->infinity, (int16_t *)(void *)j->y + to, n);
+                last_max_bits(&win, (const int16_t *)(const void *)j->x + from, j->infinity,
+                              (int16_t *)(void *)j->y + to, n);
                 continue;
             }
             win.x = j->x + from;
