@@ -10,7 +10,7 @@ from .distributed_c10d import *
 from .distributed_c10d import _all_gather_base, _get_default_group, _reduce_scatter_base
 from .rendezvous import register_rendezvous_handler, rendezvous
 
-_MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms", "optim", "device_mesh", "tensor", "fsdp", "checkpoint", "autograd", "run", "launch", "elastic")
+_MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms")
 
 
 def is_available():
@@ -20,6 +20,4 @@ def is_available():
 def __getattr__(name):
     if name in _MODULES:
         return _importlib.import_module("." + name, __name__)
-    if name in ("DeviceMesh", "init_device_mesh"):
-        return getattr(_importlib.import_module(".device_mesh", __name__), name)
     raise AttributeError("module 'torch.distributed' has no attribute '%s'" % name)
