@@ -46,6 +46,13 @@ ifeq ($(findstring clang,$(CC)),)
 CFLAGS += -fno-align-functions -fno-align-jumps
 endif
 LDFLAGS += -pthread $(SANFLAGS)
+# Hardening. What costs nothing that can be measured is everywhere; canaries on the stack are where bytes of strangers are parsed
+# and taken apart, not in kernels. Sanitizers look closer than all of it.
+ifeq ($(SANFLAGS),)
+CFLAGS += $(if $(filter x86_64 aarch64,$(ARCHITECTURE)),-fstack-clash-protection) $(if $(filter -O0,$(OPT)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+CANARIES := cli sandbox serve view distributed base/text runtime/archive runtime/safetensors runtime/save \
+    $(addprefix frontend/,syntax export onnx)
+endif
 # OpenBLAS and libc come first: the dynamic loader searches the libraries in this order, and nearly all symbols are theirs. That saves an eighth of
 # the instructions from process start to main.
 LDLIBS += -lopenblas -lc -lm $(ONNX_LIBS) -lzip -ljansson -lz -ldl
@@ -126,6 +133,7 @@ build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit dist $(GRPC_LIB)
 ifneq ($(filter all,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
+$(foreach d,$(CANARIES),$(BUILD)/src/$(d)/%.o): private CFLAGS += -fstack-protector-strong
 ifeq ($(SAN),)
 # Compiled for size: what runs once per program and not once per call of an operator, what asks devices and other libraries for work, and operators that
 # spend their time in few elements or in functions of libm. Each folder lists its own (COLD), with exceptions (HOT), in its cold.mk.
@@ -198,7 +206,7 @@ CLI_PARTS := $(CLI_OBJ) $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandb
 $(BUILD)/ctsc: $(CLI_PARTS) $(BUILD)/libctsc.a
 	$(call say,LD,$@)
 	$(Q)$(STEP)$(CC) $(LDFLAGS) -o $@ $(CLI_PARTS) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) \
-	    $(RELOCS) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
+	    -Wl,-z,relro -Wl,-z,now $(RELOCS) $(LDLIBS) -lmicrohttpd -lpng -lturbojpeg
 
 ifneq ($(JIT),)
 jit: $(JIT)

@@ -315,7 +315,7 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
         int64_t a = result / j->cols, c = result % j->cols;
         int64_t tile = reduce_min_i64(end - u, j->cols - c);
         tile = reduce_min_i64(tile, rows_dense ? few : REDUCE_TILE);
-        int64_t first = chunk * REDUCE_CHUNK, n = reduce_min_i64(j->inner - first, REDUCE_CHUNK);
+        int64_t first = chunk * j->chunk, n = reduce_min_i64(j->inner - first, j->chunk);
         reduce_acc *into = j->parts ? j->parts + u : accs;
         for (int64_t i = 0; i < tile; i++) into[i] = j->kind->init;
         if (n > 0) reduce_tile(j, into, j->data + (a * j->so + c * j->sc) * size, tile, first, n);
@@ -331,6 +331,15 @@ static void reduce_fold_parts(reduce_job *j) {
             j->kind->combine(&all, &j->parts[k * j->results + r]);
         j->kind->finish(j, &all, r);
     }
+}
+
+/* An expanded tensor may have more elements than there is memory for a part of each chunk. */
+enum { REDUCE_CHUNKS = 1 << 20 };
+
+static void reduce_cut(reduce_job *j) {
+    j->chunk = REDUCE_CHUNK;
+    while (j->inner / j->chunk >= REDUCE_CHUNKS) j->chunk *= 2;
+    j->chunks = reduce_max_i64((j->inner + j->chunk - 1) / j->chunk, 1);
 }
 
 ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *mask,
@@ -365,13 +374,13 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
         j->sq = 0, j->sr = 1;
     }
     j->results = j->outer * j->cols;
-    j->chunks = reduce_max_i64((j->inner + REDUCE_CHUNK - 1) / REDUCE_CHUNK, 1);
+    reduce_cut(j);
     int64_t units = j->results * j->chunks;
     ctsc_status st = CTSC_OK;
     if (j->chunks > 1 && !(j->parts = mem_alloc(sizeof *j->parts * (size_t)units))) {
         st = diag_no_memory(cx->diag);
     } else {
-        int64_t work = reduce_max_i64(reduce_min_i64(j->inner, REDUCE_CHUNK), 1);
+        int64_t work = reduce_max_i64(reduce_min_i64(j->inner, j->chunk), 1);
         int64_t least = reduce_is_plain(j) && j->sr == 1 ? 1 : REDUCE_LINE;
         st = op_for(cx, units, reduce_max_i64(REDUCE_GRAIN / work, least), reduce_range, j);
         if (st == CTSC_OK && j->parts) reduce_fold_parts(j);

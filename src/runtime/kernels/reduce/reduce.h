@@ -59,8 +59,8 @@ struct reduce_job {
     const char *data;
     dtype dt;
     int64_t outer, cols, inner, run, so, sc, sq, sr;
-    int64_t results, chunks;
-    reduce_acc *parts; /* chunks * results, if a result is cut into several chunks */
+    int64_t results, chunks, chunk; /* chunk: elements of one */
+    reduce_acc *parts;              /* chunks * results, if a result is cut into several chunks */
 };
 
 /* A tensor of the reduction's shape. */
