@@ -129,8 +129,6 @@ HEIGHT(6)
 #if MR > 6
 HEIGHT(7)
 HEIGHT(8)
-HEIGHT(10)
-HEIGHT(12)
 HEIGHT(14)
 #endif
 #undef HEIGHT
@@ -159,22 +157,21 @@ static TARGET void NAME(half)(int rows, const quad_tile *t) {
 #if MR > 6
 /* quad_kernels.heights: no tile of a single row, which waits for its own sums, but where one is
  * left. */
-static const uint8_t NAME(heights)[QUAD_HEIGHTS] = {0,  1,  2,  2, 4,  4,  4,  7,  8,  7,
-                                                    10, 7,  12, 7, 14, 8,  8,  10, 10, 12,
-                                                    12, 14, 14, 8, 14, 14, 14, 12};
+static const uint8_t NAME(heights)[QUAD_HEIGHTS] = {
+    0, 1, 2, 2, 4, 4, 4, 7, 8, 7, 8, 7, 8, 7, 14, 8, 8, 8, 14, 8, 8, 14, 14, 8, 8, 14, 14, 14};
 #endif
 
 static TARGET void NAME(tile)(int rows, int panels, const quad_tile *t) {
     static void (*const of[])(const quad_tile *) = {
 #if MR <= 6
-        NAME(tile_1),       NAME(tile_2),        NAME(tile_3),         NAME(tile_4),
+        NAME(tile_1),       NAME(tile_2),         NAME(tile_3),       NAME(tile_4),
 #endif
 #if MR == 6
         NAME(tile_5),       NAME(tile_6),
 #endif
 #if MR > 6
-        [0] = NAME(tile_1), [1] = NAME(tile_2),  [3] = NAME(tile_4),   [6] = NAME(tile_7),
-        [7] = NAME(tile_8), [9] = NAME(tile_10), [11] = NAME(tile_12), [13] = NAME(tile_14),
+        [0] = NAME(tile_1), [1] = NAME(tile_2),   [3] = NAME(tile_4), [6] = NAME(tile_7),
+        [7] = NAME(tile_8), [13] = NAME(tile_14),
 #endif
     };
 #if MP > 1
