@@ -339,7 +339,7 @@ static bool decode_json(infer *q, size_t len) {
     }
     if (!q->root || frame->len != last->len || memcmp(frame->data, last->data, frame->len)) {
         json_decref(q->root);
-        q->root = json_loadb(frame->data ? frame->data : "", frame->len, 0, &je);
+        q->root = protocol_parse_json(frame->data ? frame->data : "", frame->len, &je);
         buffer old = *last;
         *last = *frame;
         *frame = old;

@@ -162,7 +162,7 @@ static bool generate_read(generation *g) {
     const char *key;
     json_t *v;
     if (!generate_find_input(g)) return false;
-    g->body = json_loadb(g->x->body_len ? g->x->body : "", g->x->body_len, 0, &je);
+    g->body = protocol_parse_json(g->x->body_len ? g->x->body : "", g->x->body_len, &je);
     if (!json_is_object(g->body))
         return generate_fail(g, "the request is not a JSON object: %.120s", je.text);
     json_object_foreach(g->body, key, v) {

@@ -8,6 +8,8 @@
 #include "serve/metrics.h"
 #include "serve/repository.h"
 
+#include <jansson.h>
+
 typedef struct server {
     const serve_options *o;
     repository repository;
@@ -65,6 +67,11 @@ void protocol_error(exchange *x, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* JSON as the response. */
 void protocol_json(exchange *x, int status);
+enum { PROTOCOL_JSON_VALUES = 1 << 17 };
+/* The text of a request as JSON; NULL: *e says why, which may be that it has more than
+ * PROTOCOL_JSON_VALUES values. A value of few bytes takes some 150 in memory, so that the bound on
+ * bodies alone would not bound that. */
+json_t *protocol_parse_json(const char *text, size_t len, json_error_t *e);
 
 /* POST .../infer on m, a reference that is taken over (infer.c). As protocol_handle. */
 bool infer_handle(exchange *x, model *m_take);

@@ -875,6 +875,18 @@ def test_oversized(s):
     is_alive(s)
 
 
+def test_many_values(s):
+    """Few bytes of text, many objects in memory: refused before they are made. Numbers of an input are no objects."""
+    many = '{"inputs": [%s{}]}' % ("{}," * 200000)
+    status, _, data = s.ask("POST", "/v2/models/double/infer", many)
+    assert status == 400 and b"more than 131072 values" in data, (status, data[:200])
+    status, _, _ = s.ask("POST", "/v2/repository/index", '{"a": [%s0]}' % ("0," * 200000))
+    assert status == 400, status
+    n = 200000
+    got = s.infer("double", [{"name": "x", "shape": [n], "datatype": "FP32", "data": [1] * n}])
+    assert got["outputs"][0]["data"] == [2] * n
+
+
 def test_half_closed(s):
     body = json.dumps({"inputs": [tensor("x", [1], [4])]}).encode()
     head = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
