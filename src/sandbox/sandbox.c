@@ -187,9 +187,16 @@ static bool sandbox_limit(sandbox *s, char *why) {
     return ok;
 }
 
+/* argv[0] becomes the program's path: within, libraries beside the program are found by it, since
+ * /proc/self cannot be read, and a shell that found the program in PATH gave its name alone. */
 void sandbox_restart(sandbox *s, char **argv, char why[SANDBOX_WHY]) {
-    char process[24];
+    char process[24], self[PATH_MAX];
     snprintf(process, sizeof process, "%ld", (long)getpid());
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) {
+        self[n] = '\0';
+        argv[0] = self;
+    }
     if (sandbox_limit(s, why)) {
         if (setenv(sandbox_variable, process, 1) != 0) sandbox_fail(why, "out of memory");
         else
