@@ -11,6 +11,7 @@
 #include "cli/launch/launcher.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -101,6 +102,9 @@ static error_t launch_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_ARG: launch_rest(a, state, state->next - 1); break;
     case ARGP_KEY_END:
         if (!a->program) argp_error(state, "which program?");
+        if (!a->module && !a->plain && cli_is_source(a->program[0]) &&
+            access(a->program[0], R_OK) != 0)
+            argp_failure(state, CTSC_ENVIRONMENT, errno, "%s", a->program[0]);
         if (a->node >= a->nodes) argp_error(state, "--node-rank counts from 0 to --nnodes less 1");
         break;
     default: return ARGP_ERR_UNKNOWN;
