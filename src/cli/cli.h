@@ -76,6 +76,8 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 
 /* Prints the failure on stderr and returns its exit code. */
 int cli_report(ctsc_error *e);
+/* The same, with the name of the file before a message that does not have it. */
+int cli_report_file(ctsc_error *e, const char *path);
 /* "ctsc: message" on stderr; returns status. */
 int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options
@@ -150,7 +152,10 @@ char *cli_folders(const cli_model *m);
 void cli_say_saved(const ctsc_module *m, const char *path);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
-bool cli_is_source(const char *path);       /* ends in .py */
+bool cli_is_source(const char *path); /* ends in .py */
+/* Whether a file can be written there, asked before the work whose result it gets; NULL: it need
+ * not. Files that end in .py are sources, and not replaced. Reports and returns the exit code. */
+int cli_check_output(const char *path);
 void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
 /* From now on what is missing from the installation is told on stderr (CTSC_LOG_ALERT). */
 void cli_hear_alerts(void);

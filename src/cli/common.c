@@ -7,11 +7,14 @@
 #include "cli/progress.h"
 #include "ctsc_compiler.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int cli_report(ctsc_error *e) {
@@ -23,6 +26,12 @@ int cli_report(ctsc_error *e) {
     if (!n || text[n - 1] != '\n') fputc('\n', stderr);
     ctsc_string_free(text);
     return ctsc_error_status(e);
+}
+
+int cli_report_file(ctsc_error *e, const char *path) {
+    const char *message = ctsc_error_message(e);
+    return strstr(message, path) ? cli_report(e)
+                                 : cli_complain(ctsc_error_status(e), "%s: %s", path, message);
 }
 
 int cli_complain(ctsc_status status, const char *fmt, ...) {
@@ -162,6 +171,21 @@ int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e) {
         fprintf(stderr, "ctsc: %s does not fit the model\n", path);
     ctsc_value_free(state);
     return s == CTSC_OK ? 0 : cli_report(e);
+}
+
+int cli_check_output(const char *path) {
+    char folder[PATH_MAX] = ".";
+    struct stat st;
+    if (!path) return 0;
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash > path ? slash - path : 1), path);
+    if (cli_is_source(path))
+        return cli_complain(CTSC_USAGE, "cannot write %s: the ending .py is that of source", path);
+    int why = stat(path, &st) == 0   ? S_ISDIR(st.st_mode) ? EISDIR : 0
+              : access(folder, W_OK) ? errno
+                                     : 0;
+    return why ? cli_complain(CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(why)) : 0;
 }
 
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {

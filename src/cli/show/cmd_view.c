@@ -15,6 +15,7 @@
 
 #include <ctsc_compiler.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,8 +359,8 @@ static int view_save(const view_args *a, const char *path, const char *page, siz
     FILE *f = out ? stdout : fopen(path, "w");
     bool ok = f && fwrite(page, 1, len, f) == len && fputs(mark, f) >= 0;
     if (f && !out && fclose(f) != 0) ok = false;
-    if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s", path);
-    if (!out) fprintf(stderr, "%s written\n", path);
+    if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
+    if (!out) fprintf(stderr, "ctsc: wrote %s\n", path);
     return 0;
 }
 
@@ -421,7 +422,8 @@ int cmd_view(int argc, char **argv) {
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_view_argp, argc, argv, &a);
     ctsc_set_threads(a.call.threads);
-    int code = a.other ? view_gather_two(&a, &d, e) : view_gather_one(&a, &d, e);
+    int code = a.output && strcmp(a.output, "-") ? cli_check_output(a.output) : 0;
+    if (!code) code = a.other ? view_gather_two(&a, &d, e) : view_gather_one(&a, &d, e);
     if (!code) code = view_deliver(&a, &d);
     free(d.text);
     ctsc_error_free(e);

@@ -266,7 +266,10 @@ int cmd_train(int argc, char **argv) {
     cli_hear_alerts();
     o.model.compile.training = cli_is_source(o.model.path);
     ctsc_set_threads(o.threads);
-    int code = cli_load(&o.model, &m, e);
+    int code = cli_check_output(o.output);
+    if (!code) code = cli_check_output(o.checkpoint);
+    if (!code) code = cli_check_output(o.labels);
+    if (!code) code = cli_load(&o.model, &m, e);
     if (!code) code = train_run(&o, m, e);
     ctsc_module_free(m);
     ctsc_error_free(e);

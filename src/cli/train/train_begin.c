@@ -184,6 +184,21 @@ static int loop_read(trainer *t) {
 
 /* ---- the first programs ---------------------------------------------------------------------- */
 
+/* The call failed; a dtype of the inputs may be why, as NumPy's numbers are float64. */
+static void loop_note_dtype(const trainer *t, ctsc_value *const *items, size_t n) {
+    ctsc_value *first = ctsc_value_item(t->params, 0);
+    ctsc_dtype want = first ? ctsc_tensor_dtype(first) : CTSC_FLOAT32;
+    for (size_t i = 0; i < n; i++) {
+        ctsc_dtype have = items[i] ? ctsc_tensor_dtype(items[i]) : want;
+        if (have == want) continue;
+        fprintf(stderr, "note: the data is %s, the model's parameters %s; --dtype %s converts it\n",
+                ctsc_dtype_describe(have)->name, ctsc_dtype_describe(want)->name,
+                ctsc_dtype_describe(want)->name);
+        break;
+    }
+    ctsc_value_free(first);
+}
+
 /* Before the first step: calls with batches like these become programs now, so that a step is the
  * same to the last bit wherever a run began. The last batch may be smaller. */
 static int loop_warm_up(trainer *t, ctsc_loader *data, bool gradients) {
@@ -196,7 +211,7 @@ static int loop_warm_up(trainer *t, ctsc_loader *data, bool gradients) {
         if (s == CTSC_OK) s = augment_batch(&t->augment, t->s, t->images, false, &batch, t->e);
         if (s != CTSC_OK) {
             ctsc_value_free(batch);
-            break;
+            return cli_report(t->e);
         }
         size_t len = ctsc_value_len(batch);
         for (size_t k = 0; k < len; k++) items[k] = ctsc_item(t->s, batch, k);
@@ -204,10 +219,14 @@ static int loop_warm_up(trainer *t, ctsc_loader *data, bool gradients) {
                 ? ctsc_module_warm_up(t->m, t->op ? "forward" : t->o->loss, t->op ? len - 1 : len,
                                       items, gradients, t->e)
                 : loop_scope_error(t, t->e);
+        if (s != CTSC_OK) {
+            cli_report(t->e);
+            if (len > 1) loop_note_dtype(t, items, len - 1);
+        }
         ctsc_scope_clear(t->s);
         ctsc_value_free(batch);
     }
-    return s == CTSC_OK ? 0 : cli_report(t->e);
+    return s;
 }
 
 /* The options that a resumed run has to have in common with the one before. */

@@ -93,7 +93,8 @@ static ctsc_status loop_restore(trainer *t, const ctsc_value *all) {
 
 int loop_resume(trainer *t) {
     ctsc_value *all = NULL;
-    if (ctsc_value_load(t->o->resume, &all, t->e) != CTSC_OK) return cli_report(t->e);
+    if (ctsc_value_load(t->o->resume, &all, t->e) != CTSC_OK)
+        return cli_report_file(t->e, t->o->resume);
     ctsc_value *options = ctsc_value_get(all, "options");
     int code = 0;
     if (!options || strcmp(ctsc_value_string(options, NULL), t->options))

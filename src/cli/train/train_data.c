@@ -97,7 +97,7 @@ static int data_read_values(const char *path, const data_reading *how, data_list
                             ctsc_error *e) {
     ctsc_value *v = NULL;
     (void)how;
-    if (ctsc_value_load(path, &v, e) != CTSC_OK) return cli_report(e);
+    if (ctsc_value_load(path, &v, e) != CTSC_OK) return cli_report_file(e, path);
     return data_add(l, path, "", v);
 }
 
@@ -178,8 +178,8 @@ static int data_no_such(const data_list *l, const char *option, const char *name
     for (size_t i = 0; i < l->n && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  l->items[i].name);
-    return cli_complain(CTSC_USAGE, "--%s: there is no tensor '%.*s', but %s", option, (int)len,
-                        name, names);
+    return cli_complain(CTSC_USAGE, "--%s: there is no tensor '%.*s'%s%s", option, (int)len, name,
+                        l->n ? ", but " : "", names);
 }
 
 /* The tensor of this name; l->n: none. */
@@ -253,6 +253,20 @@ static int data_convert(ctsc_value **v, ctsc_dtype dtype, bool all, ctsc_error *
     return 0;
 }
 
+/* All have a row per example. */
+static int data_compare_rows(const data_list *l, const char *file) {
+    int64_t rows = ctsc_tensor_ndim(l->target) ? ctsc_tensor_sizes(l->target)[0] : -1;
+    for (size_t i = 0; i < l->n; i++) {
+        const data_item *item = &l->items[i];
+        int64_t n = ctsc_tensor_ndim(item->value) ? ctsc_tensor_sizes(item->value)[0] : -1;
+        if (n >= 0 && rows >= 0 && n != rows)
+            return cli_complain(CTSC_USAGE, "%s: the input%s%s has %lld rows, the target %lld",
+                                file, *item->name ? " " : "", item->name, (long long)n,
+                                (long long)rows);
+    }
+    return 0;
+}
+
 static int data_finish(data_list *l, const data_reading *how, const char *file, ctsc_error *e) {
     int code = 0;
     if (!l->chosen) code = data_choose_target(l, how, file);
@@ -261,6 +275,7 @@ static int data_finish(data_list *l, const data_reading *how, const char *file, 
     if (!code && (!l->target || !l->n))
         code = cli_complain(CTSC_USAGE,
                             "%s: at least two tensors are needed, an input and a target", file);
+    if (!code) code = data_compare_rows(l, file);
     for (size_t i = 0; how->dtype && !l->images && !code && i < l->n; i++)
         code = data_convert(&l->items[i].value, how->dtype->dtype, true, e);
     /* numbers of classes are of this type, whatever files keep them in */

@@ -165,8 +165,8 @@ static int loop_validate(trainer *t, double *loss, double *accuracy) {
 
 /* The end of an epoch: what it came to, the schedule, whether it was the best. *stop: enough. */
 static int loop_epoch_end(trainer *t, bool *stop) {
-    double loss = t->loss_sum / (double)t->rows, valid = NAN, accuracy = NAN,
-           lr = ctsc_optimizer_get(t->opt, 0, "lr");
+    double loss = t->loss_sum == t->loss_sum ? t->loss_sum / (double)t->rows : NAN, /* not -nan */
+        valid = NAN, accuracy = NAN, lr = ctsc_optimizer_get(t->opt, 0, "lr");
     double train_accuracy = t->correct / (double)t->rows, busy = t->busy / 1e6,
            rate = busy > 0 ? (double)t->busy_rows / busy : 0;
     int code = t->valid ? loop_validate(t, &valid, &accuracy) : 0;

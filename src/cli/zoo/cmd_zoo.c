@@ -10,9 +10,11 @@
 #include "cli/progress.h"
 #include "cli/zoo/zoo.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ZOO_REASON = 120 };
 enum { OPT_PATH = 256, OPT_WEIGHTS, OPT_SEED, OPT_JSON, OPT_TIME, OPT_NAMES };
@@ -53,6 +55,7 @@ static error_t zoo_parse(int key, char *arg, struct argp_state *state) {
     case OPT_PATH:
         if (a->model.nfolders == CLI_MAX_FOLDERS)
             argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
+        if (access(arg, X_OK) != 0) argp_error(state, "--path %s: %s", arg, strerror(errno));
         a->model.folders[a->model.nfolders++] = arg;
         break;
     case 'o': a->output = arg; break;
@@ -136,8 +139,8 @@ static const zoo_entry *zoo_single(const zoo *z, const char *name, int *code) {
 /* ---- building one ---------------------------------------------------------------------------- */
 
 static int zoo_save(const zoo_args *a, const zoo *z, const char *folders, ctsc_error *e) {
-    int code = 0;
-    const zoo_entry *one = zoo_single(z, a->patterns[0], &code);
+    int code = cli_check_output(a->output);
+    const zoo_entry *one = code ? NULL : zoo_single(z, a->patterns[0], &code);
     if (!one) return code;
     zoo_build_options o = {.path = folders, .weights = a->weights, .seed = a->seed, .warn = true};
     zoo_net net;
