@@ -147,24 +147,45 @@ static ctsc_status copy_parts(diag *d, const tensor *t, tensor **out) {
     return CTSC_OK;
 }
 
-static ctsc_status copy_real_part(diag *d, const tensor *t, tensor **out) {
+/* part 0: the real parts; 1: the imaginary ones */
+static ctsc_status copy_part_of(diag *d, const tensor *t, int part, tensor **out) {
     tensor *parts;
     TRY(copy_parts(d, t, &parts));
-    ctsc_status s = tensor_select(d, parts, -1, 0, out);
+    ctsc_status s = tensor_select(d, parts, -1, part, out);
     tensor_unref(parts);
+    return s;
+}
+
+/* Complex numbers as bools: true where either part is. */
+static ctsc_status copy_truth(diag *d, tensor *dst, const tensor *src) {
+    op_ctx cx = {.diag = d, .op = op_find("aten::logical_or")};
+    value parts[2] = {value_none(), value_none()}, either = value_none();
+    ctsc_status s = CTSC_OK;
+    bool ran = false;
+    for (int i = 0; s == CTSC_OK && i < 2; i++) {
+        tensor *part;
+        if ((s = copy_part_of(d, src, i, &part)) == CTSC_OK) parts[i] = value_tensor_take(part);
+    }
+    if (s == CTSC_OK && cx.op) s = one_op_run(&cx, parts, &either, &ran);
+    if (s == CTSC_OK && !ran)
+        s = diag_fail(d, CTSC_UNSUPPORTED, "complex tensors cannot be made bool on a CUDA device");
+    if (s == CTSC_OK) s = copy_move(d, dst, either.u.tensor);
+    value_unref(either);
+    for (int i = 0; i < 2; i++) value_unref(parts[i]);
     return s;
 }
 
 /* What of t takes part: its real parts where the other side is real. */
 static ctsc_status copy_side(diag *d, const tensor *t, bool real, tensor **out) {
     if (!dtype_is_complex((dtype)t->dtype)) return tensor_alias(d, t, out);
-    return real ? copy_real_part(d, t, out) : copy_parts(d, t, out);
+    return real ? copy_part_of(d, t, 0, out) : copy_parts(d, t, out);
 }
 
 static ctsc_status copy_complex(diag *d, tensor *dst, const tensor *src) {
     static const char zero[16];
     bool to = dtype_is_complex((dtype)dst->dtype), from = dtype_is_complex((dtype)src->dtype);
     tensor *into, *of;
+    if (dst->dtype == DT_BOOL) return copy_truth(d, dst, src);
     if (to && !from) TRY(copy_fill(d, dst, zero));
     TRY(copy_side(d, dst, !from, &into));
     ctsc_status s = copy_side(d, src, !to, &of);
