@@ -6,6 +6,7 @@
 """
 import json
 import sys
+import urllib.error
 import urllib.request
 
 ZERO = [0, 0, 1, 1, 1, 0, 0, 0,
@@ -33,4 +34,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except urllib.error.HTTPError as e:
+        sys.exit(f"{e.code}: {json.load(e)['error']}")
+    except urllib.error.URLError as e:
+        sys.exit(f"no server: {e.reason}")

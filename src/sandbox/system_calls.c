@@ -101,6 +101,8 @@ static const int sandbox_allowed[] = {
     SYS_get_robust_list,
     SYS_rseq,
     SYS_sched_getaffinity,
+    SYS_sched_getparam,
+    SYS_sched_getscheduler,
     SYS_getcpu,
     SYS_membarrier,
     SYS_exit,

@@ -94,7 +94,7 @@ static bool generate_number(generation *g, const char *key, const json_t *v, boo
                             double hi, double *out) {
     *out = json_number_value(v);
     if ((whole ? json_is_integer(v) : json_is_number(v)) && *out >= lo && *out <= hi) return true;
-    return generate_fail(g, "parameter '%s' must be a %snumber from %g to %g", key,
+    return generate_fail(g, "parameter '%s' must be a %snumber from %.15g to %.15g", key,
                          whole ? "whole " : "", lo, hi);
 }
 

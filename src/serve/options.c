@@ -87,7 +87,7 @@ static double serve_number(struct argp_state *state, const char *option, const c
     double n = strtod(text, &end);
     if (*text && !*end && !errno && n >= lo && n <= hi && (!whole || n == (double)(int64_t)n))
         return n;
-    argp_error(state, "--%s: %g to %g are possible, not '%s'", option, lo, hi, text);
+    argp_error(state, "--%s: %.15g to %.15g are possible, not '%s'", option, lo, hi, text);
     return lo;
 }
 
@@ -138,7 +138,10 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case OPT_FLUSH: o->flush_denormals = true; break;
     case OPT_SANDBOX: o->sandbox = true; break;
     case ARGP_KEY_ARG:
-        if (o->folder) argp_error(state, "only one folder can be served");
+        if (o->folder)
+            argp_error(state,
+                       "'%s' is too much: one folder can be served, and --grpc=PORT has a '='",
+                       arg);
         o->folder = arg;
         break;
     case ARGP_KEY_END:

@@ -247,7 +247,11 @@ ctsc_status serve_run(const serve_options *options) {
     s->o = &o;
     s->stats.started_ms = clock_wall_ms();
     if (o.token_file && !(s->token = server_read_token(o.token_file))) {
-        fprintf(stderr, "ctsc serve: there is no token in the first line of '%s'\n", o.token_file);
+        if (access(o.token_file, R_OK) != 0)
+            fprintf(stderr, "ctsc serve: %s: %s\n", o.token_file, strerror(errno));
+        else
+            fprintf(stderr, "ctsc serve: there is no token in the first line of '%s'\n",
+                    o.token_file);
         free(s);
         return CTSC_ENVIRONMENT;
     }
