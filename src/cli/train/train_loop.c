@@ -41,6 +41,38 @@ static double loop_number(trainer *t, ctsc_value *v) {
     return wide && ctsc_tensor_data(wide) ? *(double *)ctsc_tensor_data(wide) : NAN;
 }
 
+/* "[64, 1]" */
+static void loop_sizes(const ctsc_value *v, char *text, size_t size) {
+    size_t n = (size_t)snprintf(text, size, "[");
+    for (int i = 0; i < ctsc_tensor_ndim(v) && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, i ? ", %lld" : "%lld",
+                              (long long)ctsc_tensor_sizes(v)[i]);
+    if (n < size) snprintf(text + n, size - n, "]");
+}
+
+/* Warns once of a result and a target that a loss takes, but can hardly be meant for each other. */
+static void loop_compare(trainer *t, const ctsc_value *out, const ctsc_value *target) {
+    char text[512], have[128], want[128];
+    if (t->compared || !t->op || !out || ctsc_value_kind(out) != CTSC_KIND_TENSOR) return;
+    t->compared = true;
+    loop_sizes(out, have, sizeof have);
+    loop_sizes(target, want, sizeof want);
+    bool one = ctsc_tensor_ndim(out) > 1 && ctsc_tensor_sizes(out)[1] == 1;
+    if (!strcmp(t->o->loss, "cross_entropy") && one) {
+        snprintf(text, sizeof text,
+                 "the model's result, %s, is of one class, for which cross_entropy is always 0; "
+                 "--loss mse is for numbers",
+                 have);
+        cli_warn(NULL, text);
+    } else if (!t->classifies && strcmp(have, want)) {
+        snprintf(text, sizeof text,
+                 "the model's result is %s and the target %s: they are broadcast, and the loss is "
+                 "likely to be wrong",
+                 have, want);
+        cli_warn(NULL, text);
+    }
+}
+
 /* The loss of a batch, the scope's; NULL: its error, or e's. *out: what forward gave,
  * NULL for a method. */
 static ctsc_value *loop_loss(trainer *t, ctsc_value *batch, ctsc_value **out, ctsc_error *e) {
@@ -51,6 +83,7 @@ static ctsc_value *loop_loss(trainer *t, ctsc_value *batch, ctsc_value **out, ct
     if (*out && ctsc_value_kind(*out) == CTSC_KIND_TENSOR &&
         ctsc_tensor_dtype(*out) == CTSC_BFLOAT16)
         *out = ctsc_to(t->s, *out, CTSC_FLOAT32); /* losses are of float32 within autocast */
+    loop_compare(t, *out, items[n - 1]);
     ctsc_value *weights = *out && t->weights ? ctsc_to(t->s, t->weights, ctsc_tensor_dtype(*out))
                                              : NULL;
     ctsc_value *loss = t->op ? ctsc_op(t->s, t->op, weights ? 3 : 2, *out, items[n - 1], weights)

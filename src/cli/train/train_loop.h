@@ -22,6 +22,7 @@ typedef struct trainer {
     train_augment augment;
     const char *op;      /* of the loss; NULL: a method */
     bool classifies;     /* the target is a class: accuracy can be told */
+    bool compared;       /* loop_compare has seen a result */
     ctsc_value *weights; /* of the classes, NULL: none */
     ctsc_value *batch_now;
     train_log log;

@@ -62,8 +62,9 @@ static ctsc_status numpy_literal(diag *d, const char *name, const char *text, nu
             return CTSC_OK;
         }
     }
-    return diag_fail(d, CTSC_UNSUPPORTED, "%s: arrays of type %.12s are not supported", name,
-                     descr);
+    int n = *descr == '\'' ? (int)strcspn(descr + 1, "'") + 2 : 12;
+    return diag_fail(d, CTSC_UNSUPPORTED, "%s: arrays of type %.*s are not supported", name,
+                     n < 12 ? n : 12, descr);
 }
 
 static ctsc_status numpy_header_read(diag *d, const char *name, const storage *st,
