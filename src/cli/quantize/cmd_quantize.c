@@ -235,6 +235,7 @@ int cmd_quantize(int argc, char **argv) {
     if (!cli_call_init(&a.call, argc)) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_quantize_argp, argc, argv, &a);
     int code = quantize_check(&a);
+    if (!code) code = cli_check_output(a.output);
     ctsc_error *e = code ? NULL : ctsc_error_new();
     if (!code && !e) code = cli_complain(CTSC_LIMIT, "out of memory");
     if (!code) code = quantize_all(&a, e);

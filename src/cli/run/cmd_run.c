@@ -205,7 +205,8 @@ int cmd_run(int argc, char **argv) {
     cli_parse_args(&cmd_run_argp, argc, argv, &a);
     cli_hear_alerts();
     ctsc_set_threads(a.call.threads);
-    int code = a.sandbox ? run_enter_sandbox(&a.model, &a.call, &a.files) : 0;
+    int code = cli_check_output(a.files.output);
+    if (!code && a.sandbox) code = run_enter_sandbox(&a.model, &a.call, &a.files);
     if (!code) code = run_with(&a, e);
     ctsc_error_free(e);
     cli_call_free(&a.call);
