@@ -605,9 +605,11 @@ static bool tensor_new_dtype(loop_state *s, const node *n, dtype other, dtype *o
     return nest_type_of(*out, &t);
 }
 
-static bool tensor_new_of(loop_state *s, const node *n, nest_expr *e, dtype dt, int ndim) {
-    lazy_tensor *l = lazy_cast(&s->l, lazy_number(&s->l, e), dt);
-    if (!l || !number_fits(s, n, e, dt)) return false;
+/* The number has to fit `first`; from there it is cast, which may wrap. */
+static bool tensor_new_of(loop_state *s, const node *n, nest_expr *e, dtype first, dtype dt,
+                          int ndim) {
+    lazy_tensor *l = lazy_cast(&s->l, lazy_cast(&s->l, lazy_number(&s->l, e), first), dt);
+    if (!l || !number_fits(s, n, e, first)) return false;
     lazy_forget(&s->l);
     nest_expr *v = lazy_at(&s->l, l, NULL);
     if (v->op != NEST_CONST) v = nest_let(s->n, "v", v);
@@ -616,23 +618,19 @@ static bool tensor_new_of(loop_state *s, const node *n, nest_expr *e, dtype dt, 
                                    v->op == NEST_CONST ? v : loop_round(s, dt, v)));
 }
 
-/* tensor(x), scalar_tensor(x) */
+/* tensor(x), which is of x's natural dtype first; scalar_tensor(x) */
 static bool tensor_new_number(loop_state *s, const node *n, const char *text) {
     const loop_value *x = loop_input(s, n, 0);
     dtype dt;
     if (!x || x->kind != LOOP_NUMBER) return false;
-    bool real = nest_is_float(x->e->type) || !strcmp(text, "scalar");
+    bool scalar = !strcmp(text, "scalar"), real = nest_is_float(x->e->type) || scalar;
     int grad = schema_find_arg(n->op->schema, "requires_grad");
     value c;
     if (grad >= 0 && (!ir_value_constant(n->inputs.data[grad], &c) || c.tag != V_BOOL || c.u.b))
         return false;
-    if (!tensor_new_dtype(s, n,
-                          real                      ? DT_FLOAT32
-                          : x->e->type == NEST_BOOL ? DT_BOOL
-                                                    : DT_INT64,
-                          &dt))
-        return false;
-    return tensor_new_of(s, n, x->e, dt, 0);
+    dtype natural = real ? DT_FLOAT32 : x->e->type == NEST_BOOL ? DT_BOOL : DT_INT64;
+    if (!tensor_new_dtype(s, n, natural, &dt)) return false;
+    return tensor_new_of(s, n, x->e, scalar ? dt : natural, dt, 0);
 }
 
 /* zeros(sizes), ones(sizes), full(sizes, x) of one element */
@@ -659,7 +657,7 @@ static bool tensor_new_filled(loop_state *s, const node *n, const char *text) {
         e = x->e;
         dt = nest_is_float(e->type) ? DT_FLOAT32 : e->type == NEST_BOOL ? DT_BOOL : DT_INT64;
     }
-    return tensor_new_dtype(s, n, dt, &dt) && tensor_new_of(s, n, e, dt, ndim);
+    return tensor_new_dtype(s, n, dt, &dt) && tensor_new_of(s, n, e, dt, dt, ndim);
 }
 
 bool loop_lower_tensor(loop_state *s, const node *n, loop_class cls, const char *text) {
