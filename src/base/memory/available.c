@@ -8,7 +8,6 @@
 #include "base/memory/available.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From this size on: the question takes some 20 us, and to touch so much takes milliseconds. */
+/* From this size on: the question takes 10 to 20 us, and to touch so much takes milliseconds. */
 enum { AVAILABLE_ASKED = 64 << 20 };
 
 /* In bytes; INT64_MAX where nobody knows. */

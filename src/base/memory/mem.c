@@ -176,7 +176,10 @@ void *mem_zalloc(size_t size) {
 
 void *mem_resize(void *p, size_t size) {
     if (size > PTRDIFF_MAX) return mem_given(NULL, size);
-    if (mem_current == mem_default_hook && !mem_is_there(size)) return NULL;
+    if (mem_current == mem_default_hook && size >= AVAILABLE_ASKED) { /* what it has it keeps */
+        size_t has = malloc_usable_size(p);
+        if (has < size && !mem_is_there(size - has)) return NULL;
+    }
     if (mem_thread_budget && !mem_charge(p, size)) return NULL;
     void *q = mem_given(mem_current(mem_current_ctx, p, size ? size : 1), size);
     if (mem_thread_budget) mem_reconcile(q ? q : p, size);

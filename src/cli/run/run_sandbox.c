@@ -2,8 +2,9 @@
 /*
  * run_sandbox.c - ctsc run --sandbox: which files the call needs, and the way in.
  *
- * The model and the files of arguments and options can be read. Beside an ONNX model are its
- * weights, and beside a Python file what it imports, so of these the folder can be read.
+ * The model and the files of arguments and options can be read. Beside an ONNX model and an
+ * index of weights are weights, and beside a Python file what it imports: of these the
+ * folder can be read.
  * Tests: tests/cli/sandbox.test
  */
 #include "cli/run/run.h"
@@ -13,15 +14,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool run_ends_in(const char *path, const char *ending) {
-    size_t n = strlen(path), k = strlen(ending);
-    return n >= k && !strcmp(path + n - k, ending);
+/* With its folder where it may name others beside it. */
+static bool run_allow_file(sandbox *s, const char *path, char *why) {
+    static const char *const formats[] = {"python", "onnx", "index"};
+    const ctsc_format *f = ctsc_format_by_ending(path, NULL);
+    bool beside = false;
+    for (size_t i = 0; f && i < sizeof formats / sizeof *formats; i++)
+        beside |= !strcmp(f->name, formats[i]);
+    return beside ? sandbox_allow_folder_of(s, path, SANDBOX_READ, why)
+                  : sandbox_allow(s, path, SANDBOX_READ, why);
 }
 
 static bool run_allow_model(sandbox *s, const cli_model *m, char *why) {
-    bool beside = cli_is_source(m->path) || run_ends_in(m->path, ".onnx");
-    bool ok = beside ? sandbox_allow_folder_of(s, m->path, SANDBOX_READ, why)
-                     : sandbox_allow(s, m->path, SANDBOX_READ, why);
+    const char *weights = m->compile.weights;
+    bool ok = run_allow_file(s, m->path, why) && (!weights || run_allow_file(s, weights, why));
     for (size_t i = 0; ok && i < m->nfolders; i++)
         ok = sandbox_allow(s, m->folders[i], SANDBOX_READ, why);
     return ok;
@@ -39,8 +45,7 @@ static bool run_allow_input(sandbox *s, const char *spec, char *why) {
 
 static bool run_allow(sandbox *s, const cli_model *m, const cli_call *c, const run_files *f,
                       char *why) {
-    const char *const files[] = {m->compile.weights, c->inputs.file, f->expect, f->labels,
-                                 cli_loaded_library};
+    const char *const files[] = {c->inputs.file, f->expect, f->labels, cli_loaded_library};
     bool ok = run_allow_model(s, m, why);
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++)
         ok = !files[i] || sandbox_allow(s, files[i], SANDBOX_READ, why);
