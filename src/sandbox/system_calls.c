@@ -89,6 +89,7 @@ static const int sandbox_allowed[] = {
     SYS_renameat,
 #endif
     SYS_renameat2,
+    SYS_linkat,
     SYS_unlinkat,
     SYS_mkdirat,
     SYS_flock,

@@ -487,6 +487,8 @@ ctsc_status out_finish(onnx_out *o) {
                          "the model has %zu bytes of weights; a file of ONNX holds 2 GiB", size);
     finish_sink sink = {.base = {finish_append}, .opt = o->opt};
     onnx__model_proto__pack_to_buffer(&m, &sink.base);
-    return sink.failed ? diag_fail(o->d, CTSC_ENVIRONMENT, "the model could not be written")
-                       : CTSC_OK;
+    if (!sink.failed) return CTSC_OK;
+    return o->d->status != CTSC_OK
+               ? o->d->status
+               : diag_fail(o->d, CTSC_ENVIRONMENT, "the model could not be written");
 }

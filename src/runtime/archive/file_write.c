@@ -2,10 +2,15 @@
 /*
  * file_write.c - files that appear whole or not at all.
  *
- * The file is written beside its target under a name of its own, synced, and renamed over the
- * target: a crash leaves the old file or the new one. The new file takes the old one's permissions.
- * A target that is no regular file (a pipe, a device) is written to directly.
- * Tests: tests/unit/test_export.c
+ * Method. The file is written without a name (O_TMPFILE) in the folder of its target, and synced.
+ * Then it gets a name: the target's, or, where a file has that, a temporary one that is renamed
+ * over the target. A crash leaves the old file or the new one, and a process that is killed while
+ * it writes leaves nothing. Where the file system has no files without names (NFS), or no /proc is
+ * mounted to name them by, the file is written under the temporary name from the start.
+ *
+ * The new file takes the old one's permissions. A target that is no regular file (a pipe, a device)
+ * is written to directly.
+ * Tests: tests/unit/test_export.c, tests/faults/kill.py
  */
 #include "runtime/archive/file_write.h"
 
@@ -23,13 +28,15 @@
 enum {
     FILE_BUFFER = 1 << 16,
     FILE_WRITE_MAX = 1 << 30, /* bytes per system call */
-    FILE_TEMPORARY_TRIES = 100
+    FILE_TEMPORARY_TRIES = 100,
+    FILE_PROC_PATH = 40 /* "/proc/self/fd/N" */
 };
 
 struct file_writer {
     int fd;
+    bool direct;     /* target is written to as it is */
     char *target;    /* what the file will be */
-    char *temporary; /* what it is until then; NULL: target is written to directly */
+    char *temporary; /* its name until then; NULL: it has none */
     uint64_t offset; /* bytes written, those in the buffer included */
     size_t nbuffer;
     uint8_t buffer[FILE_BUFFER];
@@ -38,6 +45,7 @@ struct file_writer {
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
 static ctsc_status file_failed(const file_writer *w, diag *d, int error) {
+    if (error == ENOMEM) return diag_no_memory(d);
     return diag_fail(d, CTSC_ENVIRONMENT, "cannot write %s: %s", w->target, strerror(error));
 }
 
@@ -71,18 +79,56 @@ ctsc_status file_write(file_writer *w, diag *d, const void *data, size_t n) {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* A new file beside the target, with the permissions a new file gets. */
-static int file_create_temporary(file_writer *w, size_t len) {
+/* Gives the file a temporary name that no other file has. `make` returns a number from 0 on, or -1
+ * with errno. */
+static int file_name_temporary(file_writer *w, int (*make)(file_writer *, const char *)) {
     struct timespec now;
+    size_t len = strlen(w->target) + 16;
+    char *name = mem_alloc(len);
+    int made = -1;
+    errno = ENOMEM;
     clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t number = hash_u64((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^
                                (uint64_t)getpid() << 40);
-    for (int i = 0; i < FILE_TEMPORARY_TRIES; i++) {
+    for (int i = 0; name && i < FILE_TEMPORARY_TRIES; i++) {
         number = hash_u64(number + 1);
-        snprintf(w->temporary, len, "%s.%08x.tmp", w->target, (unsigned)number);
-        int fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd >= 0 || errno != EEXIST) return fd;
+        snprintf(name, len, "%s.%08x.tmp", w->target, (unsigned)number);
+        made = make(w, name);
+        if (made >= 0 || errno != EEXIST) break;
     }
+    if (made >= 0) w->temporary = name;
+    else mem_free(name);
+    return made;
+}
+
+static int file_create_named(file_writer *w, const char *name) {
+    (void)w;
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+}
+
+static int file_link(file_writer *w, const char *name) {
+    char path[FILE_PROC_PATH];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", w->fd);
+    return linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* The folder of a file, to be given to mem_free; NULL: out of memory. */
+static char *file_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    return n ? mem_strndup(path, n) : mem_strdup(slash ? "/" : ".");
+}
+
+/* A new file without a name, that can be given one later; -1 where there is no such thing. */
+static int file_create_unnamed(file_writer *w) {
+#ifdef O_TMPFILE
+    char path[FILE_PROC_PATH], *folder = file_folder(w->target);
+    int fd = folder ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
+    mem_free(folder);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fd < 0 || access(path, F_OK) == 0) return fd;
+    close(fd);
+#endif
     return -1;
 }
 
@@ -90,22 +136,13 @@ static ctsc_status file_create(file_writer *w, diag *d) {
     struct stat st;
     bool exists = stat(w->target, &st) == 0;
     if (exists && S_ISDIR(st.st_mode)) return file_failed(w, d, EISDIR);
-    if (exists && !S_ISREG(st.st_mode)) {
-        w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
-        return w->fd < 0 ? file_failed(w, d, errno) : CTSC_OK;
-    }
-    size_t len = strlen(w->target) + 16;
-    w->temporary = mem_alloc(len);
-    if (!w->temporary) return diag_no_memory(d);
-    w->fd = file_create_temporary(w, len);
-    if (w->fd < 0) {
-        int error = errno;
-        mem_free(w->temporary);
-        w->temporary = NULL;
-        return file_failed(w, d, error);
-    }
+    w->direct = exists && !S_ISREG(st.st_mode);
+    if (w->direct) w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
+    else if ((w->fd = file_create_unnamed(w)) < 0)
+        w->fd = file_name_temporary(w, file_create_named);
+    if (w->fd < 0) return file_failed(w, d, errno);
     /* Without the right to keep the old permissions the new file has its own. */
-    if (exists && fchmod(w->fd, st.st_mode & 0777) != 0) errno = 0;
+    if (exists && !w->direct && fchmod(w->fd, st.st_mode & 0777) != 0) errno = 0;
     return CTSC_OK;
 }
 
@@ -141,29 +178,36 @@ void file_writer_free(file_writer *w) {
 /* After a rename the folder's entry is to reach the disk as well; not every file system
  * can promise that. */
 static void file_sync_folder(const char *path) {
-    char *folder = mem_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-    if (folder) {
-        if (slash) slash[slash == folder] = '\0';
-        int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd >= 0) {
-            fsync(fd);
-            close(fd);
-        }
+    char *folder = file_folder(path);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
     }
     mem_free(folder);
+}
+
+/* The whole file gets its name. */
+static ctsc_status file_place(file_writer *w, diag *d) {
+    if (!w->temporary) {
+        if (file_link(w, w->target) == 0) return CTSC_OK;
+        if (errno != EEXIST || file_name_temporary(w, file_link) < 0)
+            return file_failed(w, d, errno);
+    }
+    if (rename(w->temporary, w->target) != 0) return file_failed(w, d, errno);
+    mem_free(w->temporary);
+    w->temporary = NULL;
+    return CTSC_OK;
 }
 
 ctsc_status file_writer_commit(file_writer *w, diag *d) {
     TRY(file_flush(w, d));
     /* pipes and devices cannot be synced */
-    if (fsync(w->fd) != 0 && w->temporary) return file_failed(w, d, errno);
+    if (fsync(w->fd) != 0 && !w->direct) return file_failed(w, d, errno);
+    if (!w->direct) TRY(file_place(w, d));
     int closed = close(w->fd);
     w->fd = -1;
     if (closed != 0) return file_failed(w, d, errno);
-    if (!w->temporary) return CTSC_OK;
-    if (rename(w->temporary, w->target) != 0) return file_failed(w, d, errno);
-    mem_free(w->temporary);
-    w->temporary = NULL;
-    file_sync_folder(w->target);
+    if (!w->direct) file_sync_folder(w->target);
     return CTSC_OK;
 }

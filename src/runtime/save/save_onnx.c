@@ -10,50 +10,21 @@
 #include "runtime/save/save_onnx.h"
 
 #include "passes/passes.h"
+#include "runtime/archive/file_write.h"
 #include "runtime/interp/interp.h"
 #include "runtime/save/check_onnx.h"
 #ifdef CTSC_ONNX
 #include "frontend/onnx/onnx_out.h"
 #endif
 
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #ifdef CTSC_ONNX
 
-typedef struct onnx_file { FILE *f; char *temporary; } onnx_file;
+typedef struct onnx_file { file_writer *f; diag *d; ctsc_status status; } onnx_file;
 
-static bool file_write(void *ctx, const void *data, size_t len) {
-    return fwrite(data, 1, len, ((onnx_file *)ctx)->f) == len;
-}
-
-static ctsc_status file_failed(diag *d, const char *path) {
-    return diag_fail(d, CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
-}
-
-static ctsc_status file_open(diag *d, const char *path, onnx_file *out) {
-    strbuf sb = STRBUF_INIT;
-    sb_printf(&sb, "%s.%08x.tmp", path, (unsigned)getpid());
-    if (!(out->temporary = sb_take(&sb))) return diag_no_memory(d);
-    out->f = fopen(out->temporary, "wbe");
-    return out->f ? CTSC_OK : file_failed(d, path);
-}
-
-static ctsc_status file_commit(diag *d, const char *path, onnx_file *x) {
-    bool ok = !fflush(x->f) && !fsync(fileno(x->f));
-    ok = !fclose(x->f) && ok;
-    x->f = NULL;
-    if (!ok || rename(x->temporary, path)) return file_failed(d, path);
-    mem_free(x->temporary);
-    x->temporary = NULL;
-    return CTSC_OK;
-}
-
-static void file_close(onnx_file *x) {
-    if (x->f) fclose(x->f);
-    if (x->temporary) unlink(x->temporary);
-    mem_free(x->temporary);
+static bool onnx_file_write(void *ctx, const void *data, size_t len) {
+    onnx_file *x = ctx;
+    if (x->status == CTSC_OK) x->status = file_write(x->f, x->d, data, len);
+    return x->status == CTSC_OK;
 }
 
 /* ---- the second example ---------------------------------------------------------------------- */
@@ -101,7 +72,7 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
                               .rt = rt,
                               .warn = given->warn.warn,
                               .warn_ctx = given->warn.ctx,
-                              .write = file_write,
+                              .write = onnx_file_write,
                               .ctx = file};
         s = onnx_write(d, g, &o);
     }
@@ -113,7 +84,7 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
 
 ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
                       const save_onnx_options *o, const char *path) {
-    onnx_file file = {0};
+    onnx_file file = {.d = d};
     TRY(function_ensure_compiled(f, d));
     int n = f->schema->nargs;
     value *full = mem_zalloc(sizeof *full * (size_t)n),
@@ -126,10 +97,10 @@ ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
     /* what any level makes of a graph first: dtypes depend on it */
     if (s == CTSC_OK)
         s = pass_run_list(&(pass_ctx){.diag = d}, g, "autocast,scalar-constants", NULL);
-    if (s == CTSC_OK) s = file_open(d, path, &file);
+    if (s == CTSC_OK) s = file_writer_open(d, path, &file.f);
     if (s == CTSC_OK) s = save_graph(d, f, g, n, full, o->naxes ? second : NULL, o, &file);
-    if (s == CTSC_OK) s = file_commit(d, path, &file);
-    file_close(&file);
+    if (s == CTSC_OK) s = file_writer_commit(file.f, d);
+    file_writer_free(file.f);
     for (int i = 0; full && second && i < n; i++) {
         if (checked) value_unref(full[i]);
         value_unref(second[i]);
