@@ -41,10 +41,10 @@ extern "C" {
     X(OK,             0,    "success")                                                             \
     X(FAILED,         1,    "the work failed: a script raised, a source did not compile")          \
     X(USAGE,          2,    "wrong usage: an argument does not fit the call")                      \
-    X(BAD_FILE,       3,    "a file is damaged or not what it should be")                          \
+    X(BAD_FILE,       3,    "a file is missing, damaged, or not what it should be")                \
     X(UNSUPPORTED,    4,    "an operator or a feature is not supported")                           \
     X(LIMIT,          5,    "a resource limit was reached, memory included")                       \
-    X(ENVIRONMENT,    6,    "the environment lacks something")                                     \
+    X(ENVIRONMENT,    6,    "the environment lacks something, or a file cannot be written")        \
     X(INTERNAL,       70,   "a bug in ctsc")
 /* clang-format on */
 

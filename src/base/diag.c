@@ -225,6 +225,17 @@ void diag_locate(diag *d, source_range r) {
     source_ref(r.src);
 }
 
+void diag_name_file(diag *d, const char *path) {
+    diag_item *e = d ? diag_error_item(d) : NULL;
+    if (!e || !e->text || !path || strstr(e->text, path)) return;
+    strbuf sb = STRBUF_INIT;
+    sb_printf(&sb, "%s: %s", path, e->text);
+    char *text = sb_take(&sb);
+    if (!text) return; /* then it keeps its own words */
+    mem_free(e->text);
+    e->text = text;
+}
+
 /* The error at `i` and what belongs to it, up to `end`: a call in the program takes the error's
  * place, and calls inside the library are dropped. */
 static void diag_blame_one(diag *d, size_t i, size_t end) {

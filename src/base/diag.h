@@ -113,6 +113,8 @@ bool diag_got_further(const diag *d, const diag *other, source_range in);
 void diag_frame(diag *d, source_range r, const char *function);
 /* Gives the error a place if it has none yet. */
 void diag_locate(diag *d, source_range r);
+/* Names the file that a failure is of, before a message that does not. */
+void diag_name_file(diag *d, const char *path);
 /* An error inside the library's own sources moves to the place in the program that called it; its
  * own place becomes a note. */
 void diag_blame_caller(diag *d);

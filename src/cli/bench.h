@@ -8,7 +8,7 @@
 #include "cli/machine.h"
 #include "ctsc_compiler.h"
 
-enum { BENCH_LEVELS = 3, WARM_CALLS = 5, BENCH_POINTS = 64 };
+enum { BENCH_LEVELS = 3, WARM_CALLS = 5, BENCH_POINTS = 64, BENCH_MAX_BATCH = 1000000 };
 
 /* One level of optimisation: a module of its own, inputs of its own (a method may write to
  * them), and its times. */
@@ -68,8 +68,9 @@ void bench_compare(bench_model *b, ctsc_error *e);
 int bench_show(const bench *b);
 double bench_quantile(const bench_level *l, double q);
 json_t *bench_model_json(const bench *b, const bench_model *m);
-/* "1,2,4" as numbers: how many; 0: it is no such list, or longer than `most`. */
-int bench_list(const char *text, int64_t *out, int most);
+/* "1,2,4" as numbers: how many; 0: it is no such list, has more than `most`, or one above
+ * max. */
+int bench_list(const char *text, int64_t *out, int most, int64_t max);
 /* Loads, warms and measures all models: reports and returns the exit code on failure.
  * bench_clear gives back what it made of one. */
 int bench_measured(bench *b, ctsc_error *e);

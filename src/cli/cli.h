@@ -80,6 +80,8 @@ int cli_report(ctsc_error *e);
 int cli_report_file(ctsc_error *e, const char *path);
 /* "ctsc: message" on stderr; returns status. */
 int cli_complain(ctsc_status status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "cannot open PATH: why", why being an errno: CTSC_BAD_FILE, as for a MODEL that is missing. */
+int cli_cannot_open(const char *path, int why);
 /* MODEL, an archive, or Python source (.py) with how to compile it: the argument and the options
  * --entry, --weights, --seed that all commands with a MODEL share, parsed by cli_model_argp as a
  * child (its input is a cli_model). */
@@ -153,9 +155,14 @@ void cli_say_saved(const ctsc_module *m, const char *path);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */
-/* Whether a file can be written there, asked before the work whose result it gets; NULL: it need
- * not. Files that end in .py are sources, and not replaced. Reports and returns the exit code. */
-int cli_check_output(const char *path);
+/* What a command writes (output.c). */
+typedef enum cli_output { CLI_ARCHIVE, CLI_SAVED, CLI_PAGE, CLI_TEXT } cli_output;
+/* Whether a file can be written there, asked before the work whose result it gets, and has no
+ * ending that means something else; NULL: it need not. Files that end in .py are sources, and not
+ * replaced. Reports and returns the exit code. */
+int cli_check_output(const char *path, cli_output kind);
+/* The first of the two questions alone. */
+int cli_check_writable(const char *path);
 void cli_warn(void *ctx, const char *text); /* a script's warning, on stderr */
 /* From now on what is missing from the installation is told on stderr (CTSC_LOG_ALERT). */
 void cli_hear_alerts(void);
@@ -179,12 +186,19 @@ int cli_print_json(json_t *j);
 json_t *cli_value_json(const ctsc_value *v); /* NULL if out of memory */
 /* Parses with argp in the way all subcommands do (wrong usage exits with CTSC_USAGE). */
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into);
+/* The same, up to the first argument that is no option. */
+void cli_parse_args_in_order(const struct argp *argp, int argc, char **argv, void *into);
 /* A number of an option's argument; wrong text is a usage error. */
 /* strtod, with a point in every locale. */
 double cli_double(const char *text, char **end);
 double cli_number(struct argp_state *state, const char *option, const char *text);
+double cli_number_within(struct argp_state *state, const char *option, const char *text, double min,
+                         double max);
 /* The same, a whole number from min to max. */
 int cli_whole_number(struct argp_state *state, const char *option, const char *text, int min,
                      int max);
+/* Of --seed: any uint64_t. */
+uint64_t cli_seed(struct argp_state *state, const char *text);
+enum { CLI_MAX_THREADS = 1024 }; /* of --threads */
 
 #endif

@@ -35,7 +35,6 @@ static const struct argp_option bench_options[] = {
 
 static error_t bench_parse(int key, char *arg, struct argp_state *state) {
     bench *b = state->input;
-    double n;
     switch (key) {
     case OPT_JSON: b->json = true; break;
     case OPT_BATCH: b->batches = arg; break;
@@ -43,16 +42,8 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
         if (!b->nmodels) b->model.path = arg;
         b->models[b->nmodels++].path = arg;
         break;
-    case OPT_SECONDS:
-        b->seconds = cli_number(state, "seconds", arg);
-        if (b->seconds < 0 || b->seconds > 1e6)
-            argp_error(state, "--seconds: 0 to 1e6 are possible");
-        break;
-    case OPT_CALLS:
-        n = cli_number(state, "calls", arg);
-        if (n < 1 || n > 1e8 || n != (int)n) argp_error(state, "--calls: 1 to 1e8 are possible");
-        b->calls = (int)n;
-        break;
+    case OPT_SECONDS: b->seconds = cli_number_within(state, "seconds", arg, 0, 1e6); break;
+    case OPT_CALLS: b->calls = cli_whole_number(state, "calls", arg, 1, 100000000); break;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &b->model;
         state->child_inputs[1] = &b->call;
@@ -60,9 +51,10 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
         break;
     case ARGP_KEY_END: {
         int64_t points[BENCH_POINTS];
-        if (b->batches && !bench_list(b->batches, points, BENCH_POINTS))
+        if (b->batches && !bench_list(b->batches, points, BENCH_POINTS, BENCH_MAX_BATCH))
             argp_error(state, "--batch: '%s' is no list of sizes like 1,2,4", b->batches);
-        if (b->call.threads_list && !bench_list(b->call.threads_list, points, BENCH_POINTS))
+        if (b->call.threads_list &&
+            !bench_list(b->call.threads_list, points, BENCH_POINTS, CLI_MAX_THREADS))
             argp_error(state, "--threads: '%s' is no list of numbers like 1,2,4",
                        b->call.threads_list);
         if (b->batches && b->call.inputs.file) argp_error(state, "--batch goes with --input");

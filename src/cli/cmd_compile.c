@@ -158,7 +158,7 @@ int cmd_compile(int argc, char **argv) {
     ctsc_module *m = NULL;
     int code = a.model.compile.trace ? compile_inputs(&a, e) : 0;
     progress_say("%s: %s", a.model.path, a.model.compile.trace ? "tracing" : "compiling");
-    if (!code) code = cli_check_output(path);
+    if (!code) code = cli_check_output(path, CLI_ARCHIVE);
     if (!code) code = cli_load(&a.model, &m, e);
     if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace)
         compile_hint(e);

@@ -109,8 +109,9 @@ static int profile_write_trace(const profile_args *a, const profile_side *s) {
     FILE *f = fopen(a->trace, "w");
     bool ok = f && fputs(text, f) >= 0;
     if (f && fclose(f) != 0) ok = false;
+    int why = ok ? 0 : errno;
     ctsc_string_free(text);
-    if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s", a->trace);
+    if (why) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s: %s", a->trace, strerror(why));
     if (s->sum.events_dropped)
         cli_complain(0, "%s has the first %llu events; %llu more are left out (fewer --calls)",
                      a->trace, (unsigned long long)s->sum.events,

@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "ctsc_compiler.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -44,6 +45,10 @@ int cli_complain(ctsc_status status, const char *fmt, ...) {
     fputc('\n', stderr);
     va_end(ap);
     return status;
+}
+
+int cli_cannot_open(const char *path, int why) {
+    return cli_complain(CTSC_BAD_FILE, "cannot open %s: %s", path, strerror(why));
 }
 
 /* Levenshtein's distance, by rows of the usual table. */
@@ -117,13 +122,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
             argp_error(state, "--rng: '%s' is neither 1 nor 2", arg);
         m->compile.rng = arg[0] - '0';
         break;
-    case OPT_SEED: {
-        char *end;
-        m->compile.seed = strtoull(arg, &end, 10);
-        if (end == arg || *end || *arg == '-')
-            argp_error(state, "--seed: '%s' is not a number from 0 on", arg);
-        break;
-    }
+    case OPT_SEED: m->compile.seed = cli_seed(state, arg); break;
     case ARGP_KEY_ARG:
         if (m->path) argp_error(state, "one MODEL only, '%s' is too much", arg);
         m->path = arg;
@@ -171,21 +170,6 @@ int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e) {
         fprintf(stderr, "ctsc: %s does not fit the model\n", path);
     ctsc_value_free(state);
     return s == CTSC_OK ? 0 : cli_report(e);
-}
-
-int cli_check_output(const char *path) {
-    char folder[PATH_MAX] = ".";
-    struct stat st;
-    if (!path) return 0;
-    const char *slash = strrchr(path, '/');
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash > path ? slash - path : 1), path);
-    if (cli_is_source(path))
-        return cli_complain(CTSC_USAGE, "cannot write %s: the ending .py is that of source", path);
-    int why = stat(path, &st) == 0   ? S_ISDIR(st.st_mode) ? EISDIR : 0
-              : access(folder, W_OK) ? errno
-                                     : 0;
-    return why ? cli_complain(CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(why)) : 0;
 }
 
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e) {
@@ -302,7 +286,6 @@ static void call_set_engine(struct argp_state *state, const char *name) {
 
 static error_t call_parse(int key, char *arg, struct argp_state *state) {
     cli_call *c = state->input;
-    double n;
     switch (key) {
     case OPT_INPUT: c->inputs.specs[c->inputs.nspecs++] = arg; break;
     case OPT_INPUTS: c->inputs.file = arg; break;
@@ -312,16 +295,9 @@ static error_t call_parse(int key, char *arg, struct argp_state *state) {
             c->threads_list = arg;
             break;
         }
-        n = cli_number(state, "threads", arg);
-        if (n < 0 || n > 1024 || n != (int)n)
-            argp_error(state, "--threads: 0 to 1024 are possible");
-        c->threads = (int)n;
+        c->threads = cli_whole_number(state, "threads", arg, 0, CLI_MAX_THREADS);
         break;
-    case OPT_OPT:
-        n = cli_number(state, "opt", arg);
-        if (n < 0 || n > CLI_OPT_MAX || n != (int)n) argp_error(state, "--opt: 0, 1, 2 or 3");
-        c->opt = (int)n;
-        break;
+    case OPT_OPT: c->opt = cli_whole_number(state, "opt", arg, 0, CLI_OPT_MAX); break;
     case OPT_DEVICE: c->device = arg; break;
     case OPT_PRECISION: c->precision = arg; break;
     case OPT_FALLBACK: ctsc_set_device_fallback(true); break;
@@ -448,12 +424,29 @@ double cli_number(struct argp_state *state, const char *option, const char *text
     return x;
 }
 
+double cli_number_within(struct argp_state *state, const char *option, const char *text, double min,
+                         double max) {
+    double x = cli_number(state, option, text);
+    if (x < min || x > max)
+        argp_error(state, "--%s: '%s' is not from %g to %g", option, text, min, max);
+    return x;
+}
+
 int cli_whole_number(struct argp_state *state, const char *option, const char *text, int min,
                      int max) {
     double n = cli_number(state, option, text);
     if (n < min || n > max || n != (int)n)
-        argp_error(state, "--%s: %d to %d are possible", option, min, max);
+        argp_error(state, "--%s: '%s' is not a whole number from %d to %d", option, text, min, max);
     return (int)n;
+}
+
+uint64_t cli_seed(struct argp_state *state, const char *text) {
+    char *end;
+    errno = 0;
+    unsigned long long seed = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno)
+        argp_error(state, "--seed: '%s' is not a whole number from 0 to 2^64 - 1", text);
+    return seed;
 }
 
 bool cli_is_target(const char *name) {

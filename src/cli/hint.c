@@ -81,9 +81,24 @@ static bool hint_is_weights(const ctsc_value *v) {
     return found;
 }
 
+/* A zip whose directory cannot be read. */
+static bool hint_is_cut(const char *path) {
+    const ctsc_format *format = NULL;
+    ctsc_error *e = ctsc_error_new();
+    bool cut = e && ctsc_file_format(path, &format, e) == CTSC_BAD_FILE &&
+               strstr(ctsc_error_message(e), "not a readable archive");
+    ctsc_error_free(e);
+    return cut;
+}
+
 /* A zip or a pickle. */
 static void hint_saved(const char *path, bool zip) {
     ctsc_value *v = NULL;
+    if (zip && hint_is_cut(path)) {
+        hint_say(path, "damaged, or was not copied to its end",
+                 "its size and checksum say whether it is the file that was written");
+        return;
+    }
     if (ctsc_value_load(path, &v, NULL) == CTSC_OK) {
         bool weights = hint_is_weights(v);
         hint_say(path,

@@ -15,10 +15,12 @@
  */
 #include "cli/inputs.h"
 
+#include <errno.h>
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <turbojpeg.h>
 #include <unistd.h>
 
@@ -45,22 +47,28 @@ typedef struct image_options {
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
+static ctsc_status image_fail(const char *path, const char *why) {
+    return cli_complain(CTSC_BAD_FILE, "%s: %s", path, why);
+}
+
+/* The file's bytes, to be given to free(); NULL: said why not. */
 static uint8_t *image_read(const char *path, size_t *size) {
+    errno = 0;
     FILE *f = fopen(path, "rb");
     long n = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
-    uint8_t *bytes = n > 0 && n <= IMAGE_MAX_BYTES && fseek(f, 0, SEEK_SET) == 0 ? malloc((size_t)n)
-                                                                                 : NULL;
+    bool fits = n > 0 && n <= IMAGE_MAX_BYTES;
+    uint8_t *bytes = fits && fseek(f, 0, SEEK_SET) == 0 ? malloc((size_t)n) : NULL;
     if (bytes && fread(bytes, 1, (size_t)n, f) != (size_t)n) {
         free(bytes);
         bytes = NULL;
     }
+    int why = errno ? errno : EIO;
     if (f) fclose(f);
     *size = (size_t)n;
+    if (!bytes && n == 0) image_fail(path, "the file is empty");
+    else if (!bytes && n > IMAGE_MAX_BYTES) image_fail(path, "an image of more than 1 GiB");
+    else if (!bytes) cli_cannot_open(path, why);
     return bytes;
-}
-
-static ctsc_status image_fail(const char *path, const char *why) {
-    return cli_complain(CTSC_BAD_FILE, "%s: %s", path, why);
 }
 
 static ctsc_status image_room(const char *path, int64_t width, int64_t height, int64_t channels,
@@ -325,7 +333,9 @@ ctsc_status inputs_image(const char *path, const char *options, ctsc_value **out
     if (s != CTSC_OK) return s;
     uint8_t *bytes = image_read(path, &size);
     const struct image_format *format = bytes ? image_format_of(bytes, size) : NULL;
-    s = format ? format->decode(path, bytes, size, &p) : image_fail(path, "cannot be read");
+    if (!bytes) return CTSC_BAD_FILE;
+    s = format ? format->decode(path, bytes, size, &p)
+               : image_fail(path, "neither a PNG nor a JPEG");
     free(bytes);
     if (s == CTSC_OK) s = image_tensor(path, &p, &o, out);
     free(p.rgb);
@@ -356,7 +366,14 @@ ctsc_status inputs_file(const char *spec, ctsc_value **out) {
     if (inputs_is_image(path)) {
         s = inputs_image(path, options, out);
     } else if (*options) {
-        s = cli_complain(CTSC_USAGE, "--input @%s: '%s' is for images, PNG or JPEG", spec, options);
+        struct stat st;
+        bool empty = stat(path, &st) == 0 && S_ISREG(st.st_mode) && !st.st_size;
+        s = empty
+                ? image_fail(path, "the file is empty")
+                : (ctsc_status)cli_complain(CTSC_USAGE,
+                                            "--input @%s: '%s' is for images, and %s is neither a "
+                                            "PNG nor a JPEG",
+                                            spec, options, path);
     } else {
         ctsc_error *e = ctsc_error_new();
         s = ctsc_value_load(path, out, e);

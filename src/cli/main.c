@@ -88,12 +88,18 @@ static int main_unknown(const char *typed) {
     return CTSC_USAGE;
 }
 
-/* A result that could not be written is no success. */
+/* A result that could not be written is no success, whoever ends the program: argp does after
+ * --help. */
+static int main_code;
+static void main_written(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return;
+    fputs("ctsc: cannot write to standard output\n", stderr);
+    _exit(main_code ? main_code : CTSC_ENVIRONMENT);
+}
+
 static int main_finish(int code) {
     free(cli_arguments);
-    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-    fputs("ctsc: cannot write to standard output\n", stderr);
-    return code ? code : CTSC_ENVIRONMENT;
+    return main_code = code;
 }
 
 char **cli_arguments;
@@ -118,6 +124,7 @@ static int main_load(const char *path) {
 
 int main(int argc, char **argv) {
     argp_err_exit_status = CTSC_USAGE;
+    atexit(main_written);
     if (argc < 2) {
         main_help(stderr);
         return CTSC_USAGE;

@@ -52,8 +52,11 @@ static parse_search parse_find(const struct argp *argp, const char *typed) {
     return s;
 }
 
-void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {
+/* in_order: what follows the first argument that is no option belongs to a program. */
+static void parse_check(const struct argp *argp, int argc, char **argv, bool in_order) {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+        if (in_order && argv[i][0] == '-' && argv[i][1] != '-') return; /* "-n 2" or "-n2" */
+        if (in_order && argv[i][0] != '-') return;
         if (strncmp(argv[i], "--", 2)) continue;
         parse_search s = parse_find(argp, argv[i] + 2);
         if (!s.known && s.best) {
@@ -64,5 +67,14 @@ void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) 
         }
         if (s.takes_value && !strchr(argv[i], '=')) i++; /* whatever it looks like */
     }
+}
+
+void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {
+    parse_check(argp, argc, argv, false);
     argp_parse(argp, argc, argv, 0, NULL, into);
+}
+
+void cli_parse_args_in_order(const struct argp *argp, int argc, char **argv, void *into) {
+    parse_check(argp, argc, argv, true);
+    argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, into);
 }

@@ -148,7 +148,8 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
         if (o->explicit_loading && o->no_control)
             argp_error(state, "--explicit loads models by requests, which --no-control refuses");
         if (!o->folder) argp_error(state, "the folder of the models is missing");
-        else if (stat(o->folder, &st) != 0) argp_error(state, "%s: %s", o->folder, strerror(errno));
+        else if (stat(o->folder, &st) != 0)
+            argp_failure(state, CTSC_BAD_FILE, errno, "cannot open %s", o->folder);
         else if (!S_ISDIR(st.st_mode))
             argp_error(state, "'%s' is a file: give its folder, of which all models are served",
                        o->folder);

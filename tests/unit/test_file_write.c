@@ -58,12 +58,12 @@ static void write_expect(const char *text) {
 static int write_one(const char *text, int files) {
     file_writer *w = NULL;
     diag d = {0};
-    int failed = file_writer_open(&d, target, &w) != CTSC_OK               ? 1
-                 : file_write(w, &d, text, strlen(text)) != CTSC_OK        ? 2
-                 : write_files() != files                                  ? 3
-                 : file_writer_commit(w, &d) != CTSC_OK                    ? 4
-                 : write_files() != 1                                      ? 5
-                                                                           : 0;
+    int failed = file_writer_open(&d, target, &w) != CTSC_OK        ? 1
+                 : file_write(w, &d, text, strlen(text)) != CTSC_OK ? 2
+                 : write_files() != files                           ? 3
+                 : file_writer_commit(w, &d) != CTSC_OK             ? 4
+                 : write_files() != 1                               ? 5
+                                                                    : 0;
     file_writer_free(w);
     diag_clear(&d);
     return failed;

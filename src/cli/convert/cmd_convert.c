@@ -203,7 +203,7 @@ int cmd_convert(int argc, char **argv) {
     ctsc_error *e = ctsc_error_new();
     if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
     if (!code && made && !a.force && access(made, F_OK) == 0)
-        code = cli_complain(CTSC_ENVIRONMENT, "%s exists: name OUT, or use --force", made);
+        code = cli_complain(CTSC_USAGE, "%s exists: name OUT, or use --force", made);
     progress_say("%s: reading", a.model.path);
     if (!code) code = a.from->read(&a.model, &c, e);
     if (!code) progress_say("%s: writing %s", a.model.path, output);

@@ -12,6 +12,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -104,7 +105,7 @@ static error_t launch_parse(int key, char *arg, struct argp_state *state) {
         if (!a->program) argp_error(state, "which program?");
         if (!a->module && !a->plain && cli_is_source(a->program[0]) &&
             access(a->program[0], R_OK) != 0)
-            argp_failure(state, CTSC_ENVIRONMENT, errno, "%s", a->program[0]);
+            argp_failure(state, CTSC_BAD_FILE, errno, "cannot open %s", a->program[0]);
         if (a->node >= a->nodes) argp_error(state, "--node-rank counts from 0 to --nnodes less 1");
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -135,6 +136,17 @@ static int launch_free_port(void) {
     return port;
 }
 
+/* Processes go on trying for as long as torch.distributed does: a name may be known later, when the
+ * first machine is up. Until then somebody should know what they wait for. */
+static void launch_look_up(const char *address) {
+    struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM};
+    int failed = getaddrinfo(address, NULL, &hints, &found);
+    if (!failed) freeaddrinfo(found);
+    else
+        fprintf(stderr, "ctsc: warning: the address of rank 0, '%s', is not known here: %s\n",
+                address, gai_strerror(failed));
+}
+
 /* The secret that processes of this launch share (docs/distributed.md), where no other machine has
  * to know it. */
 static void launch_secret(void) {
@@ -147,7 +159,8 @@ static void launch_secret(void) {
 
 int cmd_launch(int argc, char **argv) {
     launch_args a = {.processes = 1, .nodes = 1, .address = "127.0.0.1", .python = "python3"};
-    argp_parse(&cmd_launch_argp, argc, argv, ARGP_IN_ORDER, NULL, &a);
+    cli_parse_args_in_order(&cmd_launch_argp, argc, argv, &a);
+    launch_look_up(a.address);
     bool own_port = !a.port && a.nodes == 1, signalled = false;
     int code = 0;
     if (a.nodes == 1) launch_secret();

@@ -69,12 +69,9 @@ static const struct argp_option quantize_options[] = {
     {0},
 };
 
-static int64_t quantize_count(struct argp_state *state, const char *option, const char *arg,
-                              double least) {
-    double x = cli_number(state, option, arg);
-    if (x < least || x > 1e9 || x != (double)(int64_t)x)
-        argp_error(state, "--%s: %s is not possible", option, arg);
-    return (int64_t)x;
+static int quantize_count(struct argp_state *state, const char *option, const char *arg,
+                          int least) {
+    return cli_whole_number(state, option, arg, least, 1000000000);
 }
 
 static void quantize_put(struct argp_state *state, const char *option, const char **list, size_t *n,
@@ -97,15 +94,14 @@ static error_t quantize_parse(int key, char *arg, struct argp_state *state) {
     case OPT_SYMMETRIC: a->options.symmetric = true; break;
     case OPT_REDUCE: a->options.reduce_range = true; break;
     case OPT_ERROR:
-        a->options.max_error = cli_number(state, "max-error", arg);
-        if (!(a->options.max_error > 0)) argp_error(state, "--max-error: %s is not possible", arg);
+        a->options.max_error = cli_number_within(state, "max-error", arg, 1e-30, 1e30);
         break;
     case OPT_SAMPLES: a->samples = (size_t)quantize_count(state, "samples", arg, 1); break;
     case OPT_BATCH: a->batch = quantize_count(state, "batch", arg, 0); break;
-    case OPT_CALLS: a->options.timed_calls = (int)quantize_count(state, "calls", arg, 0); break;
+    case OPT_CALLS: a->options.timed_calls = quantize_count(state, "calls", arg, 0); break;
     case OPT_JSON: a->json = true; break;
     case OPT_DRY: a->dry = true; break;
-    case OPT_OPSET: a->onnx.opset = (int)quantize_count(state, "opset", arg, 1); break;
+    case OPT_OPSET: a->onnx.opset = quantize_count(state, "opset", arg, 1); break;
     case OPT_DYNAMIC:
         quantize_put(state, "dynamic", a->onnx.dynamic, &a->onnx.naxes, CONVERT_AXES, arg);
         break;
@@ -235,7 +231,7 @@ int cmd_quantize(int argc, char **argv) {
     if (!cli_call_init(&a.call, argc)) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_quantize_argp, argc, argv, &a);
     int code = quantize_check(&a);
-    if (!code) code = cli_check_output(a.output);
+    if (!code) code = a.output ? cli_check_writable(a.output) : 0;
     ctsc_error *e = code ? NULL : ctsc_error_new();
     if (!code && !e) code = cli_complain(CTSC_LIMIT, "out of memory");
     if (!code) code = quantize_all(&a, e);

@@ -181,7 +181,7 @@ static int data_folder(quantize_examples *x, const char *path, const char *optio
                        const ctsc_signature *sig, int64_t batch, ctsc_error *e) {
     struct dirent **names = NULL;
     int n = scandir(path, &names, data_visible, alphasort), code = 0;
-    if (n < 0) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    if (n < 0) return cli_cannot_open(path, errno);
     for (int i = 0; i < n; i++) {
         size_t len = strlen(path) + strlen(names[i]->d_name) + 2;
         char *file = !code && !data_full(x) ? malloc(len) : NULL;
@@ -203,9 +203,8 @@ static int data_spec(quantize_examples *x, const char *spec, const ctsc_signatur
     struct stat st;
     const char *options = "";
     char *path = inputs_path(spec, &options);
-    if (!path) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", spec, strerror(ENOENT));
-    int code = stat(path, &st) != 0
-                   ? cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno))
+    if (!path) return cli_cannot_open(spec, ENOENT);
+    int code = stat(path, &st) != 0  ? cli_cannot_open(path, errno)
                : S_ISDIR(st.st_mode) ? data_folder(x, path, options, sig, batch, e)
                                      : data_file(x, path, options, sig, batch, e);
     free(path);

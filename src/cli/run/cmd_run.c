@@ -6,6 +6,7 @@
 #include "cli/run/run.h"
 #include "ctsc_compiler.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -66,8 +67,8 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
     case OPT_EXPECT: a->files.expect = arg; break;
     case OPT_PASSES: a->passes = arg; break;
     case OPT_OUTPUT: a->files.output = arg; break;
-    case OPT_RTOL: a->rtol = cli_number(state, "rtol", arg); break;
-    case OPT_ATOL: a->atol = cli_number(state, "atol", arg); break;
+    case OPT_RTOL: a->rtol = cli_number_within(state, "rtol", arg, 0, INFINITY); break;
+    case OPT_ATOL: a->atol = cli_number_within(state, "atol", arg, 0, INFINITY); break;
     case OPT_STRICT: a->strict = true; break;
     case OPT_JSON: a->json = true; break;
     case OPT_FULL: a->full = true; break;
@@ -205,7 +206,7 @@ int cmd_run(int argc, char **argv) {
     cli_parse_args(&cmd_run_argp, argc, argv, &a);
     cli_hear_alerts();
     ctsc_set_threads(a.call.threads);
-    int code = cli_check_output(a.files.output);
+    int code = cli_check_output(a.files.output, CLI_SAVED);
     if (!code && a.sandbox) code = run_enter_sandbox(&a.model, &a.call, &a.files);
     if (!code) code = run_with(&a, e);
     ctsc_error_free(e);

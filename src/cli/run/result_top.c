@@ -29,10 +29,10 @@ static int top_read(const char *path, top_labels *l) {
     FILE *f = fopen(path, "rb"), *to = open_memstream(&l->text, &size);
     char part[4096];
     for (size_t n; f && to && (n = fread(part, 1, sizeof part, f)) > 0;) fwrite(part, 1, n, to);
-    bool ok = f && !ferror(f);
+    int why = !f || ferror(f) ? errno : 0;
     if (f) fclose(f);
     if (!to || fclose(to) != 0) return cli_complain(CTSC_LIMIT, "out of memory");
-    if (!ok) return cli_complain(CTSC_BAD_FILE, "cannot read the labels, %s", path);
+    if (why) return cli_cannot_open(path, why);
     if (*l->text == '[' || *l->text == '{') {
         json_error_t e;
         l->json = json_loads(l->text, 0, &e);

@@ -54,10 +54,7 @@ static const struct argp_option view_options[] = {
 };
 
 static int view_number(struct argp_state *state, const char *option, const char *arg, int max) {
-    double n = cli_number(state, option, arg);
-    if (n < 0 || n > max || n != (int)n)
-        argp_error(state, "--%s: 0 to %d are possible", option, max);
-    return (int)n;
+    return cli_whole_number(state, option, arg, 0, max);
 }
 
 static error_t view_parse(int key, char *arg, struct argp_state *state) {
@@ -422,7 +419,7 @@ int cmd_view(int argc, char **argv) {
     if (!cli_call_init(&a.call, argc) || !e) return cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_view_argp, argc, argv, &a);
     ctsc_set_threads(a.call.threads);
-    int code = a.output && strcmp(a.output, "-") ? cli_check_output(a.output) : 0;
+    int code = a.output && strcmp(a.output, "-") ? cli_check_output(a.output, CLI_PAGE) : 0;
     if (!code) code = a.other ? view_gather_two(&a, &d, e) : view_gather_one(&a, &d, e);
     if (!code) code = view_deliver(&a, &d);
     free(d.text);

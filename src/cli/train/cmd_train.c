@@ -152,7 +152,8 @@ static double train_number(struct argp_state *state, const char *option, const c
                            double least, bool whole) {
     double x = cli_number(state, option, arg);
     if (x < least || x > 1e15 || (whole && x != floor(x)))
-        argp_error(state, "--%s: %s is not possible", option, arg);
+        argp_error(state, "--%s: '%s' is not %s from %g on", option, arg,
+                   whole ? "a whole number" : "a number", least);
     return x;
 }
 
@@ -225,7 +226,9 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
             argp_error(state, "--precision: float32 or bf16 is expected");
         break;
     case OPT_FLUSH: cli_flush_denormals(state); break;
-    case OPT_THREADS: o->threads = (int)train_number(state, "threads", arg, 0, true); break;
+    case OPT_THREADS:
+        o->threads = cli_whole_number(state, "threads", arg, 0, CLI_MAX_THREADS);
+        break;
     case 'o': o->output = arg; break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &o->model; break;
     case ARGP_KEY_END:
@@ -266,9 +269,9 @@ int cmd_train(int argc, char **argv) {
     cli_hear_alerts();
     o.model.compile.training = cli_is_source(o.model.path);
     ctsc_set_threads(o.threads);
-    int code = cli_check_output(o.output);
-    if (!code) code = cli_check_output(o.checkpoint);
-    if (!code) code = cli_check_output(o.labels);
+    int code = cli_check_output(o.output, CLI_ARCHIVE);
+    if (!code) code = cli_check_output(o.checkpoint, CLI_SAVED);
+    if (!code) code = cli_check_output(o.labels, CLI_TEXT);
     if (!code) code = cli_load(&o.model, &m, e);
     if (!code) code = train_run(&o, m, e);
     ctsc_module_free(m);

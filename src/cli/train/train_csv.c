@@ -173,12 +173,12 @@ int data_read_csv(const char *path, const data_reading *how, data_list *l, ctsc_
     if (f < 0 || fstat(f, &st) != 0) {
         int why = errno;
         if (f >= 0) close(f);
-        return cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(why));
+        return cli_cannot_open(path, why);
     }
     size_t size = (size_t)st.st_size;
     char *text = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, f, 0) : NULL;
     close(f);
-    if (text == MAP_FAILED) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    if (text == MAP_FAILED) return cli_cannot_open(path, errno);
     csv c = {.path = path, .at = text, .end = text ? text + size : NULL};
     c.separator = length > 4 && !strcmp(path + length - 4, ".tsv") ? '\t' : ',';
     int code = text ? csv_parse(&c, how, l, e)

@@ -158,7 +158,7 @@ static int data_read_spec(const char *spec, const data_reading *how, data_list *
     struct stat st;
     const char *options = "";
     char *path = inputs_path(spec, &options);
-    if (!path) return cli_complain(CTSC_ENVIRONMENT, "%s: %s", spec, strerror(ENOENT));
+    if (!path) return cli_cannot_open(spec, ENOENT);
     int code;
     progress_say("%s: reading", path);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))

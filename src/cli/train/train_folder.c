@@ -5,8 +5,10 @@
  *
  *     animals/cat/1.png      class 0, "cat"
  *     animals/dog/1.jpg      class 1, "dog"
+ *     animals/dog/a/2.jpg    class 1 too: folders may nest
  *
- * Classes have the order of their names, images that of their paths. All have to have one size,
+ * Classes have the order of their names, images that of their folders' paths and then of their
+ * names. All have to have one size,
  * which options may give them (resize=64:crop=56). They are kept as bytes, and become float32 from
  * 0 to 1 a batch at a time, unless the options normalize them.
  * Tests: tests/cli/train-data.test
@@ -21,7 +23,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FOLDER_MAX_IMAGES = 1 << 26 };
+enum {
+    FOLDER_MAX_IMAGES = 1 << 26,
+    FOLDER_MAX_FOLDERS = 1 << 20, /* of a class */
+    FOLDER_MAX_DEPTH = 32         /* links may go round in circles */
+};
 
 typedef struct folder_image { char *path; int64_t label; } folder_image;
 
@@ -29,18 +35,29 @@ typedef struct folder {
     const char *path;
     folder_image *images;
     size_t n, room;
+    size_t left_out; /* images of other formats */
     data_classes classes;
     ctsc_value *pixels; /* [n, channels, height, width] */
 } folder;
 
 static int folder_no_memory(void) { return cli_complain(CTSC_LIMIT, "out of memory"); }
 
-static bool folder_ending(const char *name) {
-    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+static bool folder_ends(const char *name, size_t n, const char *const endings[]) {
     const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; dot && i < n; i++)
         if (!strcasecmp(dot, endings[i])) return true;
     return false;
+}
+
+/* Endings of images that are read, and of others that ImageFolder takes. */
+static bool folder_reads(const char *name) {
+    static const char *const endings[] = {".png", ".jpg", ".jpeg"};
+    return folder_ends(name, sizeof endings / sizeof *endings, endings);
+}
+
+static bool folder_lacks(const char *name) {
+    static const char *const endings[] = {".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
+    return folder_ends(name, sizeof endings / sizeof *endings, endings);
 }
 
 static int folder_visible(const struct dirent *d) { return d->d_name[0] != '.'; }
@@ -48,7 +65,7 @@ static int folder_visible(const struct dirent *d) { return d->d_name[0] != '.'; 
 /* The names in a folder, sorted; -1: said why not. */
 static int folder_names(const char *path, struct dirent ***names) {
     int n = scandir(path, names, folder_visible, alphasort);
-    if (n < 0) cli_complain(CTSC_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    if (n < 0) cli_cannot_open(path, errno);
     return n;
 }
 
@@ -70,27 +87,89 @@ static int folder_add(folder *f, char *path_take, int64_t label) {
     return 0;
 }
 
-static int folder_class(folder *f, const char *path, const char *name) {
+/* ---- classes --------------------------------------------------------------------------------- */
+
+/* The folders of a class, itself among them. */
+typedef struct folder_tree { char **paths; size_t n, room; } folder_tree;
+
+static int folder_grow(folder_tree *t, char *path_take) {
+    if (t->n == t->room) {
+        size_t room = t->room ? 2 * t->room : 16;
+        char **more = room > FOLDER_MAX_FOLDERS ? NULL : realloc(t->paths, room * sizeof *more);
+        if (!more) return free(path_take), folder_no_memory();
+        t->paths = more;
+        t->room = room;
+    }
+    t->paths[t->n++] = path_take;
+    return 0;
+}
+
+static void folder_free_tree(folder_tree *t) {
+    while (t->n) free(t->paths[--t->n]);
+    free(t->paths);
+}
+
+static int folder_before(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What a folder of the tree has in it: its images, or, where f is NULL, its folders. */
+static int folder_look(folder_tree *t, const char *path, int64_t label, folder *f) {
     struct dirent **names = NULL;
-    int n = folder_names(path, &names), code = n < 0 ? CTSC_ENVIRONMENT : 0;
-    size_t before = f->n;
-    if (!code && !data_add_class(&f->classes, name)) code = folder_no_memory();
+    int n = folder_names(path, &names), code = n < 0 ? CTSC_BAD_FILE : 0;
     for (int i = 0; i < n && !code; i++) {
-        char *file = NULL;
-        if (!folder_ending(names[i]->d_name)) continue;
-        code = asprintf(&file, "%s/%s", path, names[i]->d_name) < 0
-                   ? folder_no_memory()
-                   : folder_add(f, file, (int64_t)f->classes.n - 1);
+        struct stat st;
+        char *one = NULL;
+        const char *name = names[i]->d_name;
+        if (f) f->left_out += folder_lacks(name);
+        if (f && !folder_reads(name)) continue;
+        if (asprintf(&one, "%s/%s", path, name) < 0) code = folder_no_memory();
+        else if (f) code = folder_add(f, one, label);
+        else if (stat(one, &st) == 0 && S_ISDIR(st.st_mode)) code = folder_grow(t, one);
+        else free(one);
     }
     folder_free_names(names, n);
+    return code;
+}
+
+/* Level by level: level d is paths[begin..end). */
+static int folder_nested(folder_tree *t, const char *path) {
+    char *own = strdup(path);
+    int code = own ? folder_grow(t, own) : folder_no_memory();
+    size_t begin = 0;
+    for (int depth = 0; !code && begin < t->n; depth++) {
+        size_t end = t->n;
+        if (depth == FOLDER_MAX_DEPTH)
+            return cli_complain(CTSC_LIMIT, "%s: folders nest too deeply (%d)", t->paths[begin],
+                                FOLDER_MAX_DEPTH);
+        for (; begin < end && !code; begin++) code = folder_look(t, t->paths[begin], 0, NULL);
+    }
+    if (!code) qsort(t->paths, t->n, sizeof *t->paths, folder_before);
+    return code;
+}
+
+static int folder_class(folder *f, const char *path, const char *name) {
+    folder_tree t = {0};
+    size_t before = f->n;
+    int code = folder_nested(&t, path);
+    if (!code && !data_add_class(&f->classes, name)) code = folder_no_memory();
+    for (size_t i = 0; i < t.n && !code; i++)
+        code = folder_look(&t, t.paths[i], (int64_t)f->classes.n - 1, f);
+    folder_free_tree(&t);
     if (!code && f->n == before)
         code = cli_complain(CTSC_USAGE, "%s: there is no PNG or JPEG in it", path);
     return code;
 }
 
+static void folder_warn(const folder *f) {
+    char text[96];
+    snprintf(text, sizeof text, "%zu images are neither PNG nor JPEG, and left out", f->left_out);
+    cli_warn(NULL, text);
+}
+
 static int folder_find(folder *f) {
     struct dirent **names = NULL;
-    int n = folder_names(f->path, &names), code = n < 0 ? CTSC_ENVIRONMENT : 0;
+    int n = folder_names(f->path, &names), code = n < 0 ? CTSC_BAD_FILE : 0;
     for (int i = 0; i < n && !code; i++) {
         struct stat st;
         char *sub = NULL;
@@ -100,6 +179,7 @@ static int folder_find(folder *f) {
         free(sub);
     }
     folder_free_names(names, n);
+    if (!code && f->left_out) folder_warn(f);
     if (!code && !f->n)
         code = cli_complain(
             CTSC_USAGE, "%s: a folder of training data has a subfolder for each class", f->path);

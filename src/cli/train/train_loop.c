@@ -21,10 +21,7 @@
 enum { LOOP_LOG_EVERY = 50 };
 
 static volatile sig_atomic_t loop_stopped;
-static void loop_stop(int signal) {
-    (void)signal;
-    loop_stopped = 1;
-}
+static void loop_stop(int signal) { loop_stopped = signal; }
 
 ctsc_status loop_scope_error(trainer *t, ctsc_error *e) {
     ctsc_status s = ctsc_scope_status(t->s);
@@ -307,11 +304,10 @@ static int loop_epochs(trainer *t) {
         code = loop_epoch(t);
         if (!code && loop_stopped) {
             if (t->o->checkpoint) code = loop_save(t, t->o->checkpoint);
-            return code ? code
-                        : cli_complain(CTSC_FAILED,
-                                       t->o->checkpoint ? "stopped; --resume %s goes on"
-                                                        : "stopped%s",
-                                       t->o->checkpoint ? t->o->checkpoint : "");
+            if (code) return code;
+            return cli_complain((ctsc_status)(128 + loop_stopped),
+                                t->o->checkpoint ? "stopped; --resume %s goes on" : "stopped%s",
+                                t->o->checkpoint ? t->o->checkpoint : "");
         }
         if (!code) code = loop_epoch_end(t, &stop);
         if (!code && t->o->checkpoint) code = loop_save(t, t->o->checkpoint);
@@ -322,7 +318,9 @@ static int loop_epochs(trainer *t) {
 int train_run(const train_options *o, ctsc_module *m, ctsc_error *e) {
     trainer t = {
         .o = o, .m = m, .e = e, .s = ctsc_scope_new(), .best = INFINITY, .augment = o->augment};
-    struct sigaction act = {.sa_handler = loop_stop}, before_int, before_term;
+    /* the second one ends it at once */
+    struct sigaction act = {.sa_handler = loop_stop, .sa_flags = SA_RESETHAND};
+    struct sigaction before_int, before_term;
     if (!t.s) return cli_complain(CTSC_LIMIT, "out of memory");
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     int code = loop_begin(&t);
@@ -344,5 +342,7 @@ int train_run(const train_options *o, ctsc_module *m, ctsc_error *e) {
     ctsc_loader_free(t.data);
     ctsc_loader_free(t.valid);
     ctsc_scope_free(t.s);
+    /* ended by the signal, as it would have been without a handler: shells look for that */
+    if (loop_stopped && fflush(NULL) == 0) raise(loop_stopped);
     return code;
 }

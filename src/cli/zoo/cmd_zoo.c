@@ -28,6 +28,7 @@ typedef struct zoo_args {
     cli_model model; /* its folders */
     const char *output, *weights;
     uint64_t seed;
+    bool seeded;
     bool json, time, names;
 } zoo_args;
 
@@ -50,20 +51,19 @@ static const struct argp_option zoo_options[] = {
 
 static error_t zoo_parse(int key, char *arg, struct argp_state *state) {
     zoo_args *a = state->input;
-    char *end;
     switch (key) {
     case OPT_PATH:
         if (a->model.nfolders == CLI_MAX_FOLDERS)
             argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
-        if (access(arg, X_OK) != 0) argp_error(state, "--path %s: %s", arg, strerror(errno));
+        if (access(arg, X_OK) != 0)
+            argp_failure(state, CTSC_BAD_FILE, errno, "--path: cannot open %s", arg);
         a->model.folders[a->model.nfolders++] = arg;
         break;
     case 'o': a->output = arg; break;
     case OPT_WEIGHTS: a->weights = arg; break;
     case OPT_SEED:
-        a->seed = strtoull(arg, &end, 10);
-        if (end == arg || *end || *arg == '-')
-            argp_error(state, "--seed: '%s' is not a number from 0 on", arg);
+        a->seed = cli_seed(state, arg);
+        a->seeded = true;
         break;
     case OPT_NAMES: a->names = true; break;
     case OPT_TIME: a->time = true; break;
@@ -71,7 +71,7 @@ static error_t zoo_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_ARG: a->patterns[a->npatterns++] = arg; break;
     case ARGP_KEY_END:
         if (a->output && a->npatterns != 1) argp_error(state, "-o: one NAME is needed");
-        if (!a->output && (a->weights || a->seed))
+        if (!a->output && (a->weights || a->seeded))
             argp_error(state, "--weights and --seed go with -o");
         if (a->output && (a->json || a->time || a->names))
             argp_error(state, "--json, --time and --names are for lists");
@@ -139,7 +139,7 @@ static const zoo_entry *zoo_single(const zoo *z, const char *name, int *code) {
 /* ---- building one ---------------------------------------------------------------------------- */
 
 static int zoo_save(const zoo_args *a, const zoo *z, const char *folders, ctsc_error *e) {
-    int code = cli_check_output(a->output);
+    int code = cli_check_output(a->output, CLI_ARCHIVE);
     const zoo_entry *one = code ? NULL : zoo_single(z, a->patterns[0], &code);
     if (!one) return code;
     zoo_build_options o = {.path = folders, .weights = a->weights, .seed = a->seed, .warn = true};

@@ -166,13 +166,12 @@ ctsc_status onnx_parse_model(diag *d, const char *record, const void *data, size
         return diag_fail(d, CTSC_LIMIT, "%s: %zu bytes", record, len);
     if (!wire_check(bytes, bytes + len, WIRE_MODEL, 0, &deep))
         return deep ? diag_fail(d, CTSC_LIMIT, "%s: graphs nest too deeply", record)
-                    : diag_fail(d, CTSC_BAD_FILE, "%s: not a model of ONNX", record);
+                    : diag_fail(d, CTSC_BAD_FILE, "%s is damaged or cut short", record);
     Onnx__ModelProto *m = onnx__model_proto__unpack(&allocator, len, bytes);
     if (m) return *out = m, CTSC_OK;
     if (memory.failed) return diag_no_memory(d);
     return diag_fail(d, memory.full ? CTSC_LIMIT : CTSC_BAD_FILE,
-                     memory.full ? "%s: the model is too large" : "%s: not a model of ONNX",
-                     record);
+                     memory.full ? "%s is too large" : "%s is damaged or cut short", record);
 }
 
 void onnx_free_model(Onnx__ModelProto *m) {

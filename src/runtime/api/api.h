@@ -35,6 +35,12 @@ static inline ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s) {
     else if (s != CTSC_OK) diag_blame_caller(&e->d);
     return s;
 }
+/* The same, of a function that read a file: what says that it is damaged names it. */
+static inline ctsc_status api_leave_file(ctsc_error *e, diag *own, ctsc_status s,
+                                         const char *path) {
+    if (e && s == CTSC_BAD_FILE) diag_name_file(&e->d, path);
+    return api_leave(e, own, s);
+}
 /* The program looks at a value: a trace that recorded it warns. */
 void api_note_read(const ctsc_value *v, const char *reader);
 static inline void api_reads(const ctsc_value *v, const char *reader) {

@@ -51,5 +51,5 @@ ctsc_status ctsc_file_format(const char *path, const ctsc_format **out, ctsc_err
     if (s == CTSC_OK) s = reader_open_file(d, path, &r);
     if (s == CTSC_OK) s = format_of_file(d, r, &f);
     if (s == CTSC_OK) *out = f ? &f->shown : NULL;
-    return api_leave(e, &own, s);
+    return api_leave_file(e, &own, s, path);
 }

@@ -36,7 +36,7 @@ ctsc_status ctsc_module_load(const char *path, ctsc_module **out, ctsc_error *e)
     if (s == CTSC_OK) s = reader_open_file(d, path, &r);
     if (s == CTSC_OK) r.path = path;
     if (s == CTSC_OK) s = api_load(d, r, out);
-    return api_leave(e, &own, s);
+    return api_leave_file(e, &own, s, path);
 }
 
 ctsc_status ctsc_module_load_fd(int fd, ctsc_module **out, ctsc_error *e) {

@@ -222,7 +222,7 @@ ctsc_status ctsc_value_load(const char *path, ctsc_value **out, ctsc_error *e) {
         if (h) *out = h;
         else s = diag_no_memory(d);
     }
-    return api_leave(e, &own, s);
+    return api_leave_file(e, &own, s, path);
 }
 
 ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc_error *e) {

@@ -21,7 +21,7 @@ ctsc_status ctsc_state_load(const char *path, ctsc_value **out, ctsc_error *e) {
     ctsc_status s = api_given(d, path, "the path");
     if (s == CTSC_OK) s = weights_state(d, path, &v);
     if (s == CTSC_OK) s = weights_give(d, v, out);
-    return api_leave(e, &own, s);
+    return api_leave_file(e, &own, s, path);
 }
 
 /* ---- safetensors ----------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ ctsc_status ctsc_safetensors_open(const char *path, ctsc_safetensors **out, ctsc
     if (s == CTSC_OK) s = safe_open(d, r, &h->f);
     if (s == CTSC_OK) *out = h;
     else mem_free(h);
-    return api_leave(e, &own, s);
+    return api_leave_file(e, &own, s, path);
 }
 
 void ctsc_safetensors_free(ctsc_safetensors *f) {

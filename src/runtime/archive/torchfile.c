@@ -204,7 +204,9 @@ static ctsc_status torchfile_load(diag *d, reader r, bool opaque, value *out) {
     if (s == CTSC_OK && size > 512) s = r.read(r.ctx, d, 257, tar, sizeof tar);
     if (s == CTSC_OK && !memcmp(tar, "ustar", 5))
         s = diag_fail(d, CTSC_UNSUPPORTED, "the tar format of PyTorch 0.1 is not supported");
-    if (s == CTSC_OK) s = diag_fail(d, CTSC_BAD_FILE, "not a file from torch.save()");
+    if (s == CTSC_OK)
+        s = diag_fail(d, CTSC_BAD_FILE,
+                      "not a file from torch.save(): neither a zip archive nor a pickle");
     reader_close(&r);
     return s;
 }

@@ -145,7 +145,7 @@ static ctsc_status weights_of_archive(diag *d, archive *a, value *out) {
     return s;
 }
 
-ctsc_status weights_dict(diag *d, const char *path, value *out) {
+static ctsc_status weights_dict_of(diag *d, const char *path, value *out) {
     value v = value_none();
     archive *a = weights_archive(path);
     if (a) {
@@ -164,6 +164,12 @@ ctsc_status weights_dict(diag *d, const char *path, value *out) {
             : diag_fail(d, CTSC_BAD_FILE,
                         "%s does not hold a state_dict (a dict of names and tensors)", path);
     value_unref(v);
+    return s;
+}
+
+ctsc_status weights_dict(diag *d, const char *path, value *out) {
+    ctsc_status s = weights_dict_of(d, path, out);
+    if (s == CTSC_BAD_FILE) diag_name_file(d, path);
     return s;
 }
 

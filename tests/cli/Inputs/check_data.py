@@ -79,6 +79,24 @@ def make(folder):
     write(folder + "/odd/grey/1.png", png(8, 6, lambda x, y: (1, 2, 3)))
 
 
+def nest(folder):
+    """folder/nested has the images of folder/images deeper down, folder/flat the same in the order that torchvision's ImageFolder gives the nested ones."""
+    places = ["", "/a", "/a-b", "/a/z", "/a/z/y"]
+    for label in ("dark", "bright"):
+        names = sorted(n for n in os.listdir("%s/images/%s" % (folder, label)) if n.endswith(".png"))
+        for i, name in enumerate(reversed(names)):
+            with open("%s/images/%s/%s" % (folder, label, name), "rb") as f:
+                write("%s/nested/%s%s/%s" % (folder, label, places[i % len(places)], name), f.read())
+        at = 0
+        for root, _, files in sorted(os.walk("%s/nested/%s" % (folder, label), followlinks=True)):
+            for name in sorted(files):
+                with open(root + "/" + name, "rb") as f:
+                    write("%s/flat/%s/%03d.png" % (folder, label, at), f.read())
+                at += 1
+        write("%s/nested/%s/a/left.webp" % (folder, label), b"")
+    os.symlink(".", folder + "/nested/dark/again")
+
+
 def hostile(ctsc, net, path):
     whole, r = open(path, "rb").read(), random.Random(2)
     damaged = [whole[:n] for n in sorted({*range(0, min(len(whole), 10)), *(len(whole) * k // 12 for k in range(12))})]
@@ -120,4 +138,4 @@ def frozen(before, after, *trained):
 
 
 what, *rest = sys.argv[1:]
-{"make": make, "hostile": hostile, "frozen": frozen}[what](*rest)
+{"make": make, "nest": nest, "hostile": hostile, "frozen": frozen}[what](*rest)
