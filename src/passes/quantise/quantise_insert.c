@@ -83,6 +83,10 @@ bool quantise_layer_of(node *n, quantise_style style, quantise_layer *out) {
         l = (quantise_layer){.n = n, .kind = "embedding", .x = n->inputs.data[1]};
         is = layer_weight(n->inputs.data[0], &l) && l.w->ndim == 2;
     }
+    if (!is && (style == QUANTISE_DYNAMIC || style == QUANTISE_WEIGHTS)) {
+        l = (quantise_layer){.n = n};
+        is = quantise_recurrent_of(n, &l);
+    }
     if (is) *out = l;
     return is;
 }
@@ -469,6 +473,7 @@ static bool insert_bf16(const quantise_layer *l) {
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 static bool insert_layer(inserter *s, const quantise_layer *l) {
+    if (l->parts) return quantise_recurrent(l, s->p);
     switch (s->p->style) {
     case QUANTISE_STATIC: return insert_static_layer(s, l);
     case QUANTISE_DYNAMIC: return insert_dynamic(s, l);

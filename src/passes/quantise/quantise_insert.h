@@ -27,6 +27,8 @@
  * written in place may have other names: a graph that contains writes (after
  * remove-mutation) has its layers quantised one by one, each between conversions of its own.
  *
+ * Recurrent layers are rewritten by quantise_recurrent.c, in the styles dynamic and weights.
+ *
  * Values are numbered in execution order (quantise_number), so that what was seen of one graph can
  * be said of a copy.
  * Tests: tests/cli/quantize.test, tests/unit/test_ptq.c, tests/onnx/quantize.py
@@ -46,11 +48,14 @@ typedef enum quantise_style {
 /* An operator with a constant float32 weight. */
 typedef struct quantise_layer {
     node *n;
-    const char *kind;            /* "conv2d", "linear", "matmul", "embedding" */
+    const char *kind;            /* "conv2d", "linear", "matmul", "embedding", "lstm" */
     ir_value *x, *weight, *bias; /* bias: NULL where there is none */
     tensor *w;                   /* the weight's constant, borrowed */
     int axis;                    /* of w's output features */
     bool turned;                 /* w is [in, out] */
+    /* of recurrent layers: all weights and biases, of which `weight` is the first */
+    ir_value *const *parts;
+    size_t nparts;
 } quantise_layer;
 
 /* Is n one that this style may take? */
@@ -87,6 +92,23 @@ typedef struct quantise_plan {
 
 /* Changes g as planned. made (may be NULL): by layer, was it quantised? */
 ctsc_status quantise_insert(diag *d, graph *g, const quantise_plan *p, bool *made);
+
+/* ---- quantise_recurrent.c -------------------------------------------------------------------- */
+
+/* Is n a recurrent layer or cell, all of whose parameters are constant floats? */
+bool quantise_recurrent_of(node *n, quantise_layer *l);
+/* Part i as a layer of its own, without bias; false: it is no matrix (part->w is what it is). */
+bool quantise_part(const quantise_layer *l, size_t i, quantise_layer *part);
+/* Why this layer has no such form (static text); NULL: it has. */
+const char *quantise_unfit(const quantise_layer *l, quantise_style style,
+                           const quantise_weights *how);
+bool quantise_recurrent(const quantise_layer *l, const quantise_plan *p);
+/* Parameters as the quantised layer has them, a list or a cell's four; None: they cannot be
+ * made. */
+value quantise_recurrent_params(const quantise_layer *l, const quantise_plan *p);
+/* The layer with these parameters, on the arguments of l->n; false: it fails. */
+bool quantise_recurrent_run(const quantise_layer *l, quantise_style style, value params,
+                            const value *inputs, value *results);
 
 /* ---- quantise_weights.c ---------------------------------------------------------------------- */
 

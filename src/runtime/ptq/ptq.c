@@ -97,12 +97,22 @@ static int64_t tensor_bytes(const tensor *t) {
 
 static int64_t layer_bytes(const quantise_layer *l) {
     tensor *b;
+    quantise_layer part;
+    int64_t n = 0;
+    for (size_t i = 0; i < l->nparts; i++)
+        if (quantise_part(l, i, &part) || part.w) n += tensor_bytes(part.w);
+    if (l->parts) return n;
     return tensor_bytes(l->w) + (l->bias && known_tensor(l->bias, &b) ? tensor_bytes(b) : 0);
 }
 
 static int64_t layer_bytes_after(const ptq *p, const quantise_layer *l) {
     tensor *b;
-    int64_t bias = l->bias && known_tensor(l->bias, &b) ? tensor_bytes(b) : 0;
+    quantise_layer part;
+    int64_t bias = l->bias && known_tensor(l->bias, &b) ? tensor_bytes(b) : 0, n = 0;
+    for (size_t i = 0; i < l->nparts; i++)
+        if (quantise_part(l, i, &part)) n += quantise_weight_size(&part, &p->o->weights);
+        else if (part.w) n += tensor_bytes(part.w);
+    if (l->parts) return n;
     if (p->o->style == QUANTISE_BF16) return (tensor_bytes(l->w) + bias) / 2;
     return quantise_weight_size(l, &p->o->weights) + bias;
 }
@@ -140,7 +150,7 @@ static void report_fill(ptq *p) {
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-static quantise_plan ptq_plan(const ptq *p) {
+quantise_plan ptq_plan(const ptq *p) {
     return (quantise_plan){.style = p->o->style,
                            .weights = p->o->weights,
                            .reduce_range = p->o->observer.reduce_range,
@@ -279,7 +289,7 @@ static ctsc_status ptq_prepare(ptq *p) {
                          "of float32",
                          p->o->style == QUANTISE_STATIC || p->o->style == QUANTISE_BF16
                              ? "a convolution, a linear layer or a product"
-                             : "a linear layer or a product");
+                             : "a linear or recurrent layer or a product");
     size_t n = p->layers.len + 1;
     p->keep = mem_zalloc(n);
     p->named = mem_zalloc(n);
@@ -298,7 +308,8 @@ static void ptq_outcome(ptq *p) {
         l->quantised = p->made[i];
         if (p->named[i]) l->reason = "its name";
         else if (p->keep[i]) l->reason = "its error";
-        else if (!p->made[i])
+        else if (!p->made[i] &&
+                 !(l->reason = quantise_unfit(&p->layers.data[i], p->o->style, &p->o->weights)))
             l->reason = p->ncalls && p->errors[i] < 0 ? "not reached" : "its numbers";
     }
 }

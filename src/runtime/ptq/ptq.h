@@ -50,7 +50,7 @@ typedef struct ptq_layer {
     double error;                   /* of its own; -1: not measured */
     int64_t ns, ns_after;           /* -1: not measured */
     bool quantised;
-    /* why it is not: "its name", "its error", "its numbers", "not reached" (by any
+    /* why it is not: "its name", "its error", "its kind", "its numbers", "not reached" (by any
      * example); static */
     const char *reason;
 } ptq_layer;
@@ -99,6 +99,8 @@ typedef struct ptq {
     ptq_report *report;
 } ptq;
 
+/* ptq.c: how layers are quantised, with keep and ranges as they are. */
+quantise_plan ptq_plan(const ptq *p);
 /* ptq_observe.c */
 /* What the first example's dtypes and ranks say of g: writes in place that can be made plain,
  * checks of ranks that hold. Sizes stay open. */

@@ -141,6 +141,7 @@ typedef struct rounding {
     ptq *p;
     ptrmap index; /* node -> layer's number, from 1 */
     tensor **weights;
+    value *params;        /* of recurrent layers */
     double *lost, *whole; /* sums of squares */
 } rounding;
 
@@ -204,6 +205,19 @@ static void round_add(rounding *r, size_t i, const tensor *y, const tensor *z) {
     tensor_unref(b);
 }
 
+/* The same of a recurrent layer, all of whose arguments are as they were. */
+static void round_recurrent(rounding *r, size_t i, const value *inputs, const value *outputs) {
+    enum { RESULTS = 3 };
+    const quantise_layer *l = &r->p->layers.data[i];
+    quantise_plan plan = ptq_plan(r->p);
+    value made[RESULTS] = {{0}};
+    if (r->params[i].tag == V_NONE) r->params[i] = quantise_recurrent_params(l, &plan);
+    if (r->params[i].tag != V_NONE &&
+        quantise_recurrent_run(l, plan.style, r->params[i], inputs, made))
+        round_add(r, i, outputs[0].u.tensor, made[0].u.tensor);
+    for (int k = 0; k < RESULTS; k++) value_unref(made[k]);
+}
+
 /* The layer once more, with rounded weight and argument. What fails is left unknown. */
 static ctsc_status round_node(void *ctx, const node *n, const value *inputs, const value *outputs) {
     enum { MOST = 16 };
@@ -211,6 +225,7 @@ static ctsc_status round_node(void *ctx, const node *n, const value *inputs, con
     size_t i = (size_t)(uintptr_t)ptrmap_get(&r->index, n);
     if (!i || n->inputs.len > MOST || outputs[0].tag != V_TENSOR) return CTSC_OK;
     const quantise_layer *l = &r->p->layers.data[--i];
+    if (l->parts) return round_recurrent(r, i, inputs, outputs), CTSC_OK;
     if (!r->weights[i] && !(r->weights[i] = round_weight(r, l))) return CTSC_OK;
     diag lost = {0};
     op_ctx cx = {.diag = &lost, .op = n->op, .nargs = (int)n->inputs.len};
@@ -235,9 +250,10 @@ ctsc_status ptq_layer_errors(ptq *p) {
     rounding r = {.p = p};
     instrument in = {.node = round_node, .ctx = &r};
     r.weights = mem_zalloc((n + 1) * sizeof *r.weights);
+    r.params = mem_zalloc((n + 1) * sizeof *r.params);
     r.lost = mem_zalloc((n + 1) * sizeof *r.lost);
     r.whole = mem_zalloc((n + 1) * sizeof *r.whole);
-    bool ok = r.weights && r.lost && r.whole;
+    bool ok = r.weights && r.params && r.lost && r.whole;
     quantise_number_values(p->g);
     for (size_t i = 0; ok && i < n; i++)
         ok = ptrmap_put(&r.index, p->layers.data[i].n, (void *)(uintptr_t)(i + 1));
@@ -247,8 +263,10 @@ ctsc_status ptq_layer_errors(ptq *p) {
     for (size_t i = 0; s == CTSC_OK && i < n; i++)
         p->errors[i] = r.whole[i] > 0 ? sqrt(r.lost[i] / r.whole[i]) : -1;
     for (size_t i = 0; r.weights && i < n; i++) tensor_unref(r.weights[i]);
+    for (size_t i = 0; r.params && i < n; i++) value_unref(r.params[i]);
     ptrmap_free(&r.index);
     mem_free(r.weights);
+    mem_free(r.params);
     mem_free(r.lost);
     mem_free(r.whole);
     return s;

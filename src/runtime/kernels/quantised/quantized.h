@@ -161,8 +161,7 @@ ctsc_status packed_conv_new(op_ctx *cx, tensor *weight, tensor *bias, const pack
 /* A convolution's segments are rows of its kernel, or, false, single taps. */
 bool packed_whole_rows(const packed *p);
 
-/* For inputs of unsigned bytes with this scale and zero point, to integers, or, target
- * NULL, to floats: to.scale is then the weight scale times the input's. To be given back. */
+/* For inputs of unsigned bytes with this scale and zero point, to integers. To be given back. */
 ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
                              const quant_target *target, const quant_ready **ready);
 void quant_ready_give(const packed *p, const quant_ready *ready);
@@ -171,11 +170,10 @@ void quant_ready_give(const packed *p, const quant_ready *ready);
 int64_t quant_unsigned_zero(const tensor *t);
 ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out);
 
-/* x @ weight.T + bias in float, x quantised on the way: linear_dynamic. */
-ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu,
-                                 bool reduce_range, tensor **out);
-/* x @ weight.T + bias with weights that were rounded to half. */
-ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out);
+/* x @ weight.T + bias in float, with an object of LinearPackedParamsBase: x is quantised on the way,
+ * or weights were rounded to half. */
+ctsc_status quant_linear_object(op_ctx *cx, const value *v, tensor *x, bool reduce_range,
+                                tensor **out);
 
 /* What sums begin with, for integers with this zero point, given the sums of a column's weights by
  * place; and, where the first of args is a scale, not None, what to multiply them with and add: one

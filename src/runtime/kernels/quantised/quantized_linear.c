@@ -169,12 +169,23 @@ static void linear_no_input(tensor *out, const packed *p) {
         o[i] = p->bias ? TENSOR_AT(p->bias, float)[i % p->out_features] : 0;
 }
 
-ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu,
-                                 bool reduce_range, tensor **out) {
+/* What sums begin with, and what they are multiplied with, by place. */
+static VECTOR_CLONES void linear_dynamic_scales(const quad_matrix *m, const float *weight_scale,
+                                                float scale, int32_t zero, int32_t *start,
+                                                float *out) {
+    const int32_t *sums = m->sums;
+    int64_t n = m->n, places = m->panels * QUAD_COLUMNS;
+    for (int64_t i = 0; i < places; i++)
+        start[i] = (int32_t)(0 - (uint32_t)zero * (uint32_t)sums[i]);
+    for (int64_t i = 0; i < n; i++) out[i] = weight_scale[i] * scale;
+    for (int64_t i = n; i < places; i++) out[i] = 0;
+}
+
+static ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool relu,
+                                        bool reduce_range, tensor **out) {
     tensor *flat = NULL, *made = NULL;
     uint8_t *a = NULL;
-    size_t size = 0;
-    const quant_ready *ready = NULL;
+    int32_t *start = NULL;
     float lo, hi;
     quant_params qp;
     if (x->dtype != DT_FLOAT32)
@@ -184,29 +195,34 @@ ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, bool re
     TRY(linear_check(cx, p, x, "quantized_linear_dynamic"));
     const quad_matrix *m = &p->panels;
     int64_t lda = linear_pitch(m, x);
+    size_t size = 0, places = (size_t)(m->panels * QUAD_COLUMNS), room = places * 2 * sizeof(float);
     ctsc_status st = tensor_contiguous(cx->diag, x, &flat);
     if (st == CTSC_OK) st = linear_result(cx, p, x, DT_FLOAT32, &made);
     if (st != CTSC_OK || !flat->numel) goto out;
     quant_range(flat, &lo, &hi);
     TRY_OUT(quant_choose(cx, lo, hi, 0, reduce_range && qengine_is_fbgemm() ? 127 : 255, &qp));
-    TRY_OUT(quant_ready_take(cx, p, qp.scale, qp.zero_point, NULL, &ready));
+    if (!(start = recycle_alloc(room))) TRY_OUT(diag_no_memory(cx->diag));
+    float *scale = (float *)(void *)(start + places);
+    linear_dynamic_scales(m, p->weight_scale, (float)qp.scale, (int32_t)qp.zero_point, start,
+                          scale);
     TRY_OUT(linear_rows(cx, flat, m->k, lda, 1 / (float)qp.scale, qp.zero_point, &a, &size));
-    quant_floats store = {.scale = ready->to.scale,
+    quant_floats store = {.scale = scale,
                           .bias = p->bias ? TENSOR_AT(p->bias, float) : NULL,
                           .relu = relu,
                           .fused = qengine_is_fbgemm()};
-    linear_run(a, flat->numel / m->k, lda, p, ready, NULL, &store, tensor_data(made));
+    linear_run(a, flat->numel / m->k, lda, p, NULL, start, &store, tensor_data(made));
 out:
     if (st == CTSC_OK && !flat->numel) linear_no_input(made, p);
     tensor_unref(flat);
     recycle_free(a, size);
-    quant_ready_give(p, ready);
+    recycle_free(start, room);
     if (st == CTSC_OK) *out = made;
     else tensor_unref(made);
     return st;
 }
 
-ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu, tensor **out) {
+static ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu,
+                                     tensor **out) {
     value args[] = {value_tensor_take(x), value_tensor_take(p->weight),
                     p->bias ? value_tensor_take(p->bias) : value_none()},
           r = value_none();
@@ -225,14 +241,23 @@ ctsc_status quant_linear_half(op_ctx *cx, const packed *p, tensor *x, bool relu,
 
 /* The weight decides how it is done, not the operator's name: cells of recurrent layers call
  * linear_dynamic with floats of 16 bits, too. */
+static ctsc_status linear_object(op_ctx *cx, const value *v, tensor *x, bool relu,
+                                 bool reduce_range, tensor **out) {
+    const packed *p = packed_in(v);
+    if (!p || p->kind != PACKED_LINEAR_HALF) TRY(packed_of(cx, v, PACKED_LINEAR, &p));
+    return p->kind == PACKED_LINEAR_HALF ? quant_linear_half(cx, p, x, relu, out)
+                                         : quant_linear_dynamic(cx, p, x, relu, reduce_range, out);
+}
+
+ctsc_status quant_linear_object(op_ctx *cx, const value *v, tensor *x, bool reduce_range,
+                                tensor **out) {
+    return linear_object(cx, v, x, false, reduce_range, out);
+}
+
 static ctsc_status linear_dynamic(op_ctx *cx, const value *args, bool relu, bool reduce_range,
                                   value *results) {
-    const packed *p = packed_in(&args[1]);
     tensor *out;
-    if (!p || p->kind != PACKED_LINEAR_HALF) TRY(packed_of(cx, &args[1], PACKED_LINEAR, &p));
-    TRY(p->kind == PACKED_LINEAR_HALF
-            ? quant_linear_half(cx, p, args[0].u.tensor, relu, &out)
-            : quant_linear_dynamic(cx, p, args[0].u.tensor, relu, reduce_range, &out));
+    TRY(linear_object(cx, &args[1], args[0].u.tensor, relu, reduce_range, &out));
     return op_return_tensor(results, out);
 }
 

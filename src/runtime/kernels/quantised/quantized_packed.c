@@ -362,13 +362,13 @@ static bool ready_is_plain(const quant_bytes *to, int64_t n) {
     return plain;
 }
 
-static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
+static void ready_fill(const packed *p, quant_ready *r) {
     const int32_t *sums = p->taps.data ? p->taps.sums : p->panels.sums;
     float *scale = (float *)(uintptr_t)r->to.scale, *steps = (float *)(uintptr_t)r->to.steps;
     int64_t n = ready_places(p);
     for (int64_t i = 0; i < n; i++) {
         int64_t c = ready_channel(p, i);
-        bool bias = c >= 0 && p->bias && !to_float;
+        bool bias = c >= 0 && p->bias;
         r->start[i] = (int32_t)(0 - (uint32_t)r->in_zero * (uint32_t)sums[i]);
         scale[i] = c < 0 ? 0 : ready_scale(p, r, c);
         steps[i] = bias && r->target.fbgemm ? ready_steps(p, r, c) : 0;
@@ -379,7 +379,7 @@ static void ready_fill(const packed *p, quant_ready *r, bool to_float) {
     r->to.plain = ready_is_plain(&r->to, n);
 }
 
-static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *like, bool to_float,
+static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *like,
                               quant_ready **out) {
     size_t n = (size_t)ready_places(p), each = n * sizeof(float), size = sizeof *like + 3 * each;
     quant_ready *r = mem_alloc(size);
@@ -389,7 +389,7 @@ static ctsc_status ready_make(op_ctx *cx, const packed *p, const quant_ready *li
     r->start = (int32_t *)(void *)(r + 1);
     r->to.scale = (const float *)(const void *)((char *)(r + 1) + each);
     r->to.steps = (const float *)(const void *)((char *)(r + 1) + 2 * each);
-    ready_fill(p, r, to_float);
+    ready_fill(p, r);
     *out = r;
     return CTSC_OK;
 }
@@ -414,25 +414,21 @@ quant_target quant_target_of(dtype dt, double scale, int64_t zero, bool relu) {
 /* That of the first call is kept: an archive calls a layer in one place, with the same scales. */
 ctsc_status quant_ready_take(op_ctx *cx, const packed *p, double in_scale, int64_t in_zero,
                              const quant_target *target, const quant_ready **ready) {
-    quant_ready like = {.in_scale = in_scale, .in_zero = in_zero};
-    if (target) {
-        int64_t zero = target->zero;
-        uint8_t flip = target->dt == DT_QINT8 ? 128 : 0;
-        like.target = *target;
-        like.to = (quant_bytes){.lo = (float)(target->lo - zero),
-                                .hi = (float)(target->hi - zero),
-                                .zero = (int32_t)zero + flip,
-                                .flip = flip};
-    } else {
-        like.target = (quant_target){.scale = 1, .dt = DT_FLOAT32, .fbgemm = qengine_is_fbgemm()};
-    }
+    int64_t zero = target->zero;
+    uint8_t flip = target->dt == DT_QINT8 ? 128 : 0;
+    quant_ready like = {.in_scale = in_scale,
+                        .in_zero = in_zero,
+                        .target = *target,
+                        .to = {.lo = (float)(target->lo - zero),
+                               .hi = (float)(target->hi - zero),
+                               .zero = (int32_t)zero + flip,
+                               .flip = flip}};
     _Atomic(quant_ready *) *kept = &((packed *)(uintptr_t)p)->ready;
     quant_ready *r = atomic_load_explicit(kept, memory_order_acquire), *none = NULL;
     if (r && ready_same(r, &like)) return *ready = r, CTSC_OK;
-    TRY(ready_make(cx, p, &like, !target, &r));
-    if (target)
-        atomic_compare_exchange_strong_explicit(kept, &none, r, memory_order_acq_rel,
-                                                memory_order_relaxed);
+    TRY(ready_make(cx, p, &like, &r));
+    atomic_compare_exchange_strong_explicit(kept, &none, r, memory_order_acq_rel,
+                                            memory_order_relaxed);
     *ready = r;
     return CTSC_OK;
 }
@@ -628,18 +624,6 @@ OPERATOR(quantized_cell_params_fp16) {
     packed *p = NULL;
     TRY(packed_cell_new(cx, "quantized_fp16", args[0], args[1], NULL, NULL, false, &p));
     return packed_object_take(cx, PACKED_CELL_CLASS, p, results);
-}
-
-/* The input's (hidden: the hidden state's) share of a cell's gates. */
-OPERATOR(packed_cell_linear) {
-    const packed *p, *w;
-    tensor *out;
-    TRY(packed_of(cx, &args[0], PACKED_CELL, &p));
-    w = packed_in(arg_bool(&args[2]) ? &p->weight_hh : &p->weight_ih);
-    if (w->kind == PACKED_LINEAR)
-        TRY(quant_linear_dynamic(cx, w, args[1].u.tensor, false, p->reduce_range, &out));
-    else TRY(quant_linear_half(cx, w, args[1].u.tensor, false, &out));
-    return op_return_tensor(results, out);
 }
 
 /* ---- state: out ------------------------------------------------------------------------------ */

@@ -10,7 +10,11 @@
  * the returned h_n and c_n: rows whose sequence has ended, or, backwards, has not begun, are simply
  * not touched. half and bfloat16 compute in float. Floats with constant weights go to
  * rnn_prepacked.c from the second call on.
- * Tests: tests/unit/test_rnn.c
+ *
+ * quantized_lstm and quantized_gru have weights of bytes: each product quantises the rows it is
+ * given, all steps of the input together and the hidden state of each step, as PyTorch does. Their
+ * directions run one after the other, since a product is spread over the threads itself.
+ * Tests: tests/unit/test_rnn.c, tests/corpus/quantized
  */
 #include "runtime/kernels/rnn/rnn.h"
 #include "ir/scalar/scalar_ops.h"
@@ -19,8 +23,15 @@
 #include "runtime/kernels/engine/wide.h"
 #include "runtime/kernels/matmul/gemm.h"
 #include "runtime/kernels/matmul/packed_weights.h"
+#include "runtime/kernels/quantised/quantized.h"
 
 #include <string.h>
+
+/* Weights of bytes of one direction: two objects of LinearPackedParamsBase, borrowed. */
+typedef struct rnn_bytes {
+    value ih, hh;
+    bool reduce_range;
+} rnn_bytes;
 
 /* One direction of one layer at work. */
 typedef struct rnn_run {
@@ -31,7 +42,9 @@ typedef struct rnn_run {
     int64_t steps, hidden, hidden_out; /* hidden_out: of the projection, if there is one */
     const int64_t *sizes, *offsets;    /* per step: rows, and the first row in gates and out */
     const rnn_weights *w;
-    tensor *gates; /* [rows, gates * hidden]: products with the input */
+    rnn_bytes bytes; /* instead of w; ih None: none */
+    tensor *state;   /* then: h as a tensor */
+    tensor *gates;   /* [rows, gates * hidden]: products with the input */
     char *h, *c;   /* state, [batch, hidden_out] and [batch, hidden]; c NULL unless LSTM */
     char *out;     /* first output row */
     int64_t out_stride;
@@ -184,8 +197,14 @@ typedef struct rnn_call {
     tensor *h0, *c0; /* as given; borrowed */
     tensor *h,
         *c; /* h_n, c_n in the work dtype: [layers * directions, batch, ...]; c NULL unless LSTM */
-    const list *params;
+    const list *params;     /* tensors, or objects of CellParamsBase, or, of a cell, */
+    const rnn_bytes *bytes; /* these */
 } rnn_call;
+
+/* Are weights bytes? */
+static bool rnn_is_quantised(const rnn_call *call) {
+    return call->bytes || call->params->kind != LIST_TENSOR;
+}
 
 static void rnn_free_weights(rnn_weights *w) {
     tensor_unref(w->w_ih);
@@ -266,6 +285,85 @@ static ctsc_status rnn_prepare_run(op_ctx *cx, const rnn_call *call, int64_t lay
     return run->scratch ? CTSC_OK : diag_no_memory(d);
 }
 
+/* ---- weights of bytes ------------------------------------------------------------------------ */
+
+static ctsc_status rnn_find_bytes(op_ctx *cx, const rnn_call *call, int64_t set, rnn_bytes *out) {
+    const packed *p;
+    if (call->bytes) return *out = *call->bytes, CTSC_OK;
+    TRY(packed_of(cx, &call->params->u.values[set], PACKED_CELL, &p));
+    *out = (rnn_bytes){p->weight_ih, p->weight_hh, p->reduce_range};
+    return CTSC_OK;
+}
+
+/* Fills run, as rnn_prepare_run does, which also owns run->state. */
+static ctsc_status rnn_prepare_bytes(op_ctx *cx, const rnn_call *call, int64_t layer, int64_t dir,
+                                     tensor *input, tensor *out, rnn_run *run) {
+    static const rnn_weights none = {0};
+    int64_t set = layer * call->directions + dir, hidden = call->hidden_out,
+            width = hidden * rnn_gates(call->kind);
+    rnn_bytes b;
+    TRY(rnn_find_bytes(cx, call, set, &b));
+    *run = (rnn_run){.kind = call->kind,
+                     .reverse = dir == 1,
+                     .dt = DT_FLOAT32,
+                     .steps = call->steps,
+                     .hidden = hidden,
+                     .hidden_out = hidden,
+                     .sizes = call->sizes,
+                     .offsets = call->offsets,
+                     .w = &none,
+                     .bytes = b,
+                     .h = rnn_state_of(call, call->h, set),
+                     .c = rnn_state_of(call, call->c, set),
+                     .out = (char *)(TENSOR_AT(out, float) + dir * hidden),
+                     .out_stride = out->sizes[1]};
+    TRY(quant_linear_object(cx, &b.ih, input, b.reduce_range, &run->gates));
+    TRY(tensor_select(cx->diag, call->h, 0, set, &run->state));
+    if (run->gates->sizes[1] != width)
+        return rnn_size_mismatch(cx->diag, width, run->gates->sizes[1], 1);
+    return CTSC_OK;
+}
+
+static ctsc_status rnn_step_bytes(op_ctx *cx, rnn_run *run) {
+    tensor *h, *products;
+    int64_t rows = run->sizes[run->step], first = run->offsets[run->step],
+            width = run->hidden * rnn_gates(run->kind);
+    TRY(tensor_slice(cx->diag, run->state, 0, 0, rows, 1, &h));
+    ctsc_status st = quant_linear_object(cx, &run->bytes.hh, h, run->bytes.reduce_range, &products);
+    tensor_unref(h);
+    if (st != CTSC_OK) return st;
+    if (products->sizes[1] != width)
+        st = rnn_size_mismatch(cx->diag, width, products->sizes[1], 1);
+    run->scratch = tensor_data(products);
+    if (st == CTSC_OK && run->kind != RNN_GRU)
+        rnn_add_row_float(rows * width, run->scratch, TENSOR_AT(run->gates, float) + first * width);
+    if (st == CTSC_OK) {
+        pool_for(rows, 2048 / run->hidden + 1, rnn_rows_float, run);
+        st = rnn_output(run, cx->diag, first, rows, sizeof(float));
+    }
+    run->scratch = NULL;
+    tensor_unref(products);
+    return st;
+}
+
+static ctsc_status rnn_layer_bytes(op_ctx *cx, const rnn_call *call, int64_t layer, tensor *input,
+                                   tensor *out) {
+    ctsc_status st = CTSC_OK;
+    for (int64_t dir = 0; st == CTSC_OK && dir < call->directions; dir++) {
+        rnn_run run = {0};
+        st = rnn_prepare_bytes(cx, call, layer, dir, input, out, &run);
+        for (int64_t i = 0; st == CTSC_OK && i < run.steps; i++) {
+            run.step = run.reverse ? run.steps - 1 - i : i;
+            st = rnn_step_bytes(cx, &run);
+        }
+        tensor_unref(run.gates);
+        tensor_unref(run.state);
+    }
+    return st;
+}
+
+/* ---- weights of floats ----------------------------------------------------------------------- */
+
 /* All steps of a layer's directions, weights as they are. */
 static ctsc_status rnn_run_directions(op_ctx *cx, const rnn_call *call, int64_t layer,
                                       tensor *input, tensor *out, const rnn_weights *w) {
@@ -330,9 +428,10 @@ static ctsc_status rnn_layer(op_ctx *cx, const rnn_call *call, int64_t layer, te
     tensor *t;
     TRY(tensor_new_on(cx->diag, tensor_device(input), call->work, 2, sizes, &t));
     ctsc_status st = CTSC_OK;
-    for (int64_t i = 0; st == CTSC_OK && i < call->directions; i++)
+    if (rnn_is_quantised(call)) done = true, st = rnn_layer_bytes(cx, call, layer, input, t);
+    for (int64_t i = 0; st == CTSC_OK && !done && i < call->directions; i++)
         st = rnn_prepare_weights(cx->diag, call, layer * call->directions + i, &w[i]);
-    if (st == CTSC_OK) st = rnn_try_prepacked(cx->diag, call, layer, input, t, w, &done);
+    if (st == CTSC_OK && !done) st = rnn_try_prepacked(cx->diag, call, layer, input, t, w, &done);
     if (st == CTSC_OK && !done) st = rnn_run_directions(cx, call, layer, input, t, w);
     for (int i = 0; i < 2; i++) rnn_free_weights(&w[i]);
     if (st != CTSC_OK) {
@@ -374,11 +473,11 @@ static ctsc_status rnn_layers(op_ctx *cx, const rnn_call *call, tensor *input, t
 /* ---- a whole call ---------------------------------------------------------------------------- */
 
 static size_t rnn_params_per_set(const rnn_call *call) {
-    return (call->has_biases ? 4 : 2) + (call->projects ? 1 : 0);
+    return rnn_is_quantised(call) ? 1 : (call->has_biases ? 4 : 2) + (call->projects ? 1 : 0);
 }
 
 static ctsc_status rnn_check_call(diag *d, const rnn_call *call) {
-    int64_t sets = (int64_t)(call->params->len / rnn_params_per_set(call));
+    int64_t sets = call->bytes ? 1 : (int64_t)(call->params->len / rnn_params_per_set(call));
     if (call->h0->ndim != 3 || (call->c0 && call->c0->ndim != 3))
         return diag_fail(d, CTSC_FAILED, "Expected more hidden states in stacked_rnn");
     if (call->directions == 2 && (sets % 2 || call->h0->sizes[0] % 2))
@@ -391,6 +490,17 @@ static ctsc_status rnn_check_call(diag *d, const rnn_call *call) {
         return rnn_size_mismatch(d, call->h0->sizes[1], call->batch, 0);
     if (call->c0 && call->c0->sizes[1] != call->batch)
         return rnn_size_mismatch(d, call->batch, call->c0->sizes[1], 0);
+    return CTSC_OK;
+}
+
+static ctsc_status rnn_check_quantised(diag *d, const rnn_call *call, const tensor *data) {
+    if (data->dtype != DT_FLOAT32 || call->h0->dtype != DT_FLOAT32 ||
+        (call->c0 && call->c0->dtype != DT_FLOAT32) || tensor_cuda(data))
+        return diag_fail(d, CTSC_FAILED, "quantized layers: data type of input should be float");
+    if (call->projects || (call->c0 && call->c0->sizes[2] != call->h0->sizes[2]))
+        return diag_fail(d, CTSC_FAILED, "quantized LSTM with projections is not supported");
+    if (!call->h0->sizes[2])
+        return diag_fail(d, CTSC_FAILED, "got an incorrect number of RNN parameters");
     return CTSC_OK;
 }
 
@@ -419,7 +529,8 @@ static ctsc_status rnn_run_call(op_ctx *cx, rnn_call *call, tensor *data, value 
     if (!dtype_is_float(call->dt)) return op_refuse_dtype(cx, "addmm_impl_cpu_", call->dt);
     call->work = call->dt == DT_FLOAT64 || tensor_cuda(data) ? call->dt : DT_FLOAT32;
     TRY(rnn_check_call(d, call));
-    if (call->params->len && call->params->u.tensors[0]->dtype != data->dtype)
+    if (rnn_is_quantised(call)) TRY(rnn_check_quantised(d, call, data));
+    else if (call->params->len && call->params->u.tensors[0]->dtype != data->dtype)
         return diag_fail(d, CTSC_FAILED, "expected scalar type %s but found %s",
                          dtype_table[call->dt].ir_name,
                          dtype_table[call->params->u.tensors[0]->dtype].ir_name);
@@ -569,6 +680,12 @@ ctsc_status op_rnn_tanh(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_rnn_relu(op_ctx *cx, const value *args, value *results) {
     return rnn_operator(cx, RNN_RELU, args, results);
 }
+ctsc_status op_quantized_lstm(op_ctx *cx, const value *args, value *results) {
+    return rnn_operator(cx, RNN_LSTM, args, results);
+}
+ctsc_status op_quantized_gru(op_ctx *cx, const value *args, value *results) {
+    return rnn_operator(cx, RNN_GRU, args, results);
+}
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -596,15 +713,41 @@ static ctsc_status rnn_check_cell(diag *d, const tensor *input, const tensor *h,
     return CTSC_OK;
 }
 
-/* One step over the batch: a packed call of one step. args[2...]: w_ih, w_hh, b_ih, b_hh */
+/* One step over the batch: a packed call of one step. With these weights the states are results. */
+static ctsc_status rnn_cell_call(op_ctx *cx, rnn_call *call, tensor *input, tensor *h0, tensor *c0,
+                                 value *results) {
+    tensor *h = NULL, *c = NULL, *state = NULL;
+    int64_t batch = input->sizes[0], offset = 0;
+    value full[3] = {{0}};
+    ctsc_status st = tensor_unsqueeze(cx->diag, h0, 0, &h);
+    if (st == CTSC_OK && c0) st = tensor_unsqueeze(cx->diag, c0, 0, &c);
+    call->steps = call->layers = call->directions = 1;
+    call->batch = call->rows = batch;
+    call->sizes = &batch;
+    call->offsets = &offset;
+    call->h0 = h;
+    call->c0 = c;
+    if (st == CTSC_OK) st = rnn_run_call(cx, call, input, full);
+    for (int i = 0; st == CTSC_OK && i < (c0 ? 2 : 1); i++) {
+        st = tensor_squeeze_dim(cx->diag, full[1 + i].u.tensor, 0, &state);
+        if (st == CTSC_OK) results[i] = value_tensor_take(state);
+    }
+    if (st != CTSC_OK) value_set(&results[0], value_none());
+    for (int i = 0; i < 3; i++) value_unref(full[i]);
+    tensor_unref(h);
+    tensor_unref(c);
+    return st;
+}
+
+/* args[2...]: w_ih, w_hh, b_ih, b_hh */
 static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, const value *args,
                             value *results) {
     diag *d = cx->diag;
     tensor *input = arg_tensor(&args[0]), *params[4] = {arg_tensor(&args[2]), arg_tensor(&args[3])};
     TRY(rnn_check_cell(d, input, h0, params[0], params[1], 0));
     if (c0) TRY(rnn_check_cell(d, input, c0, params[0], params[1], 0));
-    tensor *zeros = NULL, *h = NULL, *c = NULL;
-    int64_t batch = input->sizes[0], offset = 0, width = params[1]->sizes[0];
+    tensor *zeros = NULL;
+    int64_t width = params[1]->sizes[0];
     bool biased = args[4].tag == V_TENSOR || args[5].tag == V_TENSOR;
     ctsc_status st = CTSC_OK;
     if (biased && (args[4].tag != V_TENSOR || args[5].tag != V_TENSOR))
@@ -614,34 +757,9 @@ static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, c
     params[2] = args[4].tag == V_TENSOR ? arg_tensor(&args[4]) : zeros;
     params[3] = args[5].tag == V_TENSOR ? arg_tensor(&args[5]) : zeros;
     list sets = {.kind = LIST_TENSOR, .len = biased ? 4 : 2, .u.tensors = params};
-    if (st == CTSC_OK) st = tensor_unsqueeze(d, h0, 0, &h);
-    if (st == CTSC_OK && c0) st = tensor_unsqueeze(d, c0, 0, &c);
-    if (st == CTSC_OK) {
-        rnn_call call = {.kind = kind,
-                         .steps = 1,
-                         .batch = batch,
-                         .rows = batch,
-                         .layers = 1,
-                         .directions = 1,
-                         .sizes = &batch,
-                         .offsets = &offset,
-                         .has_biases = biased,
-                         .h0 = h,
-                         .c0 = c,
-                         .params = &sets};
-        value full[3] = {{0}};
-        st = rnn_run_call(cx, &call, input, full);
-        tensor *state = NULL;
-        for (int i = 0; st == CTSC_OK && i < (c0 ? 2 : 1); i++) {
-            st = tensor_squeeze_dim(d, full[1 + i].u.tensor, 0, &state);
-            if (st == CTSC_OK) results[i] = value_tensor_take(state);
-        }
-        if (st != CTSC_OK) value_set(&results[0], value_none());
-        for (int i = 0; i < 3; i++) value_unref(full[i]);
-    }
+    rnn_call call = {.kind = kind, .has_biases = biased, .params = &sets};
+    if (st == CTSC_OK) st = rnn_cell_call(cx, &call, input, h0, c0, results);
     tensor_unref(zeros);
-    tensor_unref(h);
-    tensor_unref(c);
     return st;
 }
 
@@ -659,4 +777,32 @@ ctsc_status op_rnn_tanh_cell(op_ctx *cx, const value *args, value *results) {
 }
 ctsc_status op_rnn_relu_cell(op_ctx *cx, const value *args, value *results) {
     return rnn_cell(cx, RNN_RELU, arg_tensor(&args[1]), NULL, args, results);
+}
+
+/* (input, hx, w_ih, w_hh, b_ih, b_hh): the packed weights have the biases. */
+static ctsc_status rnn_cell_bytes(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0,
+                                  const value *args, value *results) {
+    tensor *input = arg_tensor(&args[0]);
+    const rnn_bytes bytes = {args[2], args[3], true};
+    list none = {.kind = LIST_VALUE};
+    rnn_call call = {.kind = kind, .params = &none, .bytes = &bytes};
+    if (input->ndim != 2 || h0->ndim != 2 || (c0 && c0->ndim != 2))
+        return diag_fail(cx->diag, CTSC_FAILED, "quantized cells: input and state have two dims");
+    return rnn_cell_call(cx, &call, input, h0, c0, results);
+}
+
+ctsc_status op_quantized_lstm_cell(op_ctx *cx, const value *args, value *results) {
+    const list *hx = args[1].u.list;
+    if (hx->len != 2)
+        return diag_fail(cx->diag, CTSC_FAILED, "lstm_cell expects two hidden states");
+    return rnn_cell_bytes(cx, RNN_LSTM, hx->u.tensors[0], hx->u.tensors[1], args, results);
+}
+ctsc_status op_quantized_gru_cell(op_ctx *cx, const value *args, value *results) {
+    return rnn_cell_bytes(cx, RNN_GRU, arg_tensor(&args[1]), NULL, args, results);
+}
+ctsc_status op_quantized_rnn_tanh_cell(op_ctx *cx, const value *args, value *results) {
+    return rnn_cell_bytes(cx, RNN_TANH, arg_tensor(&args[1]), NULL, args, results);
+}
+ctsc_status op_quantized_rnn_relu_cell(op_ctx *cx, const value *args, value *results) {
+    return rnn_cell_bytes(cx, RNN_RELU, arg_tensor(&args[1]), NULL, args, results);
 }
