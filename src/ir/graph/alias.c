@@ -159,6 +159,10 @@ static bool alias_may_hold_of(const alias_db *db, const ir_value *a, const ir_va
 static bool alias_flow_use(const alias_db *db, const ir_value *v, const use *u,
                            const ir_value **todo, int *n) {
     const node *by = u->user;
+    if (by && by->kind == N_LIST_CONSTRUCT) {
+        if (*n < ALIAS_FLOW) return todo[(*n)++] = by->outputs.data[0], true;
+        return false;
+    }
     if (!by || by->blocks.len || (by->kind != N_OP && by->kind != N_UNCHECKED_CAST)) {
         bool looks = by && (by->kind == N_ISINSTANCE || by->kind == N_PRINT ||
                             by->kind == N_GET_ATTR || (by->kind == N_SET_ATTR && u->index == 0));

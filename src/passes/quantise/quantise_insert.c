@@ -71,6 +71,40 @@ static bool layer_linear(node *n, quantise_layer *l) {
     return is && l->w->ndim == 2;
 }
 
+static bool layer_is_bag(const node *n) {
+    return node_is_overload(n, SYM_EMBEDDING_BAG) ||
+           node_is_overload(n, SYM_EMBEDDING_BAG_PADDING_IDX);
+}
+
+/* Sums without an index that is left out, of which nothing but the sums is read. */
+static bool bag_is_plain(const node *n) {
+    enum { MODE = 4, PADDING = 8 };
+    for (size_t i = 1; i < n->outputs.len; i++)
+        if (n->outputs.data[i]->uses.len) return false;
+    return known_number_is(n->inputs.data[MODE], 0) &&
+           (n->inputs.len <= PADDING || known_is_none(n->inputs.data[PADDING]));
+}
+
+/* Does nothing but embeddings read the table, with results that packed rows give? */
+static bool table_is_one(const quantise_layer *l) {
+    for (size_t i = 0; i < l->weight->uses.len; i++) {
+        const use *u = &l->weight->uses.data[i];
+        if (u->index != 0 || !(node_is_overload(u->user, SYM_EMBEDDING) || layer_is_bag(u->user)))
+            return false;
+    }
+    return node_is_overload(l->n, SYM_EMBEDDING) || bag_is_plain(l->n);
+}
+
+static bool layer_table(node *n, quantise_layer *l) {
+    bool bag = layer_is_bag(n);
+    if (!bag && !node_is_overload(n, SYM_EMBEDDING)) return false;
+    *l = (quantise_layer){
+        .n = n, .kind = bag ? "embedding_bag" : "embedding", .x = n->inputs.data[1]};
+    if (!layer_weight(n->inputs.data[0], l) || l->w->ndim != 2) return false;
+    l->table = table_is_one(l);
+    return true;
+}
+
 bool quantise_layer_of(node *n, quantise_style style, quantise_layer *out) {
     if (n->kind != N_OP || !n->op || n->op->symbol == SYM_NONE) return false;
     quantise_layer l = {.n = n};
@@ -79,10 +113,7 @@ bool quantise_layer_of(node *n, quantise_style style, quantise_layer *out) {
         l = (quantise_layer){.n = n};
         is = layer_conv(n, &l);
     }
-    if (!is && style == QUANTISE_WEIGHTS && node_is_overload(n, SYM_EMBEDDING)) {
-        l = (quantise_layer){.n = n, .kind = "embedding", .x = n->inputs.data[1]};
-        is = layer_weight(n->inputs.data[0], &l) && l.w->ndim == 2;
-    }
+    if (!is && style == QUANTISE_WEIGHTS) is = layer_table(n, &l);
     if (!is && (style == QUANTISE_DYNAMIC || style == QUANTISE_WEIGHTS)) {
         l = (quantise_layer){.n = n};
         is = quantise_recurrent_of(n, &l);
@@ -219,11 +250,15 @@ void quantise_wanted(graph *g, void (*wanted)(void *ctx, const ir_value *v), voi
 /* A float tensor's integers. */
 typedef struct insert_ints { ir_value *q; quantise_affine a; } insert_ints;
 
+/* Packed parameters of layers that share weight and bias. */
+typedef struct insert_packed { const ir_value *bias; ir_value *packed; } insert_packed;
+
 typedef struct inserter {
     diag *d;
     graph *g;
     const quantise_plan *p;
-    ptrmap ints; /* float value -> insert_ints, in the graph's arena */
+    ptrmap ints;   /* float value -> insert_ints, in the graph's arena */
+    ptrmap packed; /* weight of a linear layer -> insert_packed, likewise */
     bool chains; /* nothing is written: integers may go from one operator to the next */
     size_t layer;
     bool *made; /* by layer; NULL: nobody asks */
@@ -327,6 +362,23 @@ static bool insert_replace(inserter *s, node *n, const char *key, int nargs, ir_
     return true;
 }
 
+/* Packed parameters of l, a constant that is made once for all layers of that weight; NULL: they
+ * cannot be made. */
+static ir_value *insert_pack(inserter *s, const quantise_layer *l) {
+    bool conv = quantise_conv_kind_of(l->n) != NULL; /* whose geometry is a part of them */
+    const insert_packed *known = conv ? NULL : ptrmap_get(&s->packed, l->weight);
+    if (known && known->bias == l->bias) return known->packed;
+    value v = quantise_layer_pack(l, s->p->weights.per_tensor);
+    if (v.tag != V_OBJECT) return value_unref(v), NULL;
+    ir_value *made = graph_constant_before_take(conv ? l->n : s->g->root->first, v, NULL);
+    insert_packed *own = made && !conv && !known ? arena_new(&s->g->arena, insert_packed) : NULL;
+    if (own) {
+        *own = (insert_packed){l->bias, made};
+        if (!ptrmap_put(&s->packed, l->weight, own)) s->g->arena.failed = true;
+    }
+    return made;
+}
+
 /* ---- static ---------------------------------------------------------------------------------- */
 
 static bool insert_static_layer(inserter *s, const quantise_layer *l) {
@@ -334,18 +386,17 @@ static bool insert_static_layer(inserter *s, const quantise_layer *l) {
     char key[64] = "quantized::linear";
     quantise_affine a = insert_range(s, l->n->outputs.data[0]);
     if (a.scale == 0) return false;
-    value packed = quantise_layer_pack(l, s->p->weights.per_tensor);
-    if (packed.tag != V_OBJECT) return value_unref(packed), false;
-    const insert_ints *x = insert_ints_of(s, l->x, l->n);
-    if (!x) return value_unref(packed), false;
+    ir_value *packed = insert_pack(s, l);
+    const insert_ints *x = packed ? insert_ints_of(s, l->x, l->n) : NULL;
+    if (!x) return false;
     if (k) {
         size_t len = strcspn(k->prepack, "_");
         if (k->transposed) len += 1 + strcspn(k->prepack + len + 1, "_");
         memcpy(key, k->prepack, len);
         strcpy(key + len, k->transposed || k->dims == 1 ? "" : ".new");
     }
-    ir_value *args[4] = {x->q, graph_constant_before_take(l->n, packed, NULL)};
-    return args[1] && insert_replace(s, l->n, key, 2, args, !(k && k->transposed));
+    ir_value *args[4] = {x->q, packed};
+    return insert_replace(s, l->n, key, 2, args, !(k && k->transposed));
 }
 
 /* Integers of the sum would be so coarse that one operand were lost: a mask of -10000s. */
@@ -415,17 +466,33 @@ static bool insert_static(inserter *s, node *n) {
 
 /* ---- the other styles ------------------------------------------------------------------------ */
 
-static bool insert_dynamic(const inserter *s, const quantise_layer *l) {
-    value packed = quantise_layer_pack(l, s->p->weights.per_tensor);
-    if (packed.tag != V_OBJECT) return value_unref(packed), false;
-    ir_value *args[] = {l->x, graph_constant_before_take(l->n, packed, NULL),
-                        rewrite_bool(l->n, s->p->reduce_range)},
+static bool insert_dynamic(inserter *s, const quantise_layer *l) {
+    ir_value *args[] = {l->x, insert_pack(s, l), rewrite_bool(l->n, s->p->reduce_range)},
              *y = args[1] ? insert_op(l->n, "quantized::linear_dynamic", 3, args) : NULL;
     if (y) rewrite_result(l->n, y);
     return y != NULL;
 }
 
+/* The table's rows packed. */
+static bool insert_table(const quantise_layer *l) {
+    enum { INDICES = 1, OFFSETS = 2, EACH = 6, LAST = 7 };
+    node *n = l->n;
+    value packed = quantise_table_pack(l);
+    if (packed.tag != V_OBJECT) return value_unref(packed), false;
+    ir_value *const *in = n->inputs.data, *w = graph_constant_before_take(n, packed, NULL),
+                    *no = rewrite_bool(n, false), *y = NULL;
+    if (!w) return false;
+    if (layer_is_bag(n))
+        y = insert_op(n, "quantized::embedding_bag_byte", 9,
+                      (ir_value *[]){w, in[INDICES], in[OFFSETS], no, rewrite_int(n, 0), no,
+                                     in[EACH], rewrite_none(n), in[LAST]});
+    else y = insert_op(n, "quantized::embedding_byte", 3, (ir_value *[]){w, in[INDICES], no});
+    if (y) rewrite_result(n, y);
+    return y != NULL;
+}
+
 static bool insert_weights(const inserter *s, const quantise_layer *l) {
+    if (l->table && quantise_weights_are_bytes(&s->p->weights)) return insert_table(l);
     ir_value *w = quantise_weight_value(l, &s->p->weights, s->p->decomposed);
     if (w && l->turned) { /* x @ w, b + x @ w */
         ir_value *args[] = {l->x, w, l->bias ? l->bias : rewrite_none(l->n)},
@@ -510,5 +577,6 @@ ctsc_status quantise_insert(diag *d, graph *g, const quantise_plan *p, bool *mad
         if (nodes.data[i]->owner) insert_node(&s, nodes.data[i]);
     vec_free(&nodes);
     ptrmap_free(&s.ints);
+    ptrmap_free(&s.packed);
     return arena_failed(&g->arena) ? diag_no_memory(d) : CTSC_OK;
 }

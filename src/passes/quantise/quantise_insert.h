@@ -27,6 +27,9 @@
  * written in place may have other names: a graph that contains writes (after
  * remove-mutation) has its layers quantised one by one, each between conversions of its own.
  *
+ * Tables of embeddings, if nothing but embeddings reads them, become packed rows as
+ * quantized::embedding_byte and embedding_bag_byte take them (8 bits).
+ *
  * Recurrent layers are rewritten by quantise_recurrent.c, in the styles dynamic and weights.
  *
  * Values are numbered in execution order (quantise_number), so that what was seen of one graph can
@@ -53,6 +56,7 @@ typedef struct quantise_layer {
     tensor *w;                   /* the weight's constant, borrowed */
     int axis;                    /* of w's output features */
     bool turned;                 /* w is [in, out] */
+    bool table;                  /* only rows are read: bytes of a row have their own zero point */
     /* of recurrent layers: all weights and biases, of which `weight` is the first */
     ir_value *const *parts;
     size_t nparts;
@@ -79,6 +83,11 @@ typedef struct quantise_weights {
     bool zeros;      /* groups have zero points */
     bool per_tensor; /* one scale for all (bits 8, no groups) */
 } quantise_weights;
+
+/* Bytes of whole rows, without zero points of groups. */
+static inline bool quantise_weights_are_bytes(const quantise_weights *w) {
+    return w->bits == 8 && !w->group && !w->zeros;
+}
 
 typedef struct quantise_plan {
     quantise_style style;
@@ -117,6 +126,8 @@ bool quantise_recurrent_run(const quantise_layer *l, quantise_style style, value
 tensor *quantise_weight_bytes(const quantise_layer *l, bool per_tensor);
 /* The packed parameters of a layer for quantized:: operators. None: they cannot be made. */
 value quantise_layer_pack(const quantise_layer *l, bool per_tensor);
+/* The packed rows of a table. None: they cannot be made. */
+value quantise_table_pack(const quantise_layer *l);
 /* What w is as integers and back again; same form as l->w. NULL: it cannot be. */
 tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights *w);
 /* A value before l->n for the rounded weight, features first. NULL: none. */

@@ -104,6 +104,50 @@ value quantise_layer_pack(const quantise_layer *l, bool per_tensor) {
     return packed;
 }
 
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* From the smallest to the largest of the row: value = (byte - zero) * scale. */
+static void table_row(const float *x, int64_t n, float *scale, float *zero, uint8_t *q) {
+    double lo = n ? (double)x[0] : 0, hi = lo;
+    for (int64_t i = 0; i < n; i++) {
+        lo = fmin(lo, (double)x[i]);
+        hi = fmax(hi, (double)x[i]);
+    }
+    double s = (hi - lo) / UINT8_MAX;
+    *scale = s < 0x1p-100 ? 1 : (float)s;
+    *zero = (float)(-lo / (double)*scale);
+    for (int64_t i = 0; i < n; i++) {
+        double b = nearbyint(((double)x[i] - lo) / (double)*scale);
+        q[i] = (uint8_t)(b < 0 ? 0 : b > UINT8_MAX ? UINT8_MAX : b);
+    }
+}
+
+/* The table as quint8 with a scale and a float zero point for each row; NULL: it cannot be. */
+static tensor *table_bytes(const quantise_layer *l) {
+    tensor *w = rows_of(l), *scales = NULL, *zeros = NULL, *out = NULL;
+    quantiser *q = NULL;
+    bool ok = w && tensor_new(NULL, DT_FLOAT32, 1, w->sizes, &scales) == CTSC_OK &&
+              tensor_new(NULL, DT_FLOAT32, 1, w->sizes, &zeros) == CTSC_OK &&
+              (q = quantiser_new_channels(QSCHEME_CHANNEL_FLOAT, scales, zeros, 0)) &&
+              tensor_new_quantised(NULL, DT_QUINT8, w->ndim, w->sizes, q, &out) == CTSC_OK;
+    for (int64_t i = 0; ok && i < w->sizes[0]; i++)
+        table_row(TENSOR_AT(w, float) + i * w->sizes[1], w->sizes[1], TENSOR_AT(scales, float) + i,
+                  TENSOR_AT(zeros, float) + i, TENSOR_AT(out, uint8_t) + i * w->sizes[1]);
+    quantiser_unref(q);
+    tensor_unref(w);
+    tensor_unref(scales);
+    tensor_unref(zeros);
+    return ok ? out : NULL;
+}
+
+value quantise_table_pack(const quantise_layer *l) {
+    tensor *q = table_bytes(l);
+    value v = q ? value_tensor_take(q) : value_none(),
+          packed = q ? quantise_run("quantized::embedding_bag_prepack", 1, &v) : value_none();
+    value_unref(v);
+    return packed;
+}
+
 /* ---- groups of a row ------------------------------------------------------------------------- */
 
 typedef struct groups {
@@ -250,16 +294,12 @@ static ir_value *groups_plain(node *at, groups *g) {
     return weight_op(at, "aten::view", 2, back);
 }
 
-static bool weights_are_bytes(const quantise_weights *w) {
-    return w->bits == 8 && !w->group && !w->zeros;
-}
-
 ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights *w,
                                 bool decomposed) {
     node *at = l->n;
     ir_value *v = NULL;
     groups g;
-    if (weights_are_bytes(w)) {
+    if (quantise_weights_are_bytes(w)) {
         tensor *q = quantise_weight_bytes(l, w->per_tensor);
         v = q ? weight_op(at, "aten::dequantize.self", 1, (ir_value *[]){weight_constant(at, q)})
               : NULL;
@@ -273,8 +313,8 @@ ir_value *quantise_weight_value(const quantise_layer *l, const quantise_weights 
 tensor *quantise_weight_rounded(const quantise_layer *l, const quantise_weights *w) {
     tensor *out = NULL, *turned = NULL;
     groups g;
-    if (weights_are_bytes(w)) {
-        tensor *q = quantise_weight_bytes(l, w->per_tensor);
+    if (quantise_weights_are_bytes(w)) {
+        tensor *q = l->table ? table_bytes(l) : quantise_weight_bytes(l, w->per_tensor);
         value v = q ? value_tensor_take(q) : value_none(),
               r = q ? quantise_run("aten::dequantize.self", 1, &v) : value_none();
         value_unref(v);
@@ -310,7 +350,7 @@ static tensor *parts_scale(const tensor *t, const quantiser *q) {
 bool quantise_weight_parts(const quantise_layer *l, const quantise_weights *w, tensor **q,
                            tensor **scale) {
     groups g;
-    if (!weights_are_bytes(w)) {
+    if (!quantise_weights_are_bytes(w)) {
         if (w->zeros || !groups_of(l, w, &g)) return false;
         return *q = g.q, *scale = g.scale, true;
     }
@@ -325,7 +365,8 @@ bool quantise_weight_parts(const quantise_layer *l, const quantise_weights *w, t
 
 int64_t quantise_weight_size(const quantise_layer *l, const quantise_weights *w) {
     int64_t rows = l->w->sizes[l->axis], k = rows ? l->w->numel / rows : 0;
-    if (weights_are_bytes(w)) return l->w->numel + (w->per_tensor ? 1 : rows) * 4;
+    if (quantise_weights_are_bytes(w) && l->table) return l->w->numel + rows * 8;
+    if (quantise_weights_are_bytes(w)) return l->w->numel + (w->per_tensor ? 1 : rows) * 4;
     int64_t count = rows * (k / (w->group ? w->group : k ? k : 1));
     return l->w->numel * w->bits / 8 + count * (w->zeros ? 5 : 4);
 }

@@ -10,7 +10,9 @@
  * Method. One walk in execution order, so that a folded value feeds its users. The result
  * becomes one object for all calls: it must not be written or leave the graph, nor may its
  * inputs be written. Only cheap operators are folded, and sums, whose results are small:
- * each result stays in memory from then on. Views may be as large as what they see. A mask
+ * each result stays in memory from then on. Views may be as large as what they see; so may floats
+ * of a quantised constant, which every call would make anew (pack-nbits has taken those that can
+ * be multiplied as integers). A mask
  * of positions that begins with an arange of constants is constant as well. Constant
  * tensors occur in graphs of frozen modules. What fails stays, to fail when it runs.
  * Tests: tests/ir/fold-tensors
@@ -40,6 +42,7 @@ static bool fold_is_range(const node *n) {
 /* By what an element of the result costs. */
 static bool fold_is_cheap(const op *o) {
     if (o->traits.makes_view || o->symbol == SYM_ARANGE || o->symbol == SYM_ARANGE_START ||
+        o->symbol == SYM_DEQUANTIZE_SELF ||
         o->symbol == SYM_SUM_DIM_INTLIST) /* of the columns of a weight */
         return true;
     switch (o->traits.work) {
@@ -106,7 +109,7 @@ static tensor *fold_compute(const node *n, const value *args) {
     value result = value_none();
     bool ok = op_function(n->op, cx.nargs, args)(&cx, args, &result) == CTSC_OK &&
               result.tag == V_TENSOR && tensor_device(result.u.tensor) == DEVICE_HOST &&
-              (fold_is_small(result.u.tensor) ||
+              (fold_is_small(result.u.tensor) || n->op->symbol == SYM_DEQUANTIZE_SELF ||
                (n->op->traits.makes_view && args[0].tag == V_TENSOR &&
                 result.u.tensor->numel <= args[0].u.tensor->numel));
     diag_clear(&d);

@@ -134,18 +134,22 @@ static int64_t graph_bytes(const block *b, ptrmap *seen) {
 
 static void report_fill(ptq *p) {
     ptq_report *r = p->report;
-    ptrmap seen = {0};
+    ptrmap seen = {0}, changed = {0};
     r->bytes = r->bytes_after = graph_bytes(p->g->root, &seen);
-    ptrmap_free(&seen);
     for (size_t i = 0; i < r->n; i++) {
         ptq_layer *l = &r->layers[i];
+        const tensor *w = p->layers.data[i].w;
         l->bytes = layer_bytes(&p->layers.data[i]);
         l->bytes_after = l->quantised ? layer_bytes_after(p, &p->layers.data[i]) : l->bytes;
         l->error = p->errors[i];
-        r->bytes_after += l->bytes_after - l->bytes;
         r->quantised += l->quantised;
         if (l->ns == 0 && l->ns_after == 0 && r->ns < 0) l->ns = l->ns_after = -1;
+        /* a weight of several layers counts once */
+        if (l->quantised && !ptrmap_get(&changed, w) && ptrmap_put(&changed, w, l))
+            r->bytes_after += l->bytes_after - l->bytes;
     }
+    ptrmap_free(&seen);
+    ptrmap_free(&changed);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

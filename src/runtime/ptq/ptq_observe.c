@@ -220,27 +220,28 @@ static void round_recurrent(rounding *r, size_t i, const value *inputs, const va
 
 /* The layer once more, with rounded weight and argument. What fails is left unknown. */
 static ctsc_status round_node(void *ctx, const node *n, const value *inputs, const value *outputs) {
-    enum { MOST = 16 };
+    enum { MOST = 16, RESULTS = 4 };
     rounding *r = ctx;
     size_t i = (size_t)(uintptr_t)ptrmap_get(&r->index, n);
-    if (!i || n->inputs.len > MOST || outputs[0].tag != V_TENSOR) return CTSC_OK;
+    if (!i || n->inputs.len > MOST || n->outputs.len > RESULTS || outputs[0].tag != V_TENSOR)
+        return CTSC_OK;
     const quantise_layer *l = &r->p->layers.data[--i];
     if (l->parts) return round_recurrent(r, i, inputs, outputs), CTSC_OK;
     if (!r->weights[i] && !(r->weights[i] = round_weight(r, l))) return CTSC_OK;
     diag lost = {0};
     op_ctx cx = {.diag = &lost, .op = n->op, .nargs = (int)n->inputs.len};
-    value args[MOST], made = value_none(), x = value_none();
+    value args[MOST], made[RESULTS] = {{0}}, x = value_none();
     for (size_t k = 0; k < n->inputs.len; k++) {
         args[k] = inputs[k];
         if (n->inputs.data[k] == l->x) args[k] = x = round_input(r, &cx, l, inputs[k]);
         else if (n->inputs.data[k] == l->weight)
             args[k] = (value){.tag = V_TENSOR, .u.tensor = r->weights[i]};
     }
-    if (x.tag == V_TENSOR && op_function(n->op, cx.nargs, args)(&cx, args, &made) == CTSC_OK &&
-        made.tag == V_TENSOR)
-        round_add(r, i, outputs[0].u.tensor, made.u.tensor);
+    if (x.tag == V_TENSOR && op_function(n->op, cx.nargs, args)(&cx, args, made) == CTSC_OK &&
+        made[0].tag == V_TENSOR)
+        round_add(r, i, outputs[0].u.tensor, made[0].u.tensor);
     value_unref(x);
-    value_unref(made);
+    for (int k = 0; k < RESULTS; k++) value_unref(made[k]);
     diag_clear(&lost);
     return CTSC_OK;
 }

@@ -10,17 +10,28 @@
 
 #include <string.h>
 
-/* The layer whose weight has that name: "NAME.weight", of the same sizes; NULL: none. */
+/* Is t one of l's weights? */
+static bool state_fits(const quantise_layer *l, const tensor *t) {
+    quantise_layer part;
+    if (!l->parts) return l->w->ndim == t->ndim && l->w->numel == t->numel;
+    for (size_t i = 0; i < l->nparts; i++)
+        if (quantise_part(l, i, &part) && t->ndim == 2 && part.w->sizes[0] == t->sizes[0] &&
+            part.w->sizes[1] == t->sizes[1])
+            return true;
+    return false;
+}
+
+/* The layer whose weight has that name: "NAME.weight", of recurrent ones "NAME.weight_ih_l0" and
+ * the like; NULL: none. */
 static const quantise_layer *state_layer(const ptq *p, const char *name, const tensor *t) {
     static const char tail[] = ".weight";
-    size_t n = strlen(name), len = sizeof tail - 1;
-    if (n <= len || strcmp(name + n - len, tail) != 0) return NULL;
     for (size_t i = 0; i < p->layers.len; i++) {
         const char *layer = p->report->layers[i].name;
-        const tensor *w = p->layers.data[i].w;
-        if (strlen(layer) == n - len && !strncmp(layer, name, n - len) && p->made[i] &&
-            w->ndim == t->ndim && w->numel == t->numel)
-            return &p->layers.data[i];
+        const quantise_layer *l = &p->layers.data[i];
+        size_t n = strlen(layer), len = sizeof tail - 1;
+        if (p->made[i] && !strncmp(name, layer, n) && !strncmp(name + n, tail, len) &&
+            (l->parts ? name[n + len] == '_' : !name[n + len]) && state_fits(l, t))
+            return l;
     }
     return NULL;
 }
@@ -50,7 +61,7 @@ static ctsc_status state_tensor(ptq *p, dict *to, const char *name, tensor *t) {
      * transposed convolutions */
     quantise_layer own = *l;
     own.w = t;
-    own.turned = false;
+    own.turned = own.table = false;
     if (l->turned) own.axis = 0;
     if (!quantise_weight_parts(&own, &p->o->weights, &q, &scale))
         return diag_fail(p->d, CTSC_UNSUPPORTED,

@@ -13,6 +13,12 @@
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results);                          \
     ctsc_status op_##name(op_ctx *cx, const value *args, value *results)
 
+/* As fbgemm has it: a row is integers * scale + bias. */
+static VECTOR_CLONES void embedding_row(const uint8_t *from, int64_t n, float scale, float bias,
+                                        float *to) {
+    for (int64_t j = 0; j < n; j++) to[j] = (float)from[j] * scale + bias;
+}
+
 /* The rows of indices as floats, [number of indices, row's length]. */
 static ctsc_status embedding_rows(op_ctx *cx, const packed *p, tensor *indices, tensor **out) {
     const tensor *w = p->weight;
@@ -33,10 +39,8 @@ static ctsc_status embedding_rows(op_ctx *cx, const packed *p, tensor *indices, 
                 (long long)k, (long long)rows);
             break;
         }
-        const uint8_t *from = TENSOR_AT(w, uint8_t) + k * n;
-        float *to = TENSOR_AT(made, float) + i * n,
-              bias = -zeros[k] * scales[k]; /* as fbgemm has it: a row is integers * scale + bias */
-        for (int64_t j = 0; j < n; j++) to[j] = (float)from[j] * scales[k] + bias;
+        embedding_row(TENSOR_AT(w, uint8_t) + k * n, n, scales[k], -zeros[k] * scales[k],
+                      TENSOR_AT(made, float) + i * n);
     }
     tensor_unref(flat);
     if (st == CTSC_OK) *out = made;
