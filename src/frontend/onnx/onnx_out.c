@@ -495,7 +495,8 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     const out_row *row = out_find_row(base->schema->name);
     bool quantised = out_is_quantised(c), paired = out_are_complex(c->nargs, c->args);
     if (paired && op->schema->has_alias_write) return out_refuse(o, "writes of complex numbers");
-    function *body = quantised ? NULL : body_find(o, base, paired, row != NULL);
+    bool takes = !quantised || !strncmp(key, "quantized::", 11);
+    function *body = !takes ? NULL : body_find(o, base, paired, row != NULL);
     if (o->d->status != CTSC_OK) return false;
     if (body) return body_walk(c, op, base, body) && call_written(o, op, c);
     if (!sized_before(c, base)) return false;
@@ -938,6 +939,7 @@ static void out_end(onnx_out *o) {
     ptrmap_free(&o->initializers);
     ptrmap_free(&o->env);
     ptrmap_free(&o->listed);
+    ptrmap_free(&o->made_of_ints);
     ptrmap_free(&o->warned);
     arena_free(&o->scratch);
 }

@@ -72,6 +72,7 @@ typedef struct onnx_out {
     strmap constants;       /* bytes of small constants -> name */
     ptrmap env;             /* ir_value -> out_value */
     ptrmap listed;          /* storages of tensors in such lists */
+    ptrmap made_of_ints;    /* tensor of such a constant -> out_weight */
     ptrmap warned;          /* nodes that were warned of */
     const node *at;         /* for messages */
     size_t steps, counter, nnodes, loops;
@@ -191,6 +192,8 @@ bool out_by_row(out_call *c, const out_row *row);
 
 /* What the call of constants, which has been run, made floats of. */
 bool out_weight_note(out_call *c, const char *key);
+/* The integers and biases, input's and hidden, of an object of CellParamsBase. */
+bool out_weight_of_cell(onnx_out *o, value cell, const out_weight **ints, const tensor **bias);
 /* The floats: DequantizeLinear. turned: of the transposed matrix */
 const char *out_weight_floats(onnx_out *o, const out_weight *x, bool turned);
 

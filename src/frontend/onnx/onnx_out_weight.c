@@ -91,8 +91,49 @@ bool out_weight_note(out_call *c, const char *key) {
     if (!(quantised ? ints_of_quantised(o, v, &x) : ints_of_affine(o, c->args, &x)))
         return out_no_memory(o);
     *own = x;
-    if (x.q) c->res[0]->ints = own;
-    return true;
+    if (!x.q) return true;
+    c->res[0]->ints = own;
+    return ptrmap_put(&o->made_of_ints, c->res[0]->v[0].u.tensor, own) || out_no_memory(o);
+}
+
+static bool weight_run(onnx_out *o, const char *key, value v, value *out) {
+    const op *op = op_find(key);
+    op_ctx cx = {.diag = o->d, .op = op, .nargs = 1};
+    return op ? op_function(op, 1, &v)(&cx, &v, out) == CTSC_OK
+              : out_refuse(o, "%s is missing", key);
+}
+
+/* Of an object of LinearPackedParamsBase. */
+static bool weight_of_packed(onnx_out *o, value packed, const out_weight **ints,
+                             const tensor **bias) {
+    value out[2] = {{0}};
+    out_weight x = {0}, *own = arena_new(&o->scratch, out_weight);
+    if (!weight_run(o, "quantized::linear_unpack", packed, out)) return false;
+    bool bytes = out[0].tag == V_TENSOR && out[0].u.tensor->dtype == DT_QINT8,
+         ok = bytes && ints_of_quantised(o, out[0], &x);
+    tensor *zeros = NULL;
+    *own = x;
+    *ints = own;
+    if (ok && out[1].tag != V_TENSOR)
+        ok = tensor_zeros(o->d, DT_FLOAT32, 1, &x.q->sizes[0], &zeros) == CTSC_OK;
+    *bias = !ok ? NULL : zeros ? ints_hold(o, zeros) : ints_own(o, out[1].u.tensor, DT_FLOAT32);
+    value_unref(out[0]);
+    value_unref(out[1]);
+    return bytes ? *bias || out_no_memory(o) : out_refuse(o, "weights that are no int8");
+}
+
+bool out_weight_of_cell(onnx_out *o, value cell, const out_weight **ints, const tensor **bias) {
+    enum { WEIGHTS = 4 };
+    value state = value_none();
+    if (!weight_run(o, "ctsc::packed_state", cell, &state)) return false;
+    value w = state.tag == V_TUPLE && state.u.tuple->len > WEIGHTS ? state.u.tuple->items[WEIGHTS]
+                                                                   : value_none();
+    bool ok = w.tag == V_LIST && w.u.list->kind == LIST_VALUE && w.u.list->len == 2;
+    if (!ok) out_refuse(o, "of these cells");
+    for (size_t k = 0; ok && k < 2; k++)
+        ok = weight_of_packed(o, w.u.list->u.values[k], &ints[k], &bias[k]);
+    value_unref(state);
+    return ok;
 }
 
 /* A matrix turned. */

@@ -124,9 +124,10 @@ function *composite_library_function(const char *name, diag *d) {
 
 function *op_written_body(const op *o, const char *prefix, diag *d) {
     char stem[128], name[160];
-    if (!composite_is_named(o->key)) return NULL;
+    bool packed = !strncmp(o->key, "quantized::", 11); /* "quantized_NAME" */
+    if (!composite_is_named(o->key) && !packed) return NULL;
     composite_name(o->key, stem, sizeof stem);
-    snprintf(name, sizeof name, "%s%s", prefix, stem);
+    snprintf(name, sizeof name, "%s%s%s", prefix, packed ? "quantized_" : "", stem);
     if (!composite_path(name)) {
         char *overload = strstr(name + strlen(prefix) + 1, "__");
         const char *key = strchr(o->key, '.');
