@@ -621,7 +621,8 @@ typedef struct ctsc_quantize_layer {
     size_t size;
     const char *name, *kind; /* "layer1.0.conv1", "conv2d" */
     bool quantized;
-    /* why not: "its name", "its error", "its numbers", "not reached" (by an example); else NULL */
+    /* why not: "its name", "its error", "its kind" (the method has no form of it), "its numbers",
+     * "not reached" (by an example); else NULL */
     const char *reason;
     int ndim;
     const int64_t *sizes;           /* of the weight */

@@ -110,18 +110,40 @@ def quantize(model, run_fn, run_args, mapping=None, inplace=False):
     return convert(model, inplace=inplace)
 
 
+def _kinds():
+    """Classes of modules whose products dynamic quantisation takes, and those of which rows are read."""
+    from . import nn
+    return (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell), (nn.Embedding, nn.EmbeddingBag)
+
+
 def quantize_dynamic(model, qconfig_spec=None, dtype=None, mapping=None, inplace=False):
-    """Linear layers multiply bytes, with the range that each call has. qconfig_spec: classes and names of modules; None: all."""
-    from . import qint8
-    from .nn import Linear
-    if dtype not in (None, qint8):
-        raise NotImplementedError("quantize_dynamic: weights of %s; qint8 is what there is" % dtype)
-    spec = None if qconfig_spec is None else set(qconfig_spec)
-    for kind in spec or ():
-        if isinstance(kind, type) and not issubclass(kind, Linear):
-            raise NotImplementedError("quantize_dynamic: modules of class %s; linear layers are quantised" % kind.__name__)
-    keep = [] if spec is None or Linear in spec else _names(model, lambda m, name: isinstance(m, Linear) and name not in spec)
-    return _quantized(model, inplace, (), "dynamic", keep_float=keep)
+    """Linear and recurrent layers multiply bytes, with the range that each call has; embeddings keep bytes with a scale and a zero point for each row. qconfig_spec: classes and names of
+    modules, or a dict of them with qconfigs (None: stays float); None: all linear and recurrent layers, or, dtype being quint8, all embeddings."""
+    from . import qint8, quint8
+    if dtype not in (None, qint8, quint8):
+        raise NotImplementedError("quantize_dynamic: weights of %s; qint8 and, of embeddings, quint8 are what there is" % dtype)
+    layers, tables = _kinds()
+    if qconfig_spec is None:
+        spec = set(tables if dtype == quint8 else layers)
+    else:
+        spec = {k for k in qconfig_spec if not isinstance(qconfig_spec, dict) or qconfig_spec[k] is not None}
+    for kind in spec:
+        if isinstance(kind, type) and not issubclass(kind, layers + tables):
+            raise NotImplementedError("quantize_dynamic: modules of class %s; there are forms of %s" % (kind.__name__, ", ".join(c.__name__ for c in layers + tables)))
+
+    def wanted(name, module):
+        return name in spec or any(isinstance(kind, type) and isinstance(module, kind) for kind in spec)
+    found = [(name, m) for name, m in model.named_modules() if isinstance(m, layers + tables)] if hasattr(model, "named_modules") else None
+    program = _program(model)
+    for method, kinds in (("dynamic", layers), ("int8w", tables)):
+        if found is None: # a program: its layers are not told by class
+            some, keep = any(isinstance(kind, type) and issubclass(kind, kinds) for kind in spec), []
+        else:
+            some = any(isinstance(m, kinds) and wanted(name, m) for name, m in found)
+            keep = [name + end for name, m in found for end in ("", "#*", ".*") if name and not (isinstance(m, kinds) and wanted(name, m))]
+        if some:
+            program.quantize((), method, keep_float=keep)
+    return _put(model, program) if inplace else program
 
 
 # ---- torchao -----------------------------------------------------------------------------------------------------------------------------------------------------------------
@@ -203,7 +225,7 @@ def __getattr__(name):
     if name in ("QuantStub", "DeQuantStub"):
         _stubs()
         return globals()[name]
-    if name in ("default_qconfig", "default_dynamic_qconfig"):
+    if name in ("default_qconfig", "default_dynamic_qconfig", "per_channel_dynamic_qconfig", "float_qparams_weight_only_qconfig"):
         return QConfig()
     if name in ("fuse_modules_qat", "prepare_qat", "quantize_qat", "get_default_qat_qconfig"):
         return _refused(name)

@@ -259,7 +259,7 @@ typedef struct inserter {
     const quantise_plan *p;
     ptrmap ints;   /* float value -> insert_ints, in the graph's arena */
     ptrmap packed; /* weight of a linear layer -> insert_packed, likewise */
-    bool chains; /* nothing is written: integers may go from one operator to the next */
+    bool chains;   /* nothing is written: integers may go from one operator to the next */
     size_t layer;
     bool *made; /* by layer; NULL: nobody asks */
 } inserter;

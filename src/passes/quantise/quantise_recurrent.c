@@ -119,7 +119,7 @@ static value recurrent_bias(const quantise_layer *matrix, const ir_value *bias) 
     value v;
     if (bias && ir_value_constant(bias, &v) && v.tag == V_TENSOR)
         return tensor_contiguous(NULL, v.u.tensor, &t) == CTSC_OK ? value_tensor_take(t)
-                                                                   : value_none();
+                                                                  : value_none();
     return tensor_zeros(NULL, DT_FLOAT32, 1, &matrix->w->sizes[0], &t) == CTSC_OK
                ? value_tensor_take(t)
                : value_none();
@@ -160,7 +160,8 @@ static bool recurrent_pack(const quantise_layer *l, const quantise_plan *p, valu
         value set[SET + 1];
         ok = set_pack(l, at, each, p->weights.per_tensor, set);
         set[SET] = value_bool(p->reduce_range);
-        value cell = ok ? quantise_run("quantized::make_quantized_cell_params_dynamic", SET + 1, set)
+        value cell = ok ? quantise_run("quantized::make_quantized_cell_params_dynamic", SET + 1,
+                                       set)
                         : value_none();
         set_free(set);
         ok = cell.tag == V_OBJECT;

@@ -170,8 +170,8 @@ void quant_ready_give(const packed *p, const quant_ready *ready);
 int64_t quant_unsigned_zero(const tensor *t);
 ctsc_status quant_unsigned(op_ctx *cx, tensor *t, tensor **out);
 
-/* x @ weight.T + bias in float, with an object of LinearPackedParamsBase: x is quantised on the way,
- * or weights were rounded to half. */
+/* x @ weight.T + bias in float, with an object of LinearPackedParamsBase: x is quantised on the
+ * way, or weights were rounded to half. */
 ctsc_status quant_linear_object(op_ctx *cx, const value *v, tensor *x, bool reduce_range,
                                 tensor **out);
 

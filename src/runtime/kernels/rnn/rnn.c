@@ -45,8 +45,8 @@ typedef struct rnn_run {
     rnn_bytes bytes; /* instead of w; ih None: none */
     tensor *state;   /* then: h as a tensor */
     tensor *gates;   /* [rows, gates * hidden]: products with the input */
-    char *h, *c;   /* state, [batch, hidden_out] and [batch, hidden]; c NULL unless LSTM */
-    char *out;     /* first output row */
+    char *h, *c;     /* state, [batch, hidden_out] and [batch, hidden]; c NULL unless LSTM */
+    char *out;       /* first output row */
     int64_t out_stride;
     void *scratch; /* GRU: hidden products [batch, 3 * hidden]; projection: [batch, hidden] */
     int64_t step;  /* the current one */
@@ -332,8 +332,7 @@ static ctsc_status rnn_step_bytes(op_ctx *cx, rnn_run *run) {
     ctsc_status st = quant_linear_object(cx, &run->bytes.hh, h, run->bytes.reduce_range, &products);
     tensor_unref(h);
     if (st != CTSC_OK) return st;
-    if (products->sizes[1] != width)
-        st = rnn_size_mismatch(cx->diag, width, products->sizes[1], 1);
+    if (products->sizes[1] != width) st = rnn_size_mismatch(cx->diag, width, products->sizes[1], 1);
     run->scratch = tensor_data(products);
     if (st == CTSC_OK && run->kind != RNN_GRU)
         rnn_add_row_float(rows * width, run->scratch, TENSOR_AT(run->gates, float) + first * width);
