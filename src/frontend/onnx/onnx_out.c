@@ -495,8 +495,9 @@ static bool call_dynamic(out_call *c, const op *op, char *key) {
     const out_row *row = out_find_row(base->schema->name);
     bool quantised = out_is_quantised(c), paired = out_are_complex(c->nargs, c->args);
     if (paired && op->schema->has_alias_write) return out_refuse(o, "writes of complex numbers");
-    bool takes = !quantised || !strncmp(key, "quantized::", 11);
-    function *body = !takes ? NULL : body_find(o, base, paired, row != NULL);
+    function *body = quantised && strncmp(key, "quantized::", 11) != 0
+                         ? NULL
+                         : body_find(o, base, paired, row != NULL);
     if (o->d->status != CTSC_OK) return false;
     if (body) return body_walk(c, op, base, body) && call_written(o, op, c);
     if (!sized_before(c, base)) return false;
@@ -934,13 +935,9 @@ static void out_end(onnx_out *o) {
     vec_free(&o->outputs);
     strmap_free(&o->names);
     strmap_free(&o->constants);
-    ptrmap_free(&o->attributes);
-    ptrmap_free(&o->attribute_names);
-    ptrmap_free(&o->initializers);
-    ptrmap_free(&o->env);
-    ptrmap_free(&o->listed);
-    ptrmap_free(&o->made_of_ints);
-    ptrmap_free(&o->warned);
+    ptrmap *maps[] = {&o->attributes, &o->attribute_names, &o->initializers, &o->env,
+                      &o->listed,     &o->made_of_ints,    &o->warned};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) ptrmap_free(maps[i]);
     arena_free(&o->scratch);
 }
 
