@@ -12,6 +12,9 @@
 #   make test-grad      derivatives against finite differences (GRAD=GLOB: only calls that match)
 #   make test-faults    every allocation failing in turn
 #   make test-kill      SIGKILL at random moments of saves, checkpoints and kernels on disk (KILL="--count 1000")
+#   make test-syscalls  system calls that fail, one after the other, in every part of the command (SYSCALLS="--only serve --at-most 0")
+#   make test-fenced    the corpus with tensors that end where memory ends, so that generated code cannot read past them unseen (ONLY=)
+#   make check-abi      functions and types of the library against packaging/abi.xml (libabigail; scripts/abi write at a release)
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
 #   make test-python    the Python package alone; with SAN=1 under AddressSanitizer, leaks included
 #   make test-machines  the tests as other machines would run them: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
@@ -220,6 +223,29 @@ soak: deps-test
 test-kill: deps-test
 	@$(MAKE) --no-print-directory build-all
 	python3 tests/faults/kill.py --ctsc $(BUILD)/ctsc $(KILL)
+# The command with tensors that end where memory ends (tests/faults/fenced.c), in a folder of its own beside the libraries that it opens. OpenBLAS
+# for newer processors reads past the end itself (src/tensor/storage.c).
+FENCED := $(BUILD)/fenced
+$(FENCED)/ctsc: tests/faults/fenced.c $(CLI_PARTS) $(BUILD)/libctsc.a tests.mk
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(CLI_PARTS) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(EXPORT) $(LDLIBS) \
+	    -lmicrohttpd -lpng -lturbojpeg
+	$(Q)for f in $(BUILD)/libctsc-*.so; do ln -sf ../$${f##*/} $(@D)/; done
+test-fenced: deps-test
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(FENCED)/ctsc
+	@OPENBLAS_CORETYPE=Nehalem python3 tests/run.py --build $(FENCED) --only "$(or $(ONLY),corpus,exported,lang,source,grad,levels)"
+$(BUILD)/tests/faults/libmalloc.so: tests/faults/malloc.c tests.mk
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -fno-builtin -fvisibility=default -shared -o $@ $< -ldl
+test-syscalls: deps-test
+	@$(MAKE) --no-print-directory build-all $(BUILD)/tests/faults/libmalloc.so
+	python3 tests/faults/syscalls.py --ctsc $(BUILD)/ctsc --malloc $(BUILD)/tests/faults/libmalloc.so $(SYSCALLS)
+# The C interface against what packaging/abi.xml says of it.
+check-abi: deps-test
+	@$(MAKE) --no-print-directory shared
+	@scripts/abi check $(BUILD)
 # One module, many threads: always the results of one (tests/threads/threads.c); and how throughput grows.
 $(BUILD)/threads: tests/threads/threads.c include/ctsc.h $(BUILD)/libctsc.a
 	@echo "  LD    $@"
@@ -373,4 +399,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi test-syscalls test-fenced test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate

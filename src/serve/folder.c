@@ -146,6 +146,14 @@ static bool folder_open(const char *path, DIR **d) {
     return *d || (path && (errno == ENOENT || errno == ENOTDIR || errno == EACCES));
 }
 
+/* What comes next in a folder (none: NULL); *all becomes false where that cannot be read. */
+static struct dirent *folder_next(DIR *d, bool *all) {
+    errno = 0;
+    struct dirent *f = d ? readdir(d) : NULL;
+    if (d && !f && errno) *all = false;
+    return f;
+}
+
 static bool folder_name_ok(const char *name) {
     size_t n = strlen(name);
     if (!n || n > 200 || *name == '.') return false;
@@ -197,7 +205,7 @@ static bool folder_scan_model(repository *r, const char *name, bool wanted) {
     char *dir = folder_join(r->options->folder, name, "");
     DIR *d;
     bool ok = folder_open(dir, &d);
-    for (struct dirent *f; d && (f = readdir(d));) {
+    for (struct dirent *f; (f = folder_next(d, &ok));) {
         int64_t number = folder_version(f->d_name);
         char *sub = number > 0 ? folder_join(dir, f->d_name, "") : NULL;
         if (number > 0)
@@ -237,7 +245,7 @@ static void folder_scan(repository *r, bool wanted) {
     DIR *d;
     bool ok = folder_open(r->options->folder, &d);
     folder_scan_begin(r);
-    for (struct dirent *f; d && (f = readdir(d));) {
+    for (struct dirent *f; (f = folder_next(d, &ok));) {
         size_t n = strlen(f->d_name);
         if (!folder_name_ok(f->d_name)) continue;
         if (!folder_cut_ending(f->d_name) && n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
@@ -245,6 +253,11 @@ static void folder_scan(repository *r, bool wanted) {
     }
     if (d) closedir(d);
     folder_scan_end(r, NULL, ok);
+    if (!ok && !r->partly_seen && r->note)
+        r->note(r->ctx,
+                "the folder of models cannot be read whole: models that ran go on, new ones "
+                "may be missing");
+    r->partly_seen = !ok;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */

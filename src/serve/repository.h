@@ -42,7 +42,8 @@ typedef struct repository {
     pthread_mutex_t loading; /* one look at the folder, one load at a time */
     entry **entries;         /* by name, then by version, the highest first; only ever more */
     size_t n, cap;
-    model *living;                             /* all that are not freed yet */
+    bool partly_seen; /* the last look at the folder did not see all of it; said once */
+    model *living;    /* all that are not freed yet */
     void (*note)(void *ctx, const char *text); /* one line for the log: loaded, failed, ... */
     void *ctx;
 } repository;

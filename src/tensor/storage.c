@@ -16,7 +16,10 @@
 
 /* ---- the allocator of tensor data ------------------------------------------------------------ */
 
-enum { STORAGE_EXTRA = TENSOR_ALIGNMENT + sizeof(void *) };
+/* Room after the data: OpenBLAS's products of complex matrices and vectors (zgemv) load whole
+ * registers of 32 bytes and so read 16 bytes past a matrix with an odd number of rows, which must
+ * not be another page. */
+enum { STORAGE_BEYOND = 32, STORAGE_EXTRA = TENSOR_ALIGNMENT + sizeof(void *) + STORAGE_BEYOND };
 
 static void *storage_block(size_t nbytes, void *(*alloc)(size_t size)) {
     size_t size;
@@ -105,7 +108,7 @@ storage *storage_ref(storage *s) {
 tensor *tensor_block_new(size_t nbytes) {
     size_t size;
     if (storage_allocator.alloc != storage_default_alloc || nbytes > PTRDIFF_MAX ||
-        !size_add(nbytes, sizeof(tensor_block) + TENSOR_ALIGNMENT, &size))
+        !size_add(nbytes, sizeof(tensor_block) + TENSOR_ALIGNMENT + STORAGE_BEYOND, &size))
         return NULL;
     tensor_block *b = recycle_alloc(size);
     if (!b) return NULL;

@@ -202,7 +202,7 @@ def check(ctsc, folder, number, row, vary):
         if done.returncode and r:  # a call that wants its own strides
             done = run(ctsc, path, program(call, inputs, options, vary))
     if done.returncode:
-        return done.stderr.strip().replace("\n", "\n    ")
+        return f"status {done.returncode}: " + done.stderr.strip().replace("\n", "\n    ")
     first, second = (float(n) for n in done.stdout.lstrip("(").split(",")[:2])
     if not first < 1e-6 or not second < 1e-5:
         return f"first order differs by {first:g}, second by {second:g}"

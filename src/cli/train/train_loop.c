@@ -108,6 +108,13 @@ static double loop_correct(trainer *t, ctsc_value *out, ctsc_value *batch) {
     return loop_number(t, ctsc_mean(t->s, ctsc_to(t->s, same, CTSC_FLOAT64)));
 }
 
+/* Whether the numbers of a batch could be computed; where not, *e says why. */
+static bool loop_counted(const trainer *t, ctsc_error *e) {
+    ctsc_status s = ctsc_scope_status(t->s);
+    if (s != CTSC_OK) ctsc_error_set(e, s, "%s", ctsc_error_message(ctsc_scope_error(t->s)));
+    return s == CTSC_OK;
+}
+
 /* Gradients of the present batch. */
 static ctsc_status loop_closure(void *ctx, double *loss, ctsc_error *e) {
     trainer *t = ctx;
@@ -118,6 +125,7 @@ static ctsc_status loop_closure(void *ctx, double *loss, ctsc_error *e) {
     if (!l) return ctsc_error_status(e);
     *loss = loop_number(t, l);
     t->batch_correct = loop_correct(t, out, t->batch_now);
+    if (!loop_counted(t, e)) return ctsc_error_status(e);
     ctsc_status s = ctsc_backward(l, NULL, 0, NULL, e);
     if (s == CTSC_OK && t->o->clip_norm > 0)
         s = ctsc_clip_grad_norm(t->params, t->o->clip_norm, 2, NULL, e);
@@ -176,10 +184,11 @@ static int loop_validate(trainer *t, double *loss, double *accuracy) {
             break;
         }
         ctsc_value *l = loop_loss(t, batch, &out, t->e);
-        if (!l) code = cli_report(t->e);
-        else
-            sum += loop_number(t, l) * (double)n,
-                correct += loop_correct(t, out, batch) * (double)n;
+        if (l) {
+            sum += loop_number(t, l) * (double)n;
+            correct += loop_correct(t, out, batch) * (double)n;
+        }
+        if (!l || !loop_counted(t, t->e)) code = cli_report(t->e);
         rows += n;
         ctsc_scope_clear(t->s);
         ctsc_value_free(batch);

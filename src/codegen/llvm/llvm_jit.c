@@ -78,9 +78,12 @@ static bool jit_describe(const char *name, jit_cpu *out) {
         return true;
     }
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    snprintf(out->name, sizeof out->name, "%s", cpu);
-    bool fits = strlen(features) < sizeof out->features;
-    if (fits) strcpy(out->features, features);
+    /* NULL: there is no memory */
+    bool fits = cpu && features && strlen(features) < sizeof out->features;
+    if (fits) {
+        snprintf(out->name, sizeof out->name, "%s", cpu);
+        strcpy(out->features, features);
+    }
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
     return fits;
@@ -90,7 +93,8 @@ static LLVMTargetMachineRef jit_machine(const jit_cpu *cpu, jit_error *error) {
     char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
     LLVMTargetRef target;
     LLVMTargetMachineRef machine = NULL;
-    if (LLVMGetTargetFromTriple(triple, &target, &message))
+    if (!triple) jit_fail(error, "no code generator", "out of memory");
+    else if (LLVMGetTargetFromTriple(triple, &target, &message))
         jit_fail(error, "no code generator for this machine", message);
     else
         machine = LLVMCreateTargetMachine(target, triple, cpu->name, cpu->features,
@@ -296,7 +300,8 @@ static bool jit_write(LLVMModuleRef m, LLVMTargetMachineRef machine, jit_output 
     char *message = NULL;
     if (want == JIT_IR) {
         char *text = LLVMPrintModuleToString(m);
-        ok = jit_output_copy(text, strlen(text), data, size, error);
+        ok = text ? jit_output_copy(text, strlen(text), data, size, error)
+                  : jit_fail(error, "LLVM", "out of memory");
         LLVMDisposeMessage(text);
         return ok;
     }
