@@ -195,6 +195,10 @@ setTimeout(() => {
   for (const f of document.querySelectorAll("iframe")) {
     const d = f.contentDocument, wide = d.documentElement.scrollWidth;
     if (wide > f.clientWidth) R.errors.push(d.title + " is " + wide + " wide at " + f.clientWidth);
+    for (const t of d.querySelectorAll(".chart text")) {
+      const r = t.getBoundingClientRect();
+      if (r.height < 10) R.errors.push(d.title + ": the text '" + t.textContent + "' of a chart is " + r.height + " high at " + f.clientWidth);
+    }
     for (const b of d.querySelectorAll("button, a, input, textarea")) {
       const r = b.getBoundingClientRect();
       if (!b.closest("#graph, .wide") && r.right > f.clientWidth + 1) R.errors.push(d.title + ": " + (b.textContent || b.id) + " ends at " + r.right + " of " + f.clientWidth);

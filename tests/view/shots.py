@@ -255,6 +255,8 @@ def main():
     parser.add_argument("--keep")
     args = parser.parse_args()
     problems, seen = [], {}
+    if args.keep:
+        os.makedirs(args.keep, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         url = pages(os.path.abspath(args.ctsc), folder)
         for scheme in ("light", "dark"):
