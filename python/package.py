@@ -34,7 +34,7 @@ def as_ctsc(text):
 
 
 def more(path):
-    """What goes behind the prelude's NAME.py: NAME_more.py of python/ctsc, where there is one."""
+    """What is appended to the prelude's NAME.py: NAME_more.py of python/ctsc, where there is one."""
     file = os.path.join(HERE, "ctsc", path[:-len(".py")] + "_more.py")
     if not os.path.exists(file):
         return ""

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * client.c - asks `ctsc serve` for the digit on an 8x8 image, with libcurl and the binary tensor
- * extension: what is sent and what comes are floats, behind a line of JSON.
+ * extension: what is sent and what comes are floats, after a line of JSON.
  *
  *     cc client.c -lcurl -o client && ./client [URL] [MODEL]      (http://localhost:8000, digits)
  */

@@ -303,7 +303,7 @@ class _Program:
         self.bindings[name] = text
 
     def text(self, more=()):
-        """(source, file): pieces of the first one's file at their lines, others behind them."""
+        """(source, file): pieces of the first one's file at their lines, others after them."""
         file = self.pieces[-1].file if self.pieces else "<instance>"
         head = "; ".join(["import torch"] + list(self.bindings.values()))
         lines, used = [head], 1

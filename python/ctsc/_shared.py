@@ -34,7 +34,7 @@ def _mapped(mapping, nbytes, path, fd):
 
 
 def _found(t):
-    """(address, path) of the file that t lies in."""
+    """(address, path) of the file that holds t."""
     at = t.data_ptr()
     for address, (nbytes, path, mapping) in list(_files.items()):
         if address <= at < address + max(nbytes, 1) and mapping() is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor_str.py - tensors as text, as PyTorch prints them.
 
-All numbers of a tensor (of what is shown of it) have one format: integers as they are; floats that are all whole with a point behind; else four digits, in
+All numbers of a tensor (of what is shown of it) have one format: integers as they are; floats that are all whole with a point at the end; else four digits, in
 scientific notation where the largest is 1000 times the smallest and more, or beyond 1e8, or the smallest below 1e-4.
 """
 import math

@@ -7,7 +7,7 @@ from ._functions import default_generator, get_rng_state, initial_seed, manual_s
 
 @contextlib.contextmanager
 def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type=None):
-    """The numbers that are drawn in the block are not missed behind it."""
+    """The numbers that are drawn in the block are not missing after it."""
     state = get_rng_state() if enabled else None
     try:
         yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""storage.py - torch.storage: the memory that a tensor, and what views it, lies in, as bytes or as elements of a dtype."""
+"""storage.py - torch.storage: the memory of a tensor and of its views, as bytes or as elements of a dtype."""
 import warnings
 
 from . import _C
@@ -196,7 +196,7 @@ def in_memory(t):
 
 
 def of(t):
-    """The whole memory that t lies in."""
+    """The whole memory that t is part of."""
     t = in_memory(t.detach())
     n = t._storage_bytes // t.dtype.itemsize
     return UntypedStorage._on(t.as_strided((n,), (1,), 0).view(_C.uint8) if n else _op("empty")([0], dtype=_C.uint8, device=t.device))

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PACK_DIMS = 64 }; /* a tensor has at most so many */
+enum { PACK_DIMS = 64 }; /* the most that a tensor has */
 
 int64_t dist_count(const ctsc_dist_tensor *t) {
     int64_t n = 1;

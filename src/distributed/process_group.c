@@ -339,7 +339,7 @@ void ctsc_dist_group_set_timeout(ctsc_dist_group *g, int64_t timeout_ms) {
 
 /* ---- works ----------------------------------------------------------------------------------- */
 
-/* Copies tensors and their sizes behind one another; the end of what is used. */
+/* Copies tensors and their sizes one after the other; the end of what is used. */
 static char *copy_tensors(const ctsc_dist_tensor *from, size_t n, char *to,
                           const ctsc_dist_tensor **out) {
     ctsc_dist_tensor *list = (ctsc_dist_tensor *)to;
@@ -426,7 +426,7 @@ static ctsc_status start_collective(ctsc_dist_group *g, const ctsc_dist_call *c,
     return ok ? CTSC_OK : dist_fail(e, CTSC_LIMIT, "no thread for the group");
 }
 
-/* Runs it here if nothing else runs, else behind what waits. */
+/* Runs it here if nothing else runs, else after what waits. */
 static ctsc_status finish_collective(ctsc_dist_group *g, const ctsc_dist_call *c,
                                      ctsc_dist_error *e) {
     ctsc_dist_work *w;

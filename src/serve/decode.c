@@ -383,7 +383,7 @@ bool infer_decode(infer *q) {
         if (!decode_input(q, v)) return false;
     }
     if (q->raw != q->raw_end)
-        return decode_fail(q, "%zu bytes behind the last input belong to no input",
+        return decode_fail(q, "%zu bytes after the last input belong to no input",
                            (size_t)(q->raw_end - q->raw));
     if (!decode_rest(q)) return false;
     q->job.rows = decode_rows(q);

@@ -9,7 +9,7 @@
 
 typedef struct sampler {
     double temperature; /* 0: always the most likely one */
-    size_t top_k;       /* only of so many, the most likely ones; 0: of all */
+    size_t top_k;       /* only of this many, the most likely ones; 0: of all */
     uint64_t state;     /* of the random numbers; the seed */
 } sampler;
 

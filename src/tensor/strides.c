@@ -12,7 +12,8 @@
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Dims from the innermost outwards, as a format has them; 0: it has no tensors of so many dims. */
+/* Dims from the innermost outwards, as a format has them; 0: it has no tensors with
+ * this number of dims. */
 static int format_order(memory_format format, int ndim, int *order) {
     static const int last_2d[] = {1, 3, 2, 0}, last_3d[] = {1, 4, 3, 2, 0};
     if (format == FORMAT_CHANNELS_LAST || format == FORMAT_CHANNELS_LAST_3D) {

@@ -4,7 +4,7 @@
  *     layoutGraph(root, edges, options)
  *
  * root: a tree of items. A leaf has a size, {w, h, order}; a container {children: [item...], order, header, minWidth}. `order` is the place in
- * execution order: what comes later stands lower where edges leave a choice, and where they go in a circle. edges: [{from, to, key}...] between
+ * execution order: what comes later is lower where edges leave a choice, and where they go in a circle. edges: [{from, to, key}...] between
  * leaves; edges of one source with equal keys share their line as long as they go the same way. On return items have x, y, w, h, and edges
  * points, [x0, y0, x1, y1, ...], of which the first and last lie on the borders of their leaves. options.across: layers from left to right.
  *
@@ -168,7 +168,7 @@ function layoutSortLayer(level, r, near, position) {
   layer.forEach((v, at) => { position[v] = at; });
 }
 
-/* How many edges of u cross edges of v, if u stands left of v. */
+/* How many edges of u cross edges of v, if u is left of v. */
 function layoutPairCrossings(near, u, v, position) {
   let sum = 0;
   for (let i = 0; i < near[u].length; i += 3)

@@ -139,7 +139,7 @@ class GraphModel {
     this.tie();
   }
 
-  /* What stands alone in a block belongs between its ends. */
+  /* What is alone in a block belongs between its ends. */
   tie() {
     const tied = new Uint8Array(this.nodes.length), begin = new Map(), end = new Map();
     for (const e of this.edges) { tied[e.from] = 1; tied[e.to] = 1; }

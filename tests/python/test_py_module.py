@@ -342,7 +342,7 @@ def test_safetensors(tmp_path):
     with pytest.raises(TypeError):
         save_file({"n": object()}, path)
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ctsc.FileError, match="'h' lies beyond the end of the file"):
+    with pytest.raises(ctsc.FileError, match="'h' ends beyond the end of the file"):
         load_file(path)
 
 

@@ -236,9 +236,9 @@ static const struct {
     ctsc_status status;
     const char *message; /* a part of it */
 } hostile[] = {
-    {"{" ROW("a", "F32", "[2]", "[0,8]") "}", 7, CTSC_BAD_FILE, "'a' lies beyond the end"},
-    {"{" ROW("a", "F32", "[2]", "[0,8]") "}", 9, CTSC_BAD_FILE, "1 bytes behind the last tensor"},
-    {"{}", 1, CTSC_BAD_FILE, "1 bytes behind the last tensor"},
+    {"{" ROW("a", "F32", "[2]", "[0,8]") "}", 7, CTSC_BAD_FILE, "'a' ends beyond the end"},
+    {"{" ROW("a", "F32", "[2]", "[0,8]") "}", 9, CTSC_BAD_FILE, "1 bytes after the last tensor"},
+    {"{}", 1, CTSC_BAD_FILE, "1 bytes after the last tensor"},
     {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[4]", "[7,11]") "}", 11, CTSC_BAD_FILE,
      "'b' overlaps"},
     {"{" ROW("a", "F32", "[2]", "[0,8]") "," ROW("b", "U8", "[4]", "[0,4]") "}", 8, CTSC_BAD_FILE,

@@ -2,7 +2,7 @@
 """_ddp.py - torch.nn.parallel.DistributedDataParallel: the gradients of all ranks' copies of a module are averaged while the backward pass runs.
 
 Method. Parameters are put into buckets, in the reverse order of the module: about that in which their gradients appear. A hook on each parameter notes that its
-gradient is there. When those of a bucket all are, it is sent (all_reduce in the group's thread), behind the buckets before it, since all ranks have to send in
+gradient is there. When those of a bucket all are, it is sent (all_reduce in the group's thread), after the buckets before it, since all ranks have to send in
 one order. With the last gradient of the pass the hook waits for all buckets and puts the averages where the gradients were. After the first pass the buckets are
 made again, in the order in which gradients came on rank 0. Parameters that take no part are found by a walk from the outputs (find_unused_parameters)."""
 import contextlib

@@ -464,14 +464,14 @@ def all_gather(tensor_list, tensor, group=None, async_op=False):
 
 
 def _pieces(t, n):
-    """n views of contiguous memory, one behind the other."""
+    """n views of contiguous memory, one after the other."""
     flat = t.detach().reshape(-1)
     each = flat.numel() // n
     return [flat[i * each:(i + 1) * each] for i in range(n)]
 
 
 def _flat(t):
-    """Memory for a result whose parts are one behind the other, and what to do with it after."""
+    """Memory for a result whose parts follow one another, and what to do with it after."""
     return t if t.is_contiguous() else t.detach().contiguous()
 
 

@@ -132,7 +132,7 @@ def _more(constraint, event_dim):
 
 
 class ComposeTransform(Transform):
-    """One transform behind another."""
+    """One transform after another."""
 
     def __init__(self, parts, cache_size=0):
         super().__init__(cache_size)

@@ -44,7 +44,7 @@ static int64_t available_in_group(void) {
     return now < 0 ? most : now < most ? most - now : 0;
 }
 
-/* One part in so many stays for other programs, which take some between the
+/* One part in this many stays for other programs, which take some between the
  * question and the use. */
 enum { AVAILABLE_LEFT = 32 };
 

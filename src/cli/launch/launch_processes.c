@@ -176,7 +176,7 @@ static void launch_reap(launch *l) {
             if (l->list[i].pid == pid) launch_ended(l, i, status);
 }
 
-/* Writes whole lines, behind the rank if that is not negative; a longer one in pieces. */
+/* Writes whole lines, each after the rank if that is not negative; a longer one in pieces. */
 static void launch_write(launch_stream *s, int rank, bool all) {
     char *end;
     while (s->used &&
@@ -200,7 +200,7 @@ static void launch_read(launch_stream *s, int rank) {
     s->fd = -1;
 }
 
-/* What stands before the lines of process i; negative: nothing. */
+/* The rank that precedes the lines of process i; negative: none. */
 static int launch_mark(const launch *l, int i) {
     return l->a->prefix ? l->a->node * l->a->processes + i : -1;
 }

@@ -456,7 +456,7 @@ bool out_op_index(out_call *c, const char *text) {
         count++;
     }
     if (count == 1) return shape_gather(c, x, out_name(o, items[first]), first);
-    if (first != 0) return out_refuse(o, "several indices behind other dims");
+    if (first != 0) return out_refuse(o, "several indices after other dims");
     /* all as one tensor of places: broadcast, side by side */
     out_value *wide = items[0];
     for (int i = 0; i < count; i++) {

@@ -146,7 +146,7 @@ def _quadruple__int(x: List[int]) -> List[int]:
 
 # ---- what no operator does ---------------------------------------------------------------------------
 
-# The decimal digits of a finite number >= 0, all of them, and how many of them stand behind the point. A number is
+# The decimal digits of a finite number >= 0, all of them, and how many of them follow the point. A number is
 # m * 2**e: with a negative e that is m * 5**-e / 10**-e. The long integer is a list of limbs, nine digits each.
 def decimal_digits(x: float) -> Tuple[str, int]:
     part, exponent = math.frexp(x)
@@ -276,7 +276,7 @@ def format_exponent(x: float, digits: int) -> str:
             text = "-" + text
     return text
 
-# format(x, ".3g"); point: format(x, ".3"), which shows a digit behind the point
+# format(x, ".3g"); point: format(x, ".3"), which shows a digit after the point
 def format_general(x: float, precision: int, point: bool) -> str:
     text = __torch__.ctsc.builtins.format_special(x)
     if text == "":

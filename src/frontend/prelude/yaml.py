@@ -164,7 +164,7 @@ class _Reader:
         return {**merged, **result}
 
     def inline(self, s, least):
-        """A value that begins on this line; goes on to the line behind it."""
+        """A value that begins on this line; goes on to the line after it."""
         if s[0] in '|>':
             return self.text(s, least)
         if s[0] == '!':
@@ -224,7 +224,7 @@ class _Reader:
         return text if '-' in head or not lines else text + '\n' + (end if '+' in head else '')
 
     def open_at_end(self, s, depth, quote):
-        """How many brackets are open behind s, and in which quotes it ends, if before it these were."""
+        """How many brackets are open after s, and in which quotes it ends, if before it these were."""
         if not quote and '"' not in s and "'" not in s:
             return depth + s.count('[') + s.count('{') - s.count(']') - s.count('}'), ''
         i = 0

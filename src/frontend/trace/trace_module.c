@@ -182,7 +182,7 @@ static trace_module *module_for(trace *t, diag *d, const char *name, const char 
                              part),
                    NULL;
         if (depth > MODULE_MAX_NESTING)
-            return diag_fail(d, CTSC_LIMIT, "attribute '%s' lies too deep", name), NULL;
+            return diag_fail(d, CTSC_LIMIT, "attribute '%s' is nested too deeply", name), NULL;
         if (!sub) {
             const char *root = strrchr(t->root.cls->cls->name, '.') + 1;
             char *text = arena_printf(&t->arena, "%s_%.*s", root, (int)(dot - name), name);

@@ -465,7 +465,7 @@ static bool text_parameters(text_parser *p, const schema *s) {
         if (node < 0 || !text_parameter(p, node)) return false;
     }
     if (text_is_sign(p, ','))
-        return text_fail(p, "the schema has no argument for what is behind"), false;
+        return text_fail(p, "the schema has no argument for what follows"), false;
     return text_expect(p, ')');
 }
 

@@ -181,7 +181,7 @@ static ctsc_status zipdir_check_entry(diag *d, const zip_entry *e, uint16_t flag
     if (e->method == ZIP_STORED && e->csize != e->usize)
         return zipdir_bad_record(d, e, "two sizes for a stored record");
     if (e->header > limit || limit - e->header < ZIP_LOCAL_SIZE || e->csize > limit)
-        return zipdir_bad_record(d, e, "lies outside the file");
+        return zipdir_bad_record(d, e, "is outside the file");
     if (e->method == ZIP_DEFLATED && e->usize > ZIP_RATIO_FREE &&
         (e->usize / ZIP_MAX_RATIO > e->csize || e->usize > ZIP_MAX_INFLATED))
         return zipdir_bad_record(d, e, "inflates to an unreasonable size");
@@ -261,7 +261,7 @@ static ctsc_status zipdir_check_overlap(diag *d, const zip_dir *dir) {
     for (size_t i = 0; i < dir->n; i++) order[i] = &dir->entries[i];
     qsort(order, dir->n, sizeof *order, zipdir_by_offset);
     ctsc_status s = CTSC_OK;
-    if (order[0]->header != 0) s = zipdir_bad(d, "something stands before the first entry", 0);
+    if (order[0]->header != 0) s = zipdir_bad(d, "there is something before the first entry", 0);
     for (size_t i = 1; i < dir->n && s == CTSC_OK; i++)
         if (order[i]->header < order[i - 1]->data + order[i - 1]->csize)
             s = zipdir_bad_record(d, order[i], "overlaps with another record");

@@ -117,14 +117,13 @@ static ctsc_status safe_cover(diag *d, const safe_file *f) {
     uint64_t at = 0, room = f->contents->nbytes - f->base;
     for (size_t i = 0; i < f->count; i++) {
         const safe_entry *e = &f->entries[i];
-        if (e->end > room) return safe_bad(d, e->name, "lies beyond the end of the file");
+        if (e->end > room) return safe_bad(d, e->name, "ends beyond the end of the file");
         if (e->begin < at) return safe_bad(d, e->name, "overlaps another tensor");
         if (e->begin > at) return safe_bad(d, e->name, "leaves a gap before it");
         at = e->end;
     }
     if (at == room) return CTSC_OK;
-    return diag_fail(d, CTSC_BAD_FILE,
-                     "damaged safetensors file: %llu bytes behind the last tensor",
+    return diag_fail(d, CTSC_BAD_FILE, "damaged safetensors file: %llu bytes after the last tensor",
                      (unsigned long long)(room - at));
 }
 

@@ -4,7 +4,7 @@
  * over HTTP, and a response's tensors to a message.
  *
  * Method. Tensors are most of a message. So the raw ones are found where they are in its bytes,
- * and only the rest is unpacked; they are copied once, behind the JSON. Typed contents become raw
+ * and only the rest is unpacked; they are copied once, after the JSON. Typed contents become raw
  * elements. All outputs are asked for as binary data, and what the answer says of them in JSON are
  * the fields of the message.
  * Tests: tests/serve/triton.py

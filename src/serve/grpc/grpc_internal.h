@@ -78,7 +78,7 @@ void method_error(const exchange *x, char *text, size_t size);
 
 /* grpc_infer.c */
 bool infer_ask(ask *a);
-/* tensors: the bytes behind the JSON. NULL: out of memory. */
+/* tensors: the bytes after the JSON. NULL: out of memory. */
 Rpc__InferResponse *infer_answer(scratch *a, const json_t *j, const char *tensors, size_t len);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# parametrize_more.py - behind the prelude's parametrize.py: tensors are computed at each access, as gradients need it.
+# parametrize_more.py - appended to the prelude's parametrize.py: tensors are computed at each access, as gradients need it.
 #
 # A parametrized module is of a class of its own, which has the tensor as a property. ctsc.script compiles it with the tensor as it is (_instance.py).
 import copyreg

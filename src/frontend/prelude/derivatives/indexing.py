@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of indexing. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of indexing. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 def index__Tensor__d_self(grad: Tensor, self_sizes: List[int], indices: List[Optional[Tensor]]) -> Tensor:

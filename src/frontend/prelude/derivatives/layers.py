@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of normalisation and embeddings. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of normalisation and embeddings. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # ---- normalisation ---------------------------------------------------------------------------------

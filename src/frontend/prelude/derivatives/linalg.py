@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of linear algebra: solving, factoring, eigenvalues. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of linear algebra: solving, factoring, eigenvalues. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 def _mh(t: Tensor) -> Tensor:

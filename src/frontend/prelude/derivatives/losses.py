@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of losses. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of losses. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # ---- of differences --------------------------------------------------------------------------------

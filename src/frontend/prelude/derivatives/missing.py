@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Operators, and arguments of operators, whose derivatives PyTorch does not have either: its messages, where the gradient is needed. What the names of
-# functions and parameters mean stands in runtime/autograd/grad_rules.h. Those that have no row here and no formula give the first form.
+# Operators, and arguments of operators, whose derivatives PyTorch does not have either: its messages, where the gradient is needed. The names of
+# functions and parameters are explained in runtime/autograd/grad_rules.h. Those that have no row here and no formula give the first form.
 
 
 # ---- derivative for NAME is not implemented --------------------------------------------------------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of products of vectors, matrices and tensors. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of products of vectors, matrices and tensors. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # The conjugate transpose.
@@ -322,8 +322,8 @@ def _spelled(equation: str, tensors: List[Tensor]) -> List[str]:
     return spelled
 
 
-# The same product with the gradient in place of operand k. A letter that stands twice in its term is a diagonal, one that
-# stands nowhere else was summed there alone.
+# The same product with the gradient in place of operand k. A letter that occurs twice in its term is a diagonal, one that
+# occurs nowhere else was summed there alone.
 def _einsum_grad(grad: Tensor, terms: List[str], tensors: List[Tensor], k: int) -> Tensor:
     text = "".join(terms)
     known = terms[len(terms) - 1]

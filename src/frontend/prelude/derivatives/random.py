@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of random draws, and of comparisons that write their argument: zeros. What the names of functions and parameters mean stands in
-# runtime/autograd/grad_rules.h.
+# Derivatives of random draws, and of comparisons that write their argument: zeros. runtime/autograd/grad_rules.h
+# explains the names of functions and parameters.
 
 
 def bernoulli__d_self(grad: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of recurrent networks and of attention. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of recurrent networks and of attention. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # ---- cells: 0 rnn_tanh, 1 rnn_relu, 2 gru, 3 lstm --------------------------------------------------
@@ -60,7 +60,7 @@ def _projection(params: List[Tensor], at: int, per: int, has_biases: bool) -> Op
     return params[at * per + k]
 
 
-# One direction over steps x (time, batch, features). The states: behind the last step.
+# One direction over steps x (time, batch, features). The states: after the last step.
 def _direction(kind: int, x: Tensor, h: Tensor, c: Tensor, params: List[Tensor], at: int, per: int, has_biases: bool, back: bool) -> Tuple[Tensor, Tensor, Tensor]:
     b_hh = __torch__.derivatives.recurrent._bias(params, at, per, 1, has_biases)
     w_hr = __torch__.derivatives.recurrent._projection(params, at, per, has_biases)
@@ -82,7 +82,7 @@ def _direction(kind: int, x: Tensor, h: Tensor, c: Tensor, params: List[Tensor],
     return torch.stack(steps, 0), h, c
 
 
-# The first n sequences' states of what goes on; behind them those that have ended.
+# The states of the first n sequences, which go on; after them those that have ended.
 def _first(t: Tensor, n: int) -> Tensor:
     return t if t.size(0) == n else torch.narrow(t, 0, 0, n)
 

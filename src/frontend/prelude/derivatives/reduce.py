@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of reductions, scans and sorting. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of reductions, scans and sorting. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # t, the result of a reduction over dims (all if there are none), with the dims that went away as dims of one.
@@ -207,7 +207,7 @@ def cumsum__d_self(grad: Tensor, dim: int) -> Tensor:
     return __torch__.derivatives.reduce._reverse_cumsum(grad, dim)
 
 
-# With zeros: elements before the first zero as without, the first zero by products that leave it out, elements behind it 0 (written as
+# With zeros: elements before the first zero as without, the first zero by products that leave it out, elements after it 0 (written as
 # a product with that zero, so that the derivative of this is right as well).
 def cumprod__d_self(grad: Tensor, self: Tensor, dim: int, result: Tensor) -> Tensor:
     if torch.dim(self) == 0:

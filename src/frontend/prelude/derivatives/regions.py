@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of what reads pictures between their elements: grids, torchvision's regions and deformable convolutions. What the names of functions and
-# parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of what reads pictures between their elements: grids, torchvision's regions and deformable convolutions. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # ---- grids -----------------------------------------------------------------------------------------
@@ -40,7 +39,7 @@ def _grid_pad(v: Tensor, size: int, padding: int, align_corners: bool) -> Tuple[
         slope = torch.where(inside, slope, zeros)
         edge = torch.where(torch.ge(v, size - 1), torch.full_like(v, size - 1), zeros)
         v = torch.where(inside, v, edge)
-    # what no index can hold lies outside all the same
+    # what no index can hold is outside all the same
     v = torch.where(torch.lt(torch.abs(v), 2147483647.), v, torch.full_like(v, -100))
     return v, slope
 
@@ -302,7 +301,7 @@ def roi_pool__d_input(grad0: Tensor, input_sizes: List[int], rois: Tensor, resul
 # ---- deformable convolutions -----------------------------------------------------------------------
 
 
-# planes: [N, G, c, H * W]; h, w: [N, G, places]. What lies outside is 0.
+# planes: [N, G, c, H * W]; h, w: [N, G, places]. What is outside is 0.
 def _between_elements(planes: Tensor, h: Tensor, w: Tensor, height: int, width: int) -> Tensor:
     near = torch.logical_and(torch.logical_and(torch.gt(h, -1), torch.lt(h, height)), torch.logical_and(torch.gt(w, -1), torch.lt(w, width)))
     zeros = torch.zeros_like(h)

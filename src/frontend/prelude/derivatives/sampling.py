@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of interpolation, of sampling at grids and in regions. What the names of functions and parameters mean stands in
-# runtime/autograd/grad_rules.h.
+# Derivatives of interpolation, of sampling at grids and in regions. runtime/autograd/grad_rules.h
+# explains the names of functions and parameters.
 
 
 # ---- interpolation ---------------------------------------------------------------------------------

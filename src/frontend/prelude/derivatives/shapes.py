@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of views, copies and joins. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of views, copies and joins. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # The gradient of a tensor whose elements at (size, stride, offset) have gradient grad: each element of its storage gets what arrives there.

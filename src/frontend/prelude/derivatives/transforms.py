@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of Fourier transforms, and of complex numbers' parts. What the names of functions and parameters mean stands in runtime/autograd/grad_rules.h.
+# Derivatives of Fourier transforms, and of complex numbers' parts. runtime/autograd/grad_rules.h explains the names of functions and parameters.
 
 
 # ---- parts of complex numbers ----------------------------------------------------------------------
@@ -90,7 +90,7 @@ def _fft_c2r__d_self(grad: Tensor, dim: List[int], normalization: int, self_size
 # ---- arguments of transforms -----------------------------------------------------------------------
 
 
-# t with n elements in a dim: cut off, or with zeros behind.
+# t with n elements in a dim: cut off, or followed by zeros.
 def _sized(t: Tensor, dim: int, n: int) -> Tensor:
     have = t.size(dim)
     if have == n:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Derivatives of convolutions, pooling, padding and folding. What the names of functions and parameters mean stands in
-# runtime/autograd/grad_rules.h.
+# Derivatives of convolutions, pooling, padding and folding. runtime/autograd/grad_rules.h
+# explains the names of functions and parameters.
 
 
 # ---- convolution -----------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def _conv(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[in
     return y
 
 
-# padding: "valid", or "same" for as many results as there are places; what is left over of an odd number stands behind
+# padding: "valid", or "same" for as many results as there are places; the extra one of an odd number comes at the end
 def _conv_mode(input: Tensor, weight: Tensor, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int) -> Tensor:
     n = weight.dim() - 2
     before: List[int] = []

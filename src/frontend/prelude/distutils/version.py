@@ -29,7 +29,7 @@ class LooseVersion:
 
 
 class StrictVersion(LooseVersion):
-    """Numbers with a pre-release behind: 1.0 and 1.0.0 are equal, and 1.0a1 comes before."""
+    """Numbers, and perhaps a pre-release after them: 1.0 and 1.0.0 are equal, and 1.0a1 comes before."""
 
     def __init__(self, vstring):
         self.vstring = vstring

@@ -152,7 +152,7 @@ def _weight_norm_differentiable_backward(grad_w: Tensor, saved_v: Tensor, saved_
 # ---- convolution -----------------------------------------------------------------------------------
 
 
-# Per place of the kernel, products of what stands under it: `moved` is read at place * dilation + stride * output - padding.
+# For each place of the kernel, products with the elements under it: `moved` is read at place * dilation + stride * output - padding.
 # moved: [N, groups * a, ..], fixed: [N, groups * b, outputs]; the result: [groups * b, a, kernel]
 def conv_weight_grad(moved: Tensor, fixed: Tensor, kernel: List[int], stride: List[int], padding: List[int], dilation: List[int], groups: int) -> Tensor:
     n = len(kernel)

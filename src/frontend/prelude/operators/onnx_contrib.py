@@ -2,7 +2,7 @@
 # onnx_contrib.py - operators of domain com.microsoft (frontend/onnx/onnx_contrib.def): products, embeddings, attention with caches.
 
 
-# The first dim behind those of the batch.
+# The first dim after those of the batch.
 def _contrib_batch(x: Tensor) -> Tensor:
     order = annotate(List[int], [])
     for i in range(x.dim() - 2):
@@ -132,7 +132,7 @@ def _contrib_attention(q: Tensor, k: Tensor, v: Tensor, added: Optional[Tensor],
     rows = q.size(2)
     total = k.size(2)
     if causal and total > past + rows:
-        torch.ops.ctsc.fail("unidirectional attention of {} rows behind {} to {} keys is not supported".format(rows, past, total))
+        torch.ops.ctsc.fail("unidirectional attention of {} rows after {} to {} keys is not supported".format(rows, past, total))
     if causal and past + 1 < total:
         if added is None and rows == total:
             return __torch__.operators.onnx_contrib._contrib_merged(torch.scaled_dot_product_attention(q, k, v, None, 0.0, True, scale=scale))
@@ -243,7 +243,7 @@ def onnx_gqa_unpack(self: Tensor, heads: int, kv_heads: int) -> Tuple[Tensor, Te
     return (q, k, v)
 
 
-# Where the first of the rows stands in each sequence: [batch, 1], or [1, 1] of a prompt. lengths: of the sequences, less one.
+# The place of the first of the rows in each sequence: [batch, 1], or [1, 1] of a prompt. lengths: of the sequences, less one.
 def _gqa_starts(rows: int, lengths: Tensor, total: int) -> Tensor:
     if rows == total:
         return torch.zeros([1, 1], dtype=4)
@@ -259,7 +259,7 @@ def onnx_gqa_positions(rows: int, lengths: Tensor, total: int, given: Optional[T
     return __torch__.operators.onnx_contrib._gqa_starts(rows, lengths, total) + torch.arange(rows)
 
 
-# The rows so far and new ones, of each sequence behind its own; nothing (0) follows.
+# The rows so far and new ones, after those of the same sequence; nothing (0) follows.
 def onnx_gqa_cache(past: Optional[Tensor], new: Tensor, lengths: Tensor, total: int, heads: int) -> Tensor:
     x = __torch__.operators.onnx_contrib._contrib_heads(new, heads)
     rows = x.size(2)

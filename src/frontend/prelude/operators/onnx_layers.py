@@ -138,7 +138,7 @@ def onnx_layer_norm_parts(self: Tensor, scale: Tensor, bias: Optional[Tensor], a
     return (y, mean, by)
 
 
-# The pads, and behind them what the last windows need where the number of these is rounded up.
+# The pads, and after them what the last windows need where the number of these is rounded up.
 def _onnx_window_pads(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool) -> List[int]:
     n = len(kernel)
     out = pads.copy()
@@ -168,7 +168,7 @@ def _onnx_window_sum(self: Tensor, kernel: List[int], strides: List[int], dilati
     return x
 
 
-# all: pads count as elements; what lies behind them does not.
+# all: pads count as elements; what is beyond them does not.
 def onnx_average_pool(self: Tensor, kernel: List[int], strides: List[int], pads: List[int], dilations: List[int], ceil: bool, all: bool) -> Tensor:
     whole = __torch__.operators.onnx_layers._onnx_window_pads(self, kernel, strides, pads, dilations, ceil)
     ones = torch.ones_like(self)

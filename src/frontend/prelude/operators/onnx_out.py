@@ -860,7 +860,7 @@ def onnx_out_dist(self: Tensor, other: Tensor, p: number) -> Tensor:
     return torch.linalg_vector_norm(self - other, p, None, False)
 
 
-# dims a and b behind the others
+# dims a and b after the others
 def _behind(ndim: int, a: int, b: int) -> List[int]:
     order: List[int] = []
     for i in range(ndim):
@@ -1033,7 +1033,7 @@ def onnx_out_argmin(self: Tensor, dim: Optional[int], keepdim: bool) -> Tensor:
     return torch.argmin(self, dim, keepdim)
 
 
-# nan anywhere along dim is the result, where it stands the index; else the element at `at` of those in order
+# nan anywhere along dim is the result, and its place the index; else the element at `at` of those in order
 def _ordered(self: Tensor, at: int, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor]:
     if self.dim() == 0:
         return (torch.clone(self), torch.zeros_like(self, dtype=4))

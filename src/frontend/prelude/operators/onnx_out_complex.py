@@ -262,7 +262,7 @@ def _scale(n: int, norm: Optional[str], inverse: bool) -> float:
     return 1.0 / n if inverse == (mode == "backward") else 1.0
 
 
-# real numbers, dim last, n of them: cut, or zeros behind
+# real numbers, dim last, n of them: cut, or followed by zeros
 def _line(self: Tensor, dim: int, n: int) -> Tensor:
     x = torch.transpose(self, dim, -1)
     if x.size(-1) > n:

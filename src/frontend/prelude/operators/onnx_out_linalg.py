@@ -3,7 +3,7 @@
 # not positive-definite, gives infinities or nan.
 
 
-# a matrix and what stands to its right; column k becomes that of the identity. Also the pivot, and whether rows were exchanged
+# a matrix and what is to its right; column k becomes that of the identity. Also the pivot, and whether rows were exchanged
 def _pivot(m: Tensor, k: int, rows: Tensor) -> Tuple[Tensor, Tensor, Tensor]:
     size = torch.where(rows < k, -1.0, torch.abs(torch.slice(m, -1, k, k + 1)))
     p = torch.argmax(size, -2, True)
@@ -618,7 +618,7 @@ def _log_add(a: Tensor, b: Tensor) -> Tensor:
     return most + torch.log(torch.exp(a - most) + torch.exp(b - most))
 
 
-# the loss of each item. targets: in rows, or one behind the other
+# the loss of each item. targets: in rows, or one after the other
 def _ctc(log_probs: Tensor, targets: Tensor, times: Tensor, lengths: Tensor, longest: int, blank: int) -> Tensor:
     items = log_probs.size(1)
     at = torch.arange(longest, dtype=4)

@@ -911,7 +911,7 @@ def onnx_out_avg_pool1d(self: Tensor, kernel_size: List[int], stride: List[int],
     return torch.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
-# the sum of each window, by what it is divided. Windows that begin behind the end are none
+# the sum of each window, by what it is divided. Windows that would begin after the end do not count
 def _divided(self: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, n: int, divisor: int) -> Tensor:
     count = 1
     pads: List[int] = []

@@ -141,7 +141,7 @@ def onnx_centred_weight(w: Tensor, zero: Optional[Tensor]) -> Tensor:
     return y - torch.reshape(z, shape)
 
 
-# pads: those in front of all dims, then those behind.
+# pads: those in front of all dims, then those after them.
 def onnx_conv_integer(x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor], stride: List[int], pads: List[int], dilation: List[int], groups: int) -> Tensor:
     n = len(stride)
     sides = annotate(List[int], [])

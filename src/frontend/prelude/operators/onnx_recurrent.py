@@ -2,7 +2,7 @@
 # onnx_recurrent.py - recurrent layers of ONNX, step by step (frontend/onnx/onnx_rows.def).
 
 
-# What torch's layers have not: other activations, sequences of several lengths, peepholes, clipped gates, gates that are coupled, and GRUs whose reset gate stands before
+# What torch's layers have not: other activations, sequences of several lengths, peepholes, clipped gates, gates that are coupled, and GRUs whose reset gate comes before
 # the product.
 
 

@@ -145,7 +145,7 @@ def onnx_split_sizes(self: Tensor, parts: int, axis: int) -> List[int]:
     return out
 
 
-# The results of a loop, one behind the other; without an iteration, no elements of what the loop would have given.
+# The results of a loop, one after the other; without an iteration, no elements of what the loop would have given.
 def onnx_stack(self: List[Tensor], axis: int, shape: List[int], dtype: int) -> Tensor:
     if len(self) > 0:
         return torch.stack(self, axis)

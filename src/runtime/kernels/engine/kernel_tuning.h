@@ -179,7 +179,7 @@ enum {
      * set of the L1 cache, which has room for this many lines */
     CONV_ROWS_FAR = 4096,
     CONV_ROWS_FAR_ROWS = 10,
-    /* [nets] between columns: then so many results share the same taps that pixels need not
+    /* [nets] between columns: then enough results share the same taps that pixels need not
      * be copied with the padding around them; kernels of no more than these taps in a row */
     CONV_ROWS_APART = 7,
     CONV_ROWS_APART_TAPS = 8,

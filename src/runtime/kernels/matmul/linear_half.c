@@ -205,7 +205,7 @@ typedef struct half_job {
     dense_epilogue after; /* all but the bias */
     uint16_t *out;
     int64_t at; /* element of the result that out is */
-    /* of quads: rows lda elements apart, in blocks; shares: so many panels together */
+    /* of quads: rows lda elements apart, in blocks; shares: this many panels together */
     const bfloat16 *a;
     bfloat16 *copy;
     int64_t lda, block, shares, panels;

@@ -138,7 +138,7 @@ typedef struct bf16_job {
     const quad_matrix *m;
     bfloat16 *a;
     int64_t lda;                   /* elements */
-    int64_t block, shares, panels; /* shares: so many panels together */
+    int64_t block, shares, panels; /* shares: this many panels together */
 } bf16_job;
 
 static void bf16_rows(void *ctx, int64_t begin, int64_t end) {

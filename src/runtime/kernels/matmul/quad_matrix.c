@@ -341,7 +341,7 @@ static int quad_tile_rows(const quad_kernels *u, int64_t left) {
     return (int)(left <= most ? left : left < most + half ? half : most);
 }
 
-/* Has a tile prefetch of the panels that come next, `ahead` at most, so many lines in each
+/* Has a tile prefetch of the panels that come next, `ahead` at most, this many lines in each
  * step that all of them are there after the first strip. Vectors take one, strip after
  * strip, until they are. */
 static void quad_strip_prefetch(const quad_strip *s, const quad_kernels *u, int64_t ahead,

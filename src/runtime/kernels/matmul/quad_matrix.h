@@ -108,7 +108,7 @@ typedef struct quad_strip {
     /* All but `some` of the segments, from `from` on, would meet zeros alone, and are left out, of
      * a matrix with one set; some 0: none */
     int64_t from, some;
-    /* of bfloat16: quad_tile.lanes, of a panel alone, of which so many columns are there; NULL: all
+    /* of bfloat16: quad_tile.lanes, of a panel alone, with this many columns; NULL: all
      * columns meet the same elements */
     const int32_t *lanes;
     int columns;

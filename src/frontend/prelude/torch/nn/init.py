@@ -46,7 +46,7 @@ def _normal_below(x):
 
 
 def _draw_within(tensor, mean, std, a, b, generator):
-    # PyTorch 2's numbers: whole tensors are drawn until each element has been accepted once. Where enough of the normal distribution lies between the bounds
+    # PyTorch 2's numbers: whole tensors are drawn until each element has been accepted once. Where enough of the normal distribution is between the bounds
     # numbers of it are, if they do; else uniform ones, with the probability that the density has there compared with its largest between the bounds.
     if _normal_below((b - mean) / std) - _normal_below((a - mean) / std) > 0.3:
         low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()

@@ -10,7 +10,7 @@ from .module import Module, _typename
 
 
 def _position(idx, size):
-    # Where the element idx stands, negative ones counted from the end.
+    # The place of the element idx, negative ones counted from the end.
     if not -size <= idx < size:
         raise IndexError('index {} is out of range'.format(idx))
     return idx + size if idx < 0 else idx
