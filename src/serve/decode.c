@@ -264,13 +264,25 @@ static bool decode_check(infer *q, const decode_tensor *t, const model_input *in
     return decode_fail(q, "input '%.60s' must have the shape [%s]", t->name, want);
 }
 
+/* "the model has no input 'tok': its inputs are 'tokens', 'mask'", as many as fit. */
+static bool decode_unknown(infer *q, const char *name) {
+    const model *m = q->job.model;
+    char names[256] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < m->ninputs && n < sizeof names - 80; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s'%.60s'", i ? ", " : "",
+                              m->inputs[i].arg->name);
+    return decode_fail(q, "the model has no input '%.60s'%s%s", name, n ? ": its inputs are " : "",
+                       names);
+}
+
 static bool decode_input(infer *q, const json_t *v) {
     const model *m = q->job.model;
     decode_tensor t = {0};
     if (!json_is_object(v)) return decode_fail(q, "'inputs' must hold objects");
     if (!decode_header(q, v, &t)) return false;
     int k = model_find_input(m, t.name);
-    if (k < 0) return decode_fail(q, "the model has no input '%.60s'", t.name);
+    if (k < 0) return decode_unknown(q, t.name);
     const model_input *in = &m->inputs[k];
     if (q->job.args[k]) return decode_fail(q, "input '%.60s' is given twice", t.name);
     if (in->form == INPUT_NONE)

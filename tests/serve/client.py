@@ -311,7 +311,7 @@ def test_refused_requests(s):
     cases = [  # body, text of the error
         (b"", "not JSON"), (b"{", "not JSON"), (b"[]", "not a JSON object"), (b"{}", "no list 'inputs'"), ({"inputs": 3}, "no list 'inputs'"),
         ({"inputs": [3]}, "must hold objects"), ({"inputs": []}, "is missing"), ({"inputs": [x, x]}, "given twice"),
-        ({"inputs": [dict(x, name="y")]}, "no input 'y'"), ({"inputs": [dict(x, datatype="FP31")]}, "not supported"),
+        ({"inputs": [dict(x, name="y")]}, "no input 'y': its inputs are 'x'"), ({"inputs": [dict(x, datatype="FP31")]}, "not supported"),
         ({"inputs": [dict(x, shape=[2])]}, "1 elements, the shape 2"), ({"inputs": [dict(x, shape=[-1])]}, "not negative"),
         ({"inputs": [dict(x, shape=[1.5])]}, "whole numbers"), ({"inputs": [dict(x, shape=[1] * 17)]}, "more than 16"),
         ({"inputs": [dict(x, shape=[2**32, 2**32])]}, "too large"), ({"inputs": [dict(x, shape=[2**40])]}, "fewer elements"),

@@ -30,6 +30,20 @@ static void tune_tell(const char *path, const ctsc_value *state, const bool *tak
     fputc('\n', stderr);
 }
 
+/* The names of both sides say what is wrong: "conv1.weight", "backbone.conv1.weight". */
+static int tune_unfit(const char *path, const ctsc_value *given, const ctsc_value *state) {
+    ctsc_value *theirs = ctsc_value_len(given) ? ctsc_value_key(given, 0) : NULL,
+               *ours = ctsc_value_len(state) ? ctsc_value_key(state, 0) : NULL;
+    int code = cli_complain(CTSC_USAGE,
+                            "--pretrained: %s has no tensor that fits: names and sizes have to be "
+                            "those of the model; its first one is '%s', the model's is '%s'",
+                            path, theirs ? ctsc_value_string(theirs, NULL) : "",
+                            ours ? ctsc_value_string(ours, NULL) : "");
+    ctsc_value_free(theirs);
+    ctsc_value_free(ours);
+    return code;
+}
+
 int tune_pretrained(ctsc_module *m, const char *path, ctsc_error *e) {
     ctsc_value *given = NULL, *state = NULL, *merged = NULL;
     if (ctsc_state_load(path, &given, e) != CTSC_OK) return cli_report(e);
@@ -50,7 +64,7 @@ int tune_pretrained(ctsc_module *m, const char *path, ctsc_error *e) {
     }
     if (keys && items && taken) merged = ctsc_dict_new(n, keys, items);
     int code = !merged  ? cli_complain(CTSC_LIMIT, "out of memory")
-               : !count ? cli_complain(CTSC_USAGE, "--pretrained: %s has no tensor that fits", path)
+               : !count ? tune_unfit(path, given, state)
                : ctsc_module_load_state(m, merged, e) == CTSC_OK ? 0
                                                                  : cli_report(e);
     if (!code) tune_tell(path, state, taken, n);
