@@ -176,7 +176,7 @@ bool out_op_recurrent(out_call *c, const char *text) {
     int dirs = r.dirs = both ? 2 : 1;
     if (out_t(c, 0)->ndim != 3 || train)
         return out_refuse(o, "without a batch, or in training mode");
-    if (layers < 1 || layers > RECURRENT_LAYERS) return out_refuse(o, "more than 64 layers");
+    if (layers < 1 || layers > RECURRENT_LAYERS) return out_refuse(o, "this number of layers");
     size_t sets = (size_t)layers * (size_t)dirs;
     if (!(r.sets = arena_array(&o->scratch, recurrent_set, sets))) return out_no_memory(o);
     if (!(params->kind == LIST_TENSOR ? sets_of_tensors(o, &r, params, sets)
