@@ -9,6 +9,8 @@
  */
 #include "passes/quantise/quantise.h"
 
+#include "ir/graph/fusible.h"
+
 #include <math.h>
 
 /* ---- what rules share ------------------------------------------------------------------------ */
@@ -195,6 +197,48 @@ static bool move_node(node *n) {
     return true;
 }
 
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+/* Of results of all operators, from the arguments on: known_rank asks back through a few alone.
+ * Values have it as scratch, plus one; 0: not known. */
+static int rank_noted(const ir_value *v) { return (int)(intptr_t)v->scratch - 1; }
+
+static void rank_note(ir_value *v, int rank) {
+    v->scratch = (void *)(intptr_t)(rank < 0 ? 0 : rank + 1);
+}
+
+static int rank_of_result(const node *n) {
+    int rank = known_rank(n->outputs.data[0]);
+    if (rank >= 0 || n->kind != N_OP || !n->op || !n->inputs.len) return rank;
+    bool keeps = false;
+    if (node_is_overload(n, SYM_MEAN_DIM)) known_bool(n->inputs.data[2], &keeps);
+    if (keeps || n->op->traits.rank == RANK_SAME) return rank_noted(n->inputs.data[0]);
+    if (op_fusible(n->op) != FUSIBLE_POINTWISE) return -1;
+    for (size_t i = 0; i < n->inputs.len; i++) { /* they are broadcast */
+        if (n->inputs.data[i]->type->kind != T_TENSOR) continue;
+        int own = rank_noted(n->inputs.data[i]);
+        if (own < 0) return -1;
+        rank = own > rank ? own : rank;
+    }
+    return rank;
+}
+
+static void rank_block(block *b) {
+    for (size_t i = 0; i < b->params.len; i++)
+        rank_note(b->params.data[i], known_rank(b->params.data[i]));
+    for (node *n = b->first; n; n = n->next) {
+        for (size_t i = 0; i < n->blocks.len; i++) rank_block(n->blocks.data[i]);
+        for (size_t i = 0; i < n->outputs.len; i++) n->outputs.data[i]->scratch = NULL;
+        if (n->outputs.len == 1 && n->outputs.data[0]->type->kind == T_TENSOR)
+            rank_note(n->outputs.data[0], rank_of_result(n));
+    }
+}
+
+int quantise_rank(const ir_value *v) {
+    int rank = rank_noted(v);
+    return rank < 0 ? known_rank(v) : rank;
+}
+
 /* ---- the pass -------------------------------------------------------------------------------- */
 
 static bool quantise_block(block *b) {
@@ -238,6 +282,7 @@ bool pass_quantise(pass_ctx *cx, graph *g) {
     bool changed = quantise_products(g->root);
     if (known_graph_writes_tensors(g)) return changed;
     changed |= quantise_fakes(g);
+    rank_block(g->root);
     changed |= quantise_block(g->root);
     return quantise_rest(g->root) || changed;
 }

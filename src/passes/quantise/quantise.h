@@ -138,6 +138,8 @@ void quantise_conv_release(value *geometry);
 
 /* The bounds of a clamp; an open one is infinite. False: n is none. */
 bool quantise_bounds_of(const node *n, double *lo, double *hi);
+/* The rank of v, while the pass runs; -1: not known. */
+int quantise_rank(const ir_value *v);
 /* What only moves elements of its first argument, in a way that integers can be moved. */
 bool quantise_moves(const node *n);
 

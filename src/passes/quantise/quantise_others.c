@@ -127,7 +127,7 @@ ir_value *quantise_adaptive_avg_pool(node *n, const quantise_target *to) {
 /* Over all dims after the second, which are kept with size 1: a global pooling. */
 ir_value *quantise_mean(node *n, const quantise_target *to) {
     int64_t dims[KNOWN_MAX_INTS];
-    int count, rank = known_rank(n->inputs.data[0]);
+    int count, rank = quantise_rank(n->inputs.data[0]);
     bool keep;
     quantise_affine a;
     if (rank < 3 || rank > 5 || !known_ints(n->inputs.data[1], dims, &count) || count != rank - 2 ||
