@@ -200,6 +200,14 @@ test-onnx-nodes: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	"$(ONNX_PYTHON)" tests/onnx/nodes.py --package $(BUILD)/python $(ONNX_NODES); status=$$?; [ $$status = 77 ] || exit $$status
 
+# Libraries that import torch, installed without PyTorch (tests/libraries/libraries.py has the versions): programs print what they print under PyTorch 2.15.
+# LIBRARIES_PYTHON makes the environment; LIBRARIES="timm einops" for some of them.
+LIBRARIES_PYTHON ?= python3
+LIBRARIES ?=
+test-libraries: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) python
+	python3 tests/libraries/libraries.py --package $(BUILD)/python --site $(BUILD)/libraries --install --base "$(LIBRARIES_PYTHON)" $(LIBRARIES); status=$$?; [ $$status = 77 ] || exit $$status
+
 # The files of ctsc train --tensorboard, read by TensorBoard: TENSORBOARD_PYTHON has it (pip install tensorboard).
 TENSORBOARD_PYTHON ?= python3
 test-tensorboard: deps-build

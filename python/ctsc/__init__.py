@@ -37,7 +37,7 @@ pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.7182
 
 # What takes time to import comes when it is asked for.
 _LAZY = {"trace": "_trace", "explain": "_explain", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
-         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func", "fork": "jit", "wait": "jit", "Future": "futures", "DisableTorchFunctionSubclass": "_subclass",
+         "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func", "fork": "jit", "wait": "jit", "Future": "futures", "Event": "cuda", "Stream": "cuda", "DisableTorchFunctionSubclass": "_subclass",
          "load": "_files", "save": "_files", "fork_rng": "random"}
 _LAZY.update(dict.fromkeys(
     "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads set_default_dtype get_default_dtype set_default_tensor_type "
@@ -49,7 +49,7 @@ _LAZY.update(dict.fromkeys(
     "is_vulkan_available has_lapack has_mkl has_openmp has_spectral init_num_threads".split(), "_settings"))
 _LAZY.update(dict.fromkeys(
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor BoolTensor SymInt SymFloat SymBool sym_int "
-    "sym_float sym_not sym_max sym_min sym_sqrt sym_sum sym_ite _assert _check _check_value _check_is_size cond while_loop typename is_storage real imag "
+    "sym_float sym_not sym_max sym_min sym_sqrt sym_sum sym_ite _assert _check _check_with _check_tensor_all _check_tensor_all_with _check_value _check_is_size cond while_loop typename is_storage real imag "
     "to_dlpack unravel_index svd_lowrank pca_lowrank lu eig lstsq solve matrix_rank lobpcg "
     "sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor spmm dsmm hsmm".split(), "_legacy"))
 _LAZY.update(dict.fromkeys(
@@ -57,7 +57,7 @@ _LAZY.update(dict.fromkeys(
     "ComplexDoubleStorage".split(), "storage"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
-            "accelerator", "sparse", "nested", "export", "masked", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "library", "return_types", "serialization", "profiler", "storage")
+            "accelerator", "sparse", "nested", "export", "masked", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "_utils", "library", "return_types", "serialization", "profiler", "storage")
 def _of_c(name):
     from ._dispatch import of_c
     return of_c(name, _sys.modules[__name__])
@@ -77,6 +77,14 @@ def __getattr__(name):
         value = importlib.import_module("." + name, __name__)
     else:
         value = None if name.startswith("__") else _C._operator(name)
+        if value is None and name.startswith("PyTorchFile"):
+            value = _of_c(name)
+        if value is None and name.startswith("_"):
+            from ._refused import tree
+            value = tree("torch." + name)
+        if value is None and name == "classes":
+            from ._register import ops
+            value = ops.classes
         if value is None:
             raise AttributeError("module 'ctsc' has no attribute '%s'" % name)
     globals()[name] = value

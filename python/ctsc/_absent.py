@@ -19,3 +19,30 @@ synchronize = empty_cache
 
 def manual_seed(seed):
     pass
+
+
+manual_seed_all = manual_seed
+
+
+def none(name, message):
+    """__getattr__ of such a module: what it has no answer for says that there is no device."""
+    def get(attribute):
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        if attribute in ("Stream", "Event", "StreamContext", "device", "device_of", "stream"):
+            from ._refused import named
+            return named("%s.%s" % (name, attribute), message)
+
+        def call(*args, **kwargs):
+            raise RuntimeError("%s.%s: %s" % (name, attribute, message))
+        call.__name__ = attribute
+        return call
+    return get
+
+
+def is_initialized():
+    return False
+
+
+def is_bf16_supported(*args):
+    return False

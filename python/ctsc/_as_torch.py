@@ -5,14 +5,30 @@ import importlib.abc
 import importlib.machinery
 import sys
 
+# The PyTorch whose behaviour ctsc has. Libraries compare it, of `torch.__version__` or of the distribution "torch", with what they need.
+VERSION = "2.15.0"
+
 # Classes that programs print, themselves or their objects: "torch.float32", "<class 'torch.Tensor'>".
 PRINTED = ("dtype", "layout", "memory_format", "qscheme", "device", "Size", "Tensor")
 
 
 def _module(name):
     """Also of modules that others put into sys.modules when they are imported."""
-    importlib.import_module(name.rpartition(".")[0] or name)
-    return sys.modules[name] if name in sys.modules else importlib.import_module(name)
+    parent = name.rpartition(".")[0]
+    if parent:
+        _module(parent)
+    else:
+        importlib.import_module(name)
+    if name in sys.modules:
+        return sys.modules[name]
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as e:
+        from ._refused import tree
+        refused = tree("torch" + name[len("ctsc"):]) if e.name and (e.name == name or name.startswith(e.name + ".")) else None
+        if refused is None:
+            raise
+        return refused
 
 
 class _Installed:
@@ -20,6 +36,12 @@ class _Installed:
 
     def __reduce__(self):
         return install, ()
+
+
+def version():
+    """2.15.0+ctsc0.2.0"""
+    from . import _C
+    return "%s+ctsc%s" % (VERSION, _C.__version__)
 
 
 def _tell_processes():
@@ -47,6 +69,18 @@ class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 raise
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
+    def find_distributions(self, context=None):
+        """What importlib.metadata.version("torch") finds."""
+        from importlib import metadata
+
+        class OfTorch(metadata.Distribution):
+            def read_text(self, filename):
+                return "Metadata-Version: 2.1\nName: torch\nVersion: %s\n" % version() if filename in ("METADATA", "PKG-INFO") else None
+
+            def locate_file(self, path):
+                return path
+        return iter([OfTorch()] if context is None or context.name in (None, "torch") else [])
+
     def create_module(self, spec):
         module = _module("ctsc" + spec.name[len("torch"):])
         self.kept = {k: module.__dict__.get(k) for k in ("__spec__", "__loader__", "__package__", "__path__")}
@@ -67,7 +101,11 @@ def install():
         raise RuntimeError("torch has been imported already")
     if not any(isinstance(f, TorchIsCtsc) for f in sys.meta_path):
         sys.meta_path.insert(0, TorchIsCtsc())
+        package = importlib.import_module(__package__)
+        for name in ("", ".version", ".torch_version"):
+            module = importlib.import_module(__package__ + name)
+            module.__version__ = importlib.import_module(__package__ + ".torch_version").TorchVersion(version())
         for kind in PRINTED:
-            getattr(importlib.import_module(__package__), kind).__module__ = "torch"
+            getattr(package, kind).__module__ = "torch"
         if "multiprocessing.spawn" in sys.modules:
             _tell_processes()

@@ -44,6 +44,10 @@ class _Guard(contextlib.nullcontext):
 _ExcludeDispatchKeyGuard = _IncludeDispatchKeyGuard = _AutoDispatchBelowAutograd = _ForceDispatchKeyGuard = DisableTorchFunction = _Guard
 
 
+_TensorMeta = type # of Tensor
+_NAMED = ("Graph", "Value", "Node", "_distributed_c10d", "PyTorchFileReader", "PyTorchFileWriter", "ScriptModuleSerializer", "StorageBase") # annotations mention them
+
+
 def _get_tracing_state():
     from ._C import Trace
     return True if Trace.is_tracing() else None
@@ -53,11 +57,24 @@ def _log_api_usage_once(event):
     pass
 
 
-def _jit_set_profiling_executor(on):
+def _nothing(*args):
+    """Switches of PyTorch's executors."""
     return True
 
 
-_jit_set_profiling_mode = _jit_set_profiling_executor
+def _no(*args):
+    return False
+
+
+_jit_set_profiling_executor = _jit_set_profiling_mode = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_set_texpr_fuser_enabled = _nothing
+_jit_set_nvfuser_enabled = _jit_set_nvfuser_guard_mode = _jit_set_nvfuser_horizontal_mode = _nothing
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _cuda_isInBadFork = _no
+_get_privateuse1_backend_name = lambda: "privateuseone"
+
+
+def _get_accelerator(check=None):
+    from . import _types, cuda
+    return _types.device("cuda" if cuda.is_available() else "cpu")
 
 
 def of_c(name, package):
@@ -71,6 +88,9 @@ def of_c(name, package):
         if name == "_disabled_torch_function_impl":
             from ._intercept import disabled_torch_function
             return disabled_torch_function
+        if name in _NAMED:
+            from ._refused import named
+            return named("torch._C." + name, "a part of PyTorch in C++ that ctsc has none of")
         if not name.startswith("_") and name not in ("ops", "nn"):
             try:
                 return getattr(package, name)

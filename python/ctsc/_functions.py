@@ -31,6 +31,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 def as_tensor(data, dtype=None, device=None):
     """data as a tensor; on its memory where it has one of the dtype."""
     if not isinstance(data, Tensor):
+        if type(data).__name__.endswith("Storage") and hasattr(data, "untyped"): # bytes, or elements of its dtype
+            kind = dtype or data.dtype
+            t = data.untyped()._t
+            return t if kind is _C.uint8 else t.view(kind) if kind is data.dtype else t.view(data.dtype).to(kind)
         if hasattr(data, "__dlpack__"):
             try:
                 data = from_dlpack(data)
@@ -314,20 +318,28 @@ def can_cast(from_, to):
     return _op("aten::can_cast")(from_, to)
 
 
+# (bits, eps, tiny, max, resolution)
+_FLOATS = {"float16": (16, 2.0 ** -10, 2.0 ** -14, 65504.0, 1e-3), "bfloat16": (16, 2.0 ** -7, 2.0 ** -126, (2 - 2.0 ** -7) * 2.0 ** 127, 1e-2),
+           "float32": (32, 2.0 ** -23, 2.0 ** -126, (2 - 2.0 ** -23) * 2.0 ** 127, 1e-6), "float64": (64, 2.0 ** -52, 2.0 ** -1022, (2 - 2.0 ** -52) * 2.0 ** 1023, 1e-15),
+           "float8_e4m3fn": (8, 0.125, 2.0 ** -6, 448.0, 1.0), "float8_e5m2": (8, 0.25, 2.0 ** -14, 57344.0, 1.0),
+           "float8_e4m3fnuz": (8, 0.125, 2.0 ** -7, 240.0, 1.0), "float8_e5m2fnuz": (8, 0.25, 2.0 ** -15, 57344.0, 1.0),
+           "float8_e8m0fnu": (8, 1.0, 2.0 ** -127, 2.0 ** 127, 1.0)}
+_FLOATS.update(complex64=_FLOATS["float32"], complex128=_FLOATS["float64"])
+
+
 class finfo:
     """Limits of a floating-point dtype."""
 
     def __init__(self, type=None):
-        digits, low, high = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127), "float64": (52, -1022, 1023),
-                             "complex64": (23, -126, 127), "complex128": (52, -1022, 1023)}[(type or _C.float32).name]
-        self.bits = {10: 16, 7: 16, 23: 32, 52: 64}[digits]
-        self.eps, self.tiny = 2.0 ** -digits, 2.0 ** low
-        self.smallest_normal, self.max = self.tiny, (2 - 2.0 ** -digits) * 2.0 ** high
-        self.min, self.dtype = -self.max, (type or _C.float32).name
-        self.resolution = {10: 1e-3, 7: 1e-2, 23: 1e-6, 52: 1e-15}[digits]
+        name = (type or _C.float32).name
+        if name not in _FLOATS:
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle '%s'" % (type,))
+        self.bits, self.eps, self.tiny, self.max, self.resolution = _FLOATS[name]
+        self.smallest_normal, self.dtype = self.tiny, {"complex64": "float32", "complex128": "float64"}.get(name, name)
+        self.min = self.tiny if name == "float8_e8m0fnu" else -self.max # which has no sign
 
     def __repr__(self):
-        return "finfo(resolution=%g, min=%.5e, max=%.5e, eps=%.5e, smallest_normal=%.5e, tiny=%.5e, dtype=%s)" % (
+        return "finfo(resolution=%g, min=%g, max=%g, eps=%g, smallest_normal=%g, tiny=%g, dtype=%s)" % (
             self.resolution, self.min, self.max, self.eps, self.smallest_normal, self.tiny, self.dtype)
 
 

@@ -124,6 +124,30 @@ def _operator_of(key):
 copyreg.pickle(_C.Operator, lambda op: (_operator_of, (op.key,)))
 
 
+_OF_OPERATOR = ("namespace", "_opname", "_qualname", "_overloadname", "_schema", "_schemas", "op", "overloads", "overloadpacket", "tags")
+
+
+def operator_attribute(op, name):
+    """torch.ops.aten.add.Tensor, .overloads(), ...: what PyTorch's operators tell. Only of operators that have a namespace."""
+    key, schemas = op.key, None
+    if not name.startswith("__") and "::" in key:
+        family, _, overload = key.partition(".")
+        if name in _OF_OPERATOR:
+            space, _, own = family.partition("::")
+            value = {"namespace": space, "_opname": own, "_qualname": family, "_overloadname": overload or "default", "op": op, "overloadpacket": _C._operator(family), "tags": []}.get(name)
+            if value is None:
+                schemas = {k.partition(".")[2] or "default": s for k, s, _ in _C._operator_schemas() if k.partition(".")[0] == family}
+                value = schemas if name == "_schemas" else (lambda: list(schemas)) if name == "overloads" else schemas.get(overload or "default")
+            return value
+        if name == "default" and not overload:
+            return op
+        if name == "name":
+            return lambda: key
+        if not overload and any(k == "%s.%s" % (key, name) for k, *_ in _C._operator_schemas()):
+            return _C._operator("%s.%s" % (key, name))
+    raise AttributeError("'%s' object has no attribute '%s'" % (type(op).__name__, name))
+
+
 def operator_doc(key):
     from ._errors import family
     return "\n".join(schema for _, schema, _ in family(key))
@@ -181,5 +205,5 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(TracedInt, "__%s__" % _name, getattr(int, "__%s__" % _name))
 
 _C.set_hooks({"exception_class": exception_class, "named_tuple": named_tuple, "result_class": result_class, "Size": Size, "script_print": script_print,
-              "script_warn": script_warn, "alert": alert, "tensor_repr": tensor_repr, "from_dlpack": from_dlpack, "operator_failed": operator_failed, "operator_doc": operator_doc,
+              "script_warn": script_warn, "alert": alert, "tensor_repr": tensor_repr, "from_dlpack": from_dlpack, "operator_failed": operator_failed, "operator_doc": operator_doc, "operator_attribute": operator_attribute,
               "tracer_warning": tracer_warning, "tracer_note": tracer_note, "traced_int": TracedInt})

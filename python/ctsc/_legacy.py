@@ -98,6 +98,21 @@ def _check(cond, message=None):
         raise RuntimeError(message() if callable(message) else message or "Expected cond to be True")
 
 
+def _check_with(error_type, cond, message=None):
+    if not cond:
+        raise error_type(message() if callable(message) else message or "Expected cond to be True")
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    if not isinstance(cond, Tensor) or cond.dtype is not _C.bool:
+        raise TypeError("cond must be a tensor of bools, but got %s" % (cond.dtype if isinstance(cond, Tensor) else type(cond).__name__))
+    _check_with(error_type, bool(cond.all()), message)
+
+
+def _check_tensor_all(cond, message=None):
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
 def _check_value(cond, message=None):
     if not cond:
         raise ValueError(message() if callable(message) else message or "Expected cond to be True")

@@ -257,6 +257,8 @@ def fits(obj):
         return True
     if isinstance(obj, Tensor):
         return obj.dtype.name in KINDS and (kind is Tensor or kind.__name__ in ("Parameter", "Buffer"))
+    if kind.__module__ == "numpy" and hasattr(obj, "__array_interface__"): # arrays and numbers of NumPy's, pickled as such
+        return not obj.dtype.hasobject
     if kind in (list, tuple, set, frozenset):
         return all(fits(x) for x in obj)
     return kind in (dict, OrderedDict) and all(fits(x) for item in obj.items() for x in item)

@@ -31,3 +31,46 @@ def refuse(module, reason, known=None):
             raise AttributeError("module '%s' has no attribute '%s'" % (module.replace("torch", "ctsc", 1), name))
         return named("%s.%s" % (module, name), reason)
     return get
+
+
+# Parts of torch that ctsc has nothing of, with all that is below them, and why not. Libraries import them for isinstance and for paths that few programs take.
+_SHARDED = "a tensor is whole in each process (docs/distributed.md); DistributedDataParallel is what trains on several"
+_COMPILER = "ctsc.jit and ctsc.compile are ctsc's own"
+_NO_FX = "ctsc has no graphs of fx; ctsc.trace, script and jit make programs of functions and modules"
+TREES = {
+    "torch.distributed.fsdp": _SHARDED, "torch.distributed.checkpoint": _SHARDED, "torch.distributed.tensor": _SHARDED, "torch.distributed._tensor": _SHARDED,
+    "torch.distributed.device_mesh": _SHARDED, "torch.distributed.pipelining": _SHARDED, "torch.distributed._composable": _SHARDED,
+    "torch.distributed._functional_collectives": _SHARDED, "torch.distributed.optim": _SHARDED, "torch.distributed.utils": _SHARDED,
+    "torch.distributed._shard": _SHARDED, "torch.distributed.algorithms._checkpoint": "torch.utils.checkpoint is what there is",
+    "torch.distributed.algorithms.model_averaging": _SHARDED, "torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook": _SHARDED,
+    "torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook": _SHARDED, "torch.distributed.launcher": "ctsc launch starts processes",
+    "torch.distributed.elastic": "ctsc launch starts processes", "torch.distributed.run": "ctsc launch starts processes", "torch.numa": "processes are not bound to nodes",
+    "torch._dynamo.eval_frame": _COMPILER, "torch._dynamo._trace_wrapped_higher_order_op": _COMPILER, "torch._dynamo.backends": _COMPILER,
+    "torch._higher_order_ops": _COMPILER, "torch._prims_common": _COMPILER, "torch._refs": _COMPILER, "torch._decomp": _COMPILER, "torch._functorch": _COMPILER,
+    "torch._export": _COMPILER, "torch._guards": _COMPILER, "torch.utils._sympy": _COMPILER, "torch.export": "ctsc runs what PyTorch exported (ctsc.load of a .pt2)",
+    "torch.fx.experimental": _NO_FX, "torch.fx.passes": _NO_FX, "torch.fx._pytree": _NO_FX, "torch.ao.quantization.fx": _NO_FX, "torch.ao.quantization.pt2e": _NO_FX,
+    "torch.ao.pruning": "ctsc.nn.utils.prune and ctsc prune are what there is", "torch.utils.data.datapipes": "data pipes have left torch.utils.data",
+    "torch.utils.data.graph_settings": "data pipes have left torch.utils.data",
+}
+
+
+def tree(name):
+    """The module of that name, one of TREES or below; None: another one."""
+    import importlib.machinery
+    import sys
+    import types
+    root = next((r for r in TREES if name == r or name.startswith(r + ".")), None)
+    if root is None:
+        return None
+    module = types.ModuleType(name.replace("torch", "ctsc", 1), "Not in ctsc: %s." % TREES[root])
+    module.__path__, module.__spec__ = [], importlib.machinery.ModuleSpec(module.__name__, None, is_package=True)
+
+    def get(attribute):
+        if attribute.startswith("__"):
+            raise AttributeError("module '%s' has no attribute '%s'" % (name, attribute))
+        value = named("%s.%s" % (name, attribute), TREES[root])
+        setattr(module, attribute, value) # the same class each time
+        return value
+    module.__getattr__ = get
+    sys.modules[module.__name__] = module
+    return module

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_register.py - operators of a program's own, and ctsc.ops."""
+import os
+
 from . import _C
 
 EFFECTS, RANDOM = 1, 2
@@ -31,7 +33,8 @@ class _Namespace:
             raise AttributeError(name)
         full = "%s::%s" % (self._name, name)
         if not any(key.partition(".")[0] == full for key, *_ in _C._operator_schemas()):
-            raise AttributeError("'_OpNamespace' '%s' object has no attribute '%s'" % (self._name, name))
+            from ._extensions import without
+            raise AttributeError("'_OpNamespace' '%s' object has no attribute '%s'%s" % (self._name, name, without()))
         value = gradients.get(full) or _C._operator(full)
         setattr(self, name, value)
         return value
@@ -48,9 +51,13 @@ class _Ops:
     @staticmethod
     def load_library(path):
         try:
-            _C.load_library(path)
+            _C.load_library(os.fspath(path))
+            return
         except _C.EnvironmentLacks as e: # what programs expect of PyTorch
-            raise OSError(str(e)) from e
+            from ._extensions import leave_out, links_to_pytorch
+            if not links_to_pytorch(path):
+                raise OSError(str(e)) from e
+        leave_out(os.fspath(path))
 
 
 ops = _Ops()

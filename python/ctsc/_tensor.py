@@ -532,3 +532,18 @@ def to_device(self, device, /, *, stream=None):
 
 # NumPy leaves operators to us.
 Tensor.__array_priority__ = 1000
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    """A tensor of a class, with the attributes that its pickle had: PyTorch's pickles name it."""
+    made = func(*args)
+    if type(made) is not new_type:
+        made = made.as_subclass(new_type)
+    if hasattr(new_type, "__setstate__") and new_type.__setstate__ is not getattr(Tensor, "__setstate__", None):
+        made.__setstate__(state)
+    elif state is not None:
+        slots = state[1] if isinstance(state, tuple) and len(state) == 2 else {}
+        made.__dict__.update((state[0] if isinstance(state, tuple) else state) or {})
+        for name, value in (slots or {}).items():
+            setattr(made, name, value)
+    return made

@@ -208,3 +208,7 @@ class GradScaler:
 
 # Both are modules of their own in PyTorch.
 autocast_mode = grad_scaler = sys.modules[__name__ + ".autocast_mode"] = sys.modules[__name__ + ".grad_scaler"] = sys.modules[__name__]
+
+
+def _cast(value, device_type, dtype):
+    return _cast_all(value, dtype, device_type)

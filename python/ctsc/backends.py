@@ -26,7 +26,10 @@ class _Backend(types.ModuleType):
 cudnn = _Backend("cudnn", enabled=False, benchmark=False, deterministic=True, allow_tf32=False, version=lambda: None)
 cuda = _Backend("cuda", matmul=types.SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=False, fp32_precision="ieee"),
                 flash_sdp_enabled=lambda: False, mem_efficient_sdp_enabled=lambda: False, math_sdp_enabled=lambda: True, enable_flash_sdp=lambda enabled: None,
-                enable_mem_efficient_sdp=lambda enabled: None, enable_math_sdp=lambda enabled: None)
-mps, mkl, mkldnn, openmp, quantized = _Backend("mps"), _Backend("mkl"), _Backend("mkldnn", enabled=False), _Backend("openmp"), _Backend("quantized", engine="none")
-opt_einsum = _Backend("opt_einsum", enabled=False)
+                enable_mem_efficient_sdp=lambda enabled: None, enable_math_sdp=lambda enabled: None, cudnn_sdp_enabled=lambda: False,
+                enable_cudnn_sdp=lambda enabled: None, can_use_flash_attention=lambda params, debug=False: False,
+                can_use_efficient_attention=lambda params, debug=False: False, SDPAParams=lambda *args: args)
+mps, mkl, mkldnn, openmp, quantized = _Backend("mps", is_macos_or_newer=lambda major, minor: False), _Backend("mkl"), _Backend("mkldnn", enabled=False), _Backend("openmp"), _Backend("quantized", engine="none", supported_engines=["none"])
+opt_einsum = _Backend("opt_einsum", enabled=False, strategy=None)
 cpu = _Backend("cpu", get_cpu_capability=lambda: "DEFAULT")
+fp32_precision = "none"

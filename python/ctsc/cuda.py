@@ -5,6 +5,7 @@ import sys
 import types
 
 from . import _C
+from ._refused import named as _named
 from .random import fork_rng
 
 
@@ -205,10 +206,13 @@ def _untold(name):
 
 
 for _name in ("get_device_name", "get_device_properties", "get_device_capability", "mem_get_info", "memory_summary", "memory_stats", "memory_snapshot", "utilization", "temperature",
-              "power_draw", "clock_rate", "list_gpu_processes", "make_graphed_callables", "CUDAGraph", "graph", "set_per_process_memory_fraction", "get_per_process_memory_fraction",
-              "memory_usage", "device_memory_used", "can_device_access_peer", "cudart", "get_arch_list", "memory_stats_as_nested_dict", "host_memory_stats", "current_blas_handle", "MemPool",
-              "caching_allocator_alloc", "ExternalStream", "set_stream", "set_sync_debug_mode", "get_sync_debug_mode"):
+              "power_draw", "clock_rate", "list_gpu_processes", "make_graphed_callables", "graph", "set_per_process_memory_fraction", "get_per_process_memory_fraction",
+              "memory_usage", "device_memory_used", "can_device_access_peer", "cudart", "get_arch_list", "memory_stats_as_nested_dict", "host_memory_stats", "current_blas_handle",
+              "caching_allocator_alloc", "set_stream", "set_sync_debug_mode", "get_sync_debug_mode"):
     globals().setdefault(_name, _untold(_name))
+
+for _name in ("CUDAGraph", "MemPool", "ExternalStream", "StreamContext"): # classes: annotations mention them
+    globals()[_name] = _named("torch.cuda." + _name, "streams of a device are the library's own")
 
 
 def __getattr__(name):

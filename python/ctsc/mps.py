@@ -1,3 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """mps.py - torch.mps: there is none."""
-from ._absent import device_count, empty_cache, is_available, manual_seed, synchronize
+from ._absent import device_count, empty_cache, is_available, is_bf16_supported, is_initialized, manual_seed, manual_seed_all, none, synchronize
+
+__getattr__ = none("torch.mps", "there is no such device")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mtia.py - torch.mtia: a kind of device, refused where they are called."""
-from ._refused import refuse
+"""mtia.py - torch.mtia: there is none."""
+from ._absent import device_count, empty_cache, is_available, is_bf16_supported, is_initialized, manual_seed, manual_seed_all, none, synchronize
 
-__getattr__ = refuse("torch.mtia", "ctsc runs on CPUs and on CUDA devices")
+__getattr__ = none("torch.mtia", "there is no such device")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """onnx.py - torch.onnx: writes models of ONNX; ctsc.load reads them."""
+import enum
 import os
 import sys
 
@@ -140,10 +141,32 @@ def export(model, args=(), f=None, *, kwargs=None, input_names=None, output_name
         f.write(through_file(write))
 
 
+class TrainingMode(enum.IntEnum):
+    EVAL, PRESERVE, TRAINING = 0, 1, 2
+
+
+class OperatorExportTypes(enum.IntEnum):
+    ONNX, ONNX_ATEN, ONNX_ATEN_FALLBACK, ONNX_FALLTHROUGH = 0, 1, 2, 3
+
+
+class TensorProtoDataType(enum.IntEnum):
+    """Numbers of element types in models."""
+    (UNDEFINED, FLOAT, UINT8, INT8, UINT16, INT16, INT32, INT64, STRING, BOOL, FLOAT16, DOUBLE, UINT32, UINT64, COMPLEX64, COMPLEX128, BFLOAT16) = range(17)
+
+
 def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
-    if symbolic_name.startswith("torchvision::"):  # as it is imported: what ctsc does not write is refused when it comes to that
-        return
-    raise NotImplementedError("onnx.register_custom_op_symbolic: %s is written by PyTorch's exporter only" % symbolic_name)
+    """Libraries call it when they are imported. The function is for a graph of PyTorch's and is never called: export refuses an operator that ctsc cannot write by its name."""
+    if "::" not in symbolic_name:
+        raise ValueError("Failed to register operator %s. The symbolic name must match the format domain::name, and should start with a letter and contain only alphanumerical "
+                         "characters" % symbolic_name)
+
+
+def unregister_custom_op_symbolic(symbolic_name, opset_version):
+    pass
+
+
+def is_onnxrt_backend_supported():
+    return False
 
 
 def parse_args(*descriptors):
@@ -151,9 +174,13 @@ def parse_args(*descriptors):
 
 
 def __getattr__(name):
-    if name == "symbolic_helper" or name.startswith("symbolic_opset"):
+    if name in ("symbolic_helper", "operators", "utils", "_globals") or name.startswith("symbolic_opset"):
         return sys.modules[__name__]
+    if name in ("ONNXProgram", "ExportOptions", "JitScalarType", "OnnxExporterError"):
+        from ._refused import named
+        return named("torch.onnx." + name, "onnx.export writes the model")
     raise AttributeError("module 'ctsc.onnx' has no attribute '%s'" % name)
 
 
-sys.modules[__name__ + ".symbolic_helper"] = sys.modules[__name__]
+for _name in ("symbolic_helper", "operators", "utils", "_globals", *("symbolic_opset%d" % v for v in range(7, 21))):
+    sys.modules[__name__ + "." + _name] = sys.modules[__name__]

@@ -321,9 +321,17 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     return write
 
 
+def kineto_available():
+    return False
+
+
+_default_schedule_fn = _always
+
+
 class _Callable(types.ModuleType):
     def __call__(self, timeline=0):
         return _module.profiler(timeline)
 
 
 sys.modules[__name__].__class__ = _Callable
+profiler = sys.modules[__name__ + ".profiler"] = sys.modules[__name__]

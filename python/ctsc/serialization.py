@@ -27,3 +27,20 @@ def safe_globals(safe_globals):
         yield
     finally:
         _known[:] = before
+
+
+def get_unsafe_globals_in_checkpoint(f):
+    """Names of classes and functions in a file that load(weights_only=True) would not take."""
+    import pickletools
+    import zipfile
+    with zipfile.ZipFile(f) as z:
+        data = z.read(next(n for n in z.namelist() if n.endswith("/data.pkl")))
+    known = {"%s.%s" % (c.__module__, c.__qualname__) for c in _known}
+    found, strings = set(), []
+    for op, arg, _ in pickletools.genops(data):
+        if op.name in ("SHORT_BINUNICODE", "BINUNICODE", "UNICODE"):
+            strings.append(arg)
+        name = arg.replace(" ", ".") if op.name == "GLOBAL" else ".".join(strings[-2:]) if op.name == "STACK_GLOBAL" else ""
+        if name and not name.startswith(("torch.", "ctsc.", "collections.", "builtins.", "_codecs.")) and name not in known:
+            found.add(name)
+    return sorted(found)

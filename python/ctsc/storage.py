@@ -25,6 +25,20 @@ class UntypedStorage:
         made._t = t
         return made
 
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first nbytes of a file, mapped: what is written goes to the file where shared is true, which makes it that long, and to memory elsewhere."""
+        import mmap
+        with open(filename, "a+b" if shared else "rb") as f:
+            if shared and f.seek(0, 2) < nbytes:
+                f.truncate(nbytes)
+            if f.seek(0, 2) < nbytes:
+                raise RuntimeError("unable to mmap %d bytes from file <%s>: Cannot allocate memory (12)" % (nbytes, filename))
+            if not nbytes:
+                return cls(0)
+            mapped = mmap.mmap(f.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        return cls._on(_C._from_buffer(memoryview(mapped)))
+
     device, is_cuda, is_cpu = property(lambda self: self._t.device), property(lambda self: self._t.is_cuda), property(lambda self: self._t.is_cpu)
     _cdata = property(lambda self: self.data_ptr())
 
@@ -100,6 +114,14 @@ class TypedStorage:
             self._untyped = of(_C._tensor(list(args[0]), self.dtype._ctsc_value_).to(device or "cpu"))
         else:
             self._untyped = of(_op("empty")(list(args) or [0], dtype=self.dtype, device=device or "cpu"))
+
+    @classmethod
+    def _from_buffer(cls, *args, **kwargs):
+        """ByteStorage._from_buffer(bytes)"""
+        made = cls.__new__(cls)
+        made.dtype = getattr(cls, "_dtype_", None) or kwargs["dtype"]
+        made._untyped = of(_C._from_buffer(memoryview(bytearray(args[0])).cast("B")))
+        return made
 
     device, is_cuda = property(lambda self: self._untyped.device), property(lambda self: self._untyped.is_cuda)
     _t = property(lambda self: self._untyped._t.view(self.dtype) if len(self._untyped) else self._untyped._t.to(self.dtype))

@@ -449,6 +449,14 @@ static PyObject *operator_doc(PyObject *self, void *unused) {
     PyObject *hook = PyDict_GetItemString(bind.hooks, "operator_doc");
     return hook ? PyObject_CallFunction(hook, "s", ((Operator *)self)->key) : bind_ref(Py_None);
 }
+/* What else programs ask of torch.ops' operators: overloads, and what they are called. */
+static PyObject *operator_attribute(PyObject *self, PyObject *name) {
+    PyObject *found = PyObject_GenericGetAttr(self, name), *hook;
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+    if (!(hook = PyDict_GetItemString(bind.hooks, "operator_attribute"))) return NULL;
+    PyErr_Clear();
+    return PyObject_CallFunctionObjArgs(hook, self, name, NULL);
+}
 static void operator_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((Operator *)self)->result_class);
@@ -466,10 +474,16 @@ static PyGetSetDef operator_properties[] = {
 static PyMemberDef operator_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Operator, call), READONLY, NULL}, {0}};
 static PyType_Slot operator_slots[] = {
-    {Py_tp_new, bind_no_new},          {Py_tp_dealloc, operator_dealloc},
-    {Py_tp_repr, operator_repr},       {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, operator_get},   {Py_tp_getset, operator_properties},
-    {Py_tp_members, operator_members}, {0, NULL}};
+    {Py_tp_new, bind_no_new},
+    {Py_tp_dealloc, operator_dealloc},
+    {Py_tp_repr, operator_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, operator_get},
+    {Py_tp_getset, operator_properties},
+    {Py_tp_members, operator_members},
+    {Py_tp_getattro, operator_attribute},
+    {0, NULL},
+};
 static PyType_Spec operator_spec = {
     "ctsc.Operator", sizeof(Operator), 0,
     Py_TPFLAGS_DEFAULT | BIND_HAVE_VECTORCALL | BIND_METHOD_DESCRIPTOR, operator_slots};

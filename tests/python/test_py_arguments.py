@@ -78,8 +78,9 @@ def test_onnx():
     for name, value in (("dynamic_shapes", {"x": {0: "n"}}), ("custom_opsets", {"my": 1}), ("export_modules_as_functions", True)):
         with pytest.raises(NotImplementedError, match=name):
             ctsc.onnx.export(net, x, io.BytesIO(), **{name: value})
-    with pytest.raises(NotImplementedError, match="my::op"):
-        ctsc.onnx.register_custom_op_symbolic("my::op", lambda g: g, 9)
+    ctsc.onnx.register_custom_op_symbolic("my::op", lambda g: g, 9) # to register is free
+    with pytest.raises(ValueError, match="domain::name"):
+        ctsc.onnx.register_custom_op_symbolic("op", lambda g: g, 9)
 
 
 def test_programs():

@@ -108,14 +108,23 @@ def _among(tensor, tensors):
     return any(t is tensor for t in tensors)
 
 
+def _as_it_was(t, needed):
+    """A saved tensor that took part in the graph says so: backward asks requires_grad to leave work out."""
+    if needed and not t.requires_grad and not is_grad_enabled():
+        t.requires_grad = True
+    return t
+
+
 def _gradients(cls, ctx, inputs, outputs, name):
     """What the library calls: (gradients of the tensors among outputs, saved tensors) -> gradients of the tensors among inputs."""
-    saved_at, tensor_at = [t is not None for t in ctx._to_save], [isinstance(o, Tensor) for o in outputs]
+    tensor_at = [isinstance(o, Tensor) for o in outputs]
+    part = [t for t in (*outputs, *inputs) if isinstance(t, Tensor) and not _among(t, ctx._fixed) and (t.requires_grad or not _among(t, inputs))]
+    needed = [None if t is None else t.requires_grad or (_among(t, part) and (t.dtype.is_floating_point or t.dtype.is_complex)) for t in ctx._to_save]
     is_tensor = [isinstance(a, Tensor) for a in inputs]
 
     def run(grads, saved):
         grads, saved = iter(grads), iter(saved)
-        ctx._saved = tuple(next(saved) if there else None for there in saved_at)
+        ctx._saved = tuple(_as_it_was(next(saved), n) if n is not None else None for n in needed)
         try:
             found = cls._backward(ctx, *[next(grads) if there else None for there in tensor_at])
         finally:

@@ -43,7 +43,7 @@ class DataLoader:
         if num_workers == 0 and multiprocessing_context is not None:
             raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0")
         self.dataset, self.num_workers, self.timeout, self.worker_init_fn, self.generator = dataset, num_workers, timeout, worker_init_fn, generator
-        self.prefetch_factor, self.persistent_workers = 2 if prefetch_factor is None else prefetch_factor, persistent_workers
+        self.prefetch_factor, self.persistent_workers = 2 if prefetch_factor is None and num_workers else prefetch_factor, persistent_workers
         if isinstance(multiprocessing_context, str):
             multiprocessing_context = multiprocessing.get_context(multiprocessing_context)
         self.multiprocessing_context = multiprocessing_context
@@ -242,3 +242,16 @@ class _Epochs:
         except BaseException: # Ctrl-C among them
             self._close()
             raise
+
+
+# PyTorch's names of the iterators, which libraries ask isinstance of.
+class _IsIterator(type):
+    def __instancecheck__(cls, x):
+        return isinstance(x, cls.kinds)
+
+
+class _BaseDataLoaderIter(metaclass=_IsIterator):
+    kinds = (_here, _Epochs)
+
+
+_SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = _here, _Epochs

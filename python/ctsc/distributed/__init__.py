@@ -10,7 +10,7 @@ from .distributed_c10d import *
 from .distributed_c10d import _all_gather_base, _get_default_group, _reduce_scatter_base
 from .rendezvous import register_rendezvous_handler, rendezvous
 
-_MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms")
+_MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms", "tensor")
 
 
 def is_available():
@@ -20,4 +20,7 @@ def is_available():
 def __getattr__(name):
     if name in _MODULES:
         return _importlib.import_module("." + name, __name__)
+    if name in ("device_mesh", "DeviceMesh", "init_device_mesh"):
+        from .._refused import TREES, named, tree
+        return tree("torch.distributed.device_mesh") if name == "device_mesh" else named("torch.distributed.device_mesh." + name, TREES["torch.distributed.device_mesh"])
     raise AttributeError("module 'torch.distributed' has no attribute '%s'" % name)

@@ -57,6 +57,24 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
     return made if out_dtype is None else made.to(out_dtype)
 
 
+def _none_or_dtype(input):
+    # of annotations of masks: None, or a dtype
+    if input is None or isinstance(input, torch.Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError('input to _none_or_dtype() must be None or torch.Tensor')
+
+
+def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
+    # a mask of bools as one that is added to scores: -inf where it is True
+    if mask is None:
+        return None
+    if mask.dtype != torch.bool and not mask.is_floating_point():
+        raise AssertionError('only bool and floating types of %s are supported' % mask_name)
+    if mask.dtype == torch.bool:
+        return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float('-inf'))
+    return mask
+
+
 from ctsc.overrides import handle_torch_function, has_torch_function, has_torch_function_unary, has_torch_function_variadic
 
 lp_pool2d, lp_pool3d = _lp_of_dims(lp_pool2d, 2), _lp_of_dims(lp_pool3d, 3)

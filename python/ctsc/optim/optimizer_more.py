@@ -74,3 +74,35 @@ def _with_hooks(cls, **kwargs):
 Optimizer.__init_subclass__ = classmethod(_with_hooks)
 for _class in (Optimizer, NativeOptimizer):
     _with_hooks(_class)
+
+
+ParamsT = object # of annotations
+
+
+def _default_to_fused_or_foreach(params, differentiable, use_fused=False):
+    """(fused, foreach): neither is faster here."""
+    return False, False
+
+
+def _get_capturable_supported_devices(supports_xla=True):
+    return []
+
+
+def _use_grad_for_differentiable(func):
+    """step of an optimiser: without gradients, unless its defaults say differentiable."""
+    @functools.wraps(func)
+    def run(self, *args, **kwargs):
+        with (enable_grad if self.defaults.get("differentiable") else no_grad)():
+            return func(self, *args, **kwargs)
+    return run
+
+
+def _get_value(x):
+    return x.item() if isinstance(x, Tensor) else x
+
+
+def _stack_if_compiling(x):
+    return x
+
+
+_dispatch_sqrt = lambda x: x.sqrt() if isinstance(x, Tensor) else x ** 0.5

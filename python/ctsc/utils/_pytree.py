@@ -3,14 +3,45 @@
 from collections import OrderedDict, defaultdict, namedtuple
 
 _KINDS = {}
-_Leaf = namedtuple("_Leaf", ())
-LEAF = _Leaf()
-TreeSpec = namedtuple("TreeSpec", "kind context children")
-PyTree = object
+PyTree = Context = object
+NodeDef = namedtuple("NodeDef", "type flatten_fn unflatten_fn")
+
+
+class TreeSpec(namedtuple("TreeSpec", "type context children_specs")):
+    """The form of a tree: its class, what is needed to make it again, and the forms of its children."""
+    __slots__ = ()
+    num_nodes = property(lambda self: 1 + sum(s.num_nodes for s in self.children_specs))
+    num_leaves = property(lambda self: sum(s.num_leaves for s in self.children_specs))
+    num_children = property(lambda self: len(self.children_specs))
+
+    def is_leaf(self):
+        return False
+
+    def unflatten(self, leaves):
+        return tree_unflatten(leaves, self)
+
+
+class LeafSpec(TreeSpec):
+    """The form of what is not taken apart."""
+    __slots__ = ()
+    num_nodes = num_leaves = 1
+
+    def __new__(cls):
+        return super().__new__(cls, None, None, [])
+
+    def is_leaf(self):
+        return True
+
+    def __repr__(self):
+        return "*"
+
+
+LEAF = LeafSpec()
 
 
 def register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs):
     _KINDS[cls] = (flatten_fn, unflatten_fn)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
 
 
 _register_pytree_node = register_pytree_node
@@ -22,11 +53,37 @@ def _children(tree):
     if kind in _KINDS:
         children, context = _KINDS[kind][0](tree)
         return list(children), context
-    if kind in (dict, OrderedDict, defaultdict):
-        return list(tree.values()), (list(tree.keys()), tree.default_factory if kind is defaultdict else None)
-    if kind in (list, tuple) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+    if kind in (dict, OrderedDict):
+        return list(tree.values()), list(tree.keys())
+    if kind is defaultdict:
+        return list(tree.values()), [tree.default_factory, list(tree.keys())]
+    if kind in (list, tuple):
         return list(tree), None
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return list(tree), kind
     return None
+
+
+def _dict_flatten(d):
+    return list(d.values()), list(d.keys())
+
+
+def _dict_flatten_with_keys(d):
+    return [(MappingKey(k), v) for k, v in d.items()], list(d.keys())
+
+
+def _dict_unflatten(values, context):
+    return dict(zip(context, values))
+
+
+def _get_node_type(tree):
+    """The key in SUPPORTED_NODES."""
+    kind = type(tree)
+    return namedtuple if kind not in _KINDS and isinstance(tree, tuple) and hasattr(tree, "_fields") else kind
+
+
+SUPPORTED_NODES = {kind: NodeDef(kind, _children, lambda children, context, kind=kind: _made(kind, context, list(children)))
+                   for kind in (dict, OrderedDict, defaultdict, list, tuple, namedtuple)}
 
 
 def tree_flatten(tree, is_leaf=None):
@@ -38,30 +95,31 @@ def tree_flatten(tree, is_leaf=None):
         more, spec = tree_flatten(child, is_leaf)
         leaves += more
         specs.append(spec)
-    return leaves, TreeSpec(type(tree), found[1], specs)
-
-
-def _count(spec):
-    return 1 if spec is LEAF else sum(_count(s) for s in spec.children)
+    return leaves, TreeSpec(_get_node_type(tree), found[1], specs)
 
 
 def tree_unflatten(leaves, treespec):
     leaves = list(leaves)
-    if treespec is LEAF:
+    if treespec.is_leaf():
         return leaves[0]
+    if len(leaves) != treespec.num_leaves:
+        raise ValueError("tree_unflatten(leaves, treespec): `leaves` has length %d but the spec refers to a pytree that holds %d items" % (len(leaves), treespec.num_leaves))
     children, at = [], 0
-    for spec in treespec.children:
-        n = _count(spec)
+    for spec in treespec.children_specs:
+        n = spec.num_leaves
         children.append(tree_unflatten(leaves[at:at + n], spec))
         at += n
-    kind, context = treespec.kind, treespec.context
+    return _made(treespec.type, treespec.context, children)
+
+
+def _made(kind, context, children):
     if kind in _KINDS:
         return _KINDS[kind][1](children, context)
     if kind is defaultdict:
-        return defaultdict(context[1], zip(context[0], children))
+        return defaultdict(context[0], zip(context[1], children))
     if kind in (dict, OrderedDict):
-        return kind(zip(context[0], children))
-    return kind(*children) if hasattr(kind, "_fields") else kind(children)
+        return kind(zip(context, children))
+    return context(*children) if kind is namedtuple else kind(children)
 
 
 def tree_leaves(tree, is_leaf=None):

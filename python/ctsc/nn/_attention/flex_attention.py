@@ -85,3 +85,12 @@ def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=Non
         scores = scores.masked_fill(~mask, float("-inf"))
     out = ctsc.nan_to_num(scores.softmax(-1), nan=0.0) @ value if block_mask is not None else scores.softmax(-1) @ value
     return (out, scores.logsumexp(-1)) if return_lse else out
+
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+class AuxRequest:
+    """What flex_attention gives beside its result: lse (log of the sum of exponentials), max_scores."""
+
+    def __init__(self, lse=False, max_scores=False):
+        self.lse, self.max_scores = lse, max_scores

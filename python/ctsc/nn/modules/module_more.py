@@ -174,3 +174,5 @@ from ctsc._module_hooks import install as _install_hooks
 _install_hooks(globals())
 from ctsc._module_part import install as _install_parts
 _install_parts(Module)
+
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
