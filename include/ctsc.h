@@ -798,9 +798,12 @@ CTSC_API ctsc_status ctsc_module_operators(const ctsc_module *m,
 
 /* How many CUDA devices there are. 0: none, or no driver; e says why. */
 CTSC_API int ctsc_cuda_device_count(ctsc_error *e);
-/* The index of the CUDA device that a tensor is on; -1: the CPU. */
+/* The index of the CUDA device that a tensor is on; -1: the CPU; CTSC_DEVICE_META: it has sizes,
+ * strides and a dtype, and no elements. Operators compute what these of their results are; reading
+ * elements fails. */
+enum { CTSC_DEVICE_META = -2 };
 CTSC_API int ctsc_tensor_device(const ctsc_value *t);
-/* device: "cpu", "cuda" (the first one) or "cuda:1". *out: v with all tensors in it on that device:
+/* device: "cpu", "cuda" (the first one), "cuda:1" or "meta". *out: v with all tensors in it on that device:
  * tensors that are already there are shared; lists, tuples and dicts are copied.
  * Fails with CTSC_ENVIRONMENT where there is no such device. */
 CTSC_API ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out,

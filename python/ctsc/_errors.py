@@ -114,9 +114,6 @@ def operator_failed(name, error, args, kwargs, method):
             message = _UNFIT[0]
         else:
             return None
-    if "device meta is not supported" in message:
-        from ._meta import factory
-        return (factory(name, args, kwargs),)
     if re.match(r"Dimension out of range|Dimension specified as|index (.* )?out of (bounds|range)|Target .* is out of bounds", message):
         return IndexError(message)
     if not any(text in message for text in _UNFIT):

@@ -198,7 +198,7 @@ def _literal(v):
         return "torch.%s" % v.name
     if isinstance(v, (device, layout, memory_format)):
         return "torch.device(%r)" % str(v) if isinstance(v, device) else "torch." + str(v).rpartition(".")[2]
-    if type(v) is Tensor and v.numel() <= 64 and v._device_index < 0 and not v.requires_grad and not v.dtype.is_complex and not v.dtype.name.startswith("q"):
+    if type(v) is Tensor and v.numel() <= 64 and v._device_index == -1 and not v.requires_grad and not v.dtype.is_complex and not v.dtype.name.startswith("q"):
         values = _literal(v.tolist())
         return None if values is None else "torch.tensor(%s, dtype=torch.%s).reshape(%s)" % (values, v.dtype.name, list(v.shape))
     if type(v) in (tuple, list):

@@ -26,9 +26,6 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
     device, dtype, non_blocking, copy, memory_format = parse_to(args, dtype, device, non_blocking, copy, memory_format)
     result = self
     if device is not None and not _C.Trace.is_tracing():
-        if device.type == "meta":
-            from ._meta import make
-            return make(self.shape, dtype or self.dtype)
         if device.type != self.device.type or (device.index or 0) != (self.device.index or 0):
             result = _C._value_to(result, str(device))
             copy = False
@@ -153,12 +150,14 @@ def _property(name, get):
     setattr(Tensor, name, property(get))
 
 
-_property("device", lambda self: device_type("cpu") if self._device_index < 0 else device_type("cuda", self._device_index))
+_PLACES = {-1: device_type("cpu"), -2: device_type("meta")}  # CTSC_DEVICE_META
+_property("device", lambda self: _PLACES.get(self._device_index) or device_type("cuda", self._device_index))
 _property("is_cuda", lambda self: self._device_index >= 0)
-_property("is_cpu", lambda self: self._device_index < 0)
+_property("is_cpu", lambda self: self._device_index == -1)
+_property("is_meta", lambda self: self._device_index == -2)
 _property("retains_grad", lambda self: not self.is_leaf and _retains_grad(self))
 _property("is_sparse", lambda self: False)
-for _name in ("is_nested", "is_meta", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps", "is_xla", "is_ipu", "is_mtia", "is_maia", "is_vulkan"):
+for _name in ("is_nested", "is_mkldnn", "is_sparse_csr", "is_xpu", "is_mps", "is_xla", "is_ipu", "is_mtia", "is_maia", "is_vulkan"):
     _property(_name, lambda self: False)
 _property("is_quantized", lambda self: self.dtype.name.startswith("q"))
 _property("layout", lambda self: strided)
@@ -176,9 +175,9 @@ def numpy(self, *, force=False):
     import numpy
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if self._device_index >= 0:
-        if not force:
-            raise TypeError("can't convert cuda device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+    if self._device_index != -1:
+        if not force or self.is_meta:
+            raise TypeError("can't convert " + self.device.type + " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
         self = self.cpu()
     for bit in ("conj", "neg"):
         if getattr(self, "is_" + bit)():
@@ -228,6 +227,8 @@ def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None
 @_method("__dlpack_device__")
 def __dlpack_device__(self):
     from ._legacy import DLDeviceType
+    if self.is_meta:
+        raise ValueError("Unknown device type meta for Dlpack")
     return (DLDeviceType.kDLCPU, 0) if self._device_index < 0 else (DLDeviceType.kDLCUDA, self._device_index)
 
 
@@ -457,7 +458,7 @@ def __dir__(self):
 def _repr_html_(self):
     """For notebooks: small matrices as tables, others as they are printed."""
     import html
-    head = "<i>%s, %s%s</i>" % (tuple(int(n) for n in self.shape), self.dtype, "" if self._device_index < 0 else ", %s" % self.device)
+    head = "<i>%s, %s%s</i>" % (tuple(int(n) for n in self.shape), self.dtype, "" if self._device_index == -1 else ", %s" % self.device)
     if self.ndim not in (1, 2) or not self.numel() or max(self.shape) > 20 or self.is_quantized:
         return "%s<pre>%s</pre>" % (head, html.escape(repr(self)))
     rows = self.detach().reshape(-1, self.shape[-1]).tolist()

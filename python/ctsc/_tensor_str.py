@@ -119,12 +119,25 @@ def _default_dtypes():
     return d, _C.complex128 if d is _C.float64 else _C.complex64
 
 
+def _without_elements(t, prefix):
+    notes = ["...", "device='meta'", "size=%s" % (tuple(t.shape),)]
+    if t.dtype not in _default_dtypes():
+        notes.append("dtype=%s" % t.dtype)
+    if t.grad_fn is not None:
+        notes.append("grad_fn=<%s>" % t.grad_fn.name())
+    elif t.requires_grad:
+        notes.append("requires_grad=True")
+    return prefix + ", ".join(notes) + ")"
+
+
 def tensor_str(t):
     from ._types import device
     name = type(t).__name__ if type(t) is not Tensor and type(t).__module__ != "ctsc.nn.parameter" else "tensor"
     prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else name + "("
     indent, notes, given = len(name) + 1, [], t
     t = t.detach()
+    if t.is_meta:
+        return _without_elements(given, prefix)
     here = t if t._device_index < 0 else t.cpu()
     if t._device_index >= 0:
         notes.append("device='%s'" % device("cuda", t._device_index))

@@ -323,7 +323,7 @@ static ctsc_value *on_host(Tensor *t) {
     if (ctsc_tensor_is_lazy(t->v)) {
         return made_by("aten::clone", 1, (ctsc_value *[1]){t->v});
     }
-    if (ctsc_tensor_device(t->v) < 0) return ctsc_value_copy(t->v);
+    if (ctsc_tensor_device(t->v) == -1) return ctsc_value_copy(t->v);
     ctsc_value *v = NULL;
     ctsc_error *e = bind_error();
     if (e && ctsc_value_to(t->v, "cpu", &v, e) != CTSC_OK) bind_raise(e, "to");

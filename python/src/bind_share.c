@@ -181,7 +181,7 @@ static int buffer_get(PyObject *self, Py_buffer *view, int flags) {
     const char *why = NULL;
     view->obj = NULL;
     if (!r || !r->format) why = "the dtype has no buffer format; NumPy lacks it as well";
-    else if (ctsc_tensor_device(v) >= 0) why = "the tensor is not on the CPU";
+    else if (ctsc_tensor_device(v) != -1) why = "the tensor is not on the CPU";
     else if (ctsc_tensor_is_lazy(v)) why = "the tensor is lazily conjugated or negated";
     else if ((flags & PyBUF_WRITABLE) && !ctsc_tensor_is_writable(v))
         why = "the tensor's memory is read-only";
@@ -221,7 +221,7 @@ PyType_Slot bind_buffer_slots[2] = {{Py_bf_getbuffer, (void *)buffer_get},
 
 PyObject *bind_array_interface(Tensor *t) {
     const dtype_row *r = bind_dtype_row((int)ctsc_tensor_dtype(t->v));
-    if (!r || !r->typestr || ctsc_tensor_device(t->v) >= 0)
+    if (!r || !r->typestr || ctsc_tensor_device(t->v) != -1)
         return PyErr_Format(PyExc_AttributeError, "a tensor of %R has no __array_interface__",
                             bind_dtype_object((int)ctsc_tensor_dtype(t->v)));
     int ndim = ctsc_tensor_ndim(t->v);

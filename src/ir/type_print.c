@@ -8,6 +8,7 @@
  * Tests: tests/unit/test_type.c
  */
 #include "ir/type.h"
+#include "tensor/device.h"
 
 typedef enum type_form { FORM_GRAPH, FORM_PLAIN, FORM_PYTHON } type_form;
 
@@ -30,6 +31,7 @@ static void type_print_dims(int n, const int64_t *dims, strbuf *out) {
 
 static void type_print_device(int device, strbuf *out) {
     if (device == 0) sb_puts(out, "cpu");
+    else if (device == DEVICE_META) sb_puts(out, "meta");
     else sb_printf(out, "cuda:%d", device - 1);
 }
 

@@ -504,7 +504,7 @@ static ctsc_status copy_check_quantised(diag *d, const tensor *dst, const tensor
 
 static ctsc_status copy_elements(diag *d, tensor *dst, const tensor *src) {
     if (tensor_device(dst) != DEVICE_HOST || tensor_device(src) != DEVICE_HOST)
-        return device_host->copy(d, dst, src);
+        return device_copy(d, dst, src);
     return copy_apart(dst, src) ? CTSC_OK : limits_fail(d);
 }
 

@@ -6,6 +6,7 @@
 #include "tensor/device.h"
 
 #include "base/text/text.h"
+#include "tensor/strides.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,31 @@ static ctsc_status device_none_copy(diag *d, tensor *dst, const tensor *src) {
 
 static const device_functions device_none = {device_none_alloc, device_none_copy};
 const device_functions *device_host = &device_none;
+
+/* ---- device meta ----------------------------------------------------------------------------- */
+
+static ctsc_status device_alloc_meta(diag *d, size_t nbytes, storage **out) {
+    storage *s = nbytes > PTRDIFF_MAX ? NULL : storage_borrow(NULL, nbytes, NULL, NULL);
+    if (!s) return diag_no_memory(d);
+    s->device = DEVICE_META;
+    tensor_note_kind(TENSOR_KIND_DEVICE);
+    *out = s;
+    return CTSC_OK;
+}
+
+ctsc_status device_alloc(diag *d, int device, size_t nbytes, storage **out) {
+    return device == DEVICE_META ? device_alloc_meta(d, nbytes, out)
+                                 : device_host->alloc(d, device, nbytes, out);
+}
+
+ctsc_status device_copy(diag *d, tensor *dst, const tensor *src) {
+    if (tensor_is_meta(dst)) return CTSC_OK;
+    if (tensor_is_meta(src))
+        return diag_fail(d, CTSC_UNSUPPORTED, "Cannot copy out of meta tensor; no data!");
+    return device_host->copy(d, dst, src);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* The device types of PyTorch. */
 static const char device_types[] = "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, "
@@ -53,9 +79,10 @@ ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out) {
     if (kind == 3 && !memcmp(text, "cpu", 3)) return *out = DEVICE_HOST, CTSC_OK;
     if (kind == 4 && !memcmp(text, "cuda", 4))
         return *out = kind < len ? index + 1 : VALUE_DEVICE_CUDA, CTSC_OK;
+    if (kind == 4 && !memcmp(text, "meta", 4)) return *out = DEVICE_META, CTSC_OK;
     if (device_is_type(text, kind))
         return diag_fail(d, CTSC_UNSUPPORTED,
-                         "device %.*s is not supported: cpu, cuda and cuda:N are", (int)len, text);
+                         "device %.*s is not supported: cpu, cuda, cuda:N and meta are", (int)len, text);
     return diag_fail(d, CTSC_FAILED,
                      "Expected one of %s device type at start of device string: %.*s", device_types,
                      (int)kind, text);
@@ -63,6 +90,7 @@ ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out) {
 
 const char *device_name(int device, char out[DEVICE_NAME]) {
     if (device == DEVICE_HOST) snprintf(out, DEVICE_NAME, "cpu");
+    else if (device == DEVICE_META) snprintf(out, DEVICE_NAME, "meta");
     else snprintf(out, DEVICE_NAME, "cuda:%d", device - 1);
     return out;
 }
@@ -72,11 +100,11 @@ ctsc_status tensor_new_on(diag *d, int device, dtype dt, int ndim, const int64_t
     if (device == DEVICE_HOST) return tensor_new(d, dt, ndim, sizes, out);
     int64_t nbytes, strides[TENSOR_MAX_DIMS];
     storage *s;
-    if (dtype_is_quantised(dt) || dtype_is_stored(dt))
+    if (device != DEVICE_META && (dtype_is_quantised(dt) || dtype_is_stored(dt)))
         return diag_fail(d, CTSC_UNSUPPORTED, "%s tensors are supported on the CPU only",
                          dtype_is_stored(dt) ? dtype_table[dt].torch_name : "quantised");
     ctsc_status st = tensor_layout(d, dt, ndim, sizes, strides, &nbytes);
-    if (st == CTSC_OK) st = device_host->alloc(d, device, (size_t)nbytes, &s);
+    if (st == CTSC_OK) st = device_alloc(d, device, (size_t)nbytes, &s);
     if (st != CTSC_OK) return st;
     st = tensor_on_storage(d, s, dt, ndim, sizes, strides, 0, out);
     storage_unref(s);
@@ -87,16 +115,17 @@ ctsc_status tensor_zeros_on(diag *d, int device, dtype dt, int ndim, const int64
                             tensor **out) {
     tensor *zero, *made;
     if (device == DEVICE_HOST) return tensor_zeros(d, dt, ndim, sizes, out);
+    if (device == DEVICE_META) return tensor_new_on(d, device, dt, ndim, sizes, out);
     TRY(tensor_zeros(d, dt, 0, NULL, &zero));
     ctsc_status s = tensor_new_on(d, device, dt, ndim, sizes, &made);
-    if (s == CTSC_OK && (s = device_host->copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
+    if (s == CTSC_OK && (s = device_copy(d, made, zero)) != CTSC_OK) tensor_unref(made);
     tensor_unref(zero);
     if (s == CTSC_OK) *out = made;
     return s;
 }
 
 static ctsc_status device_new_storage(diag *d, int device, size_t nbytes, storage **out) {
-    if (device != DEVICE_HOST) return device_host->alloc(d, device, nbytes, out);
+    if (device != DEVICE_HOST) return device_alloc(d, device, nbytes, out);
     *out = storage_new(nbytes);
     return *out ? CTSC_OK : diag_no_memory(d);
 }
@@ -136,8 +165,13 @@ ctsc_status tensor_to_device(diag *d, tensor *t, int device, tensor **out) {
         *out = tensor_ref(t);
         return CTSC_OK;
     }
-    ctsc_status s = tensor_new_on(d, device, (dtype)t->dtype, t->ndim, t->sizes, &made);
-    if (s == CTSC_OK && (s = device_host->copy(d, made, t)) != CTSC_OK) tensor_unref(made);
+    int64_t strides[TENSOR_MAX_DIMS];
+    bool like = device == DEVICE_META; /* what such a tensor has is its strides */
+    if (like) tensor_like_strides(t, strides);
+    ctsc_status s = like ? tensor_new_strided(d, device, (dtype)t->dtype, t->ndim, t->sizes,
+                                              strides, &made)
+                         : tensor_new_on(d, device, (dtype)t->dtype, t->ndim, t->sizes, &made);
+    if (s == CTSC_OK && (s = device_copy(d, made, t)) != CTSC_OK) tensor_unref(made);
     if (s != CTSC_OK) return s;
     made->requires_grad = t->requires_grad;
     *out = made;

@@ -11,6 +11,7 @@
  */
 #include "tensor/iter.h"
 
+#include "base/memory/unbacked.h"
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
 
@@ -99,6 +100,7 @@ static void iter_merge(iter_plan *p) {
 static bool iter_prepare(iter_plan *p, int ndim, const int64_t *sizes, int noperands,
                          tensor *const *operands, int64_t *numel) {
     *numel = 1;
+    if (geometry_only()) return false;
     for (int i = 0; i < ndim; i++)
         if (sizes[i] == 0) return false;
     for (int i = 0; i < ndim; i++) *numel *= sizes[i];

@@ -202,8 +202,25 @@ static void print_quantiser(const quantiser *q, number_style style, strbuf *out)
     sb_printf(out, ", axis: %d", q->axis);
 }
 
+/* "[ CPUFloatType{2,3}" */
+static void print_type_of(const tensor *t, strbuf *out) {
+    sb_printf(out, "[ %s%s%sType{", t->quantiser ? "Quantized" : "",
+              tensor_is_meta(t)                 ? "Meta"
+              : tensor_device(t) == DEVICE_HOST ? "CPU"
+                                                : "CUDA",
+              dtype_table[t->dtype].ir_name);
+    for (int i = 0; i < t->ndim; i++)
+        sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
+    sb_putc(out, '}');
+}
+
 void tensor_print(const tensor *t, strbuf *out) {
     tensor *d = NULL;
+    if (tensor_is_meta(t)) { /* there are no elements to show */
+        print_type_of(t, out);
+        sb_puts(out, " ]");
+        return;
+    }
     /* Of complex elements PyTorch shows the real part, too: it prints what becomes of a
      * tensor as doubles. */
     if (tensor_new(NULL, DT_FLOAT64, t->ndim, t->sizes, &d) != CTSC_OK ||
@@ -215,11 +232,7 @@ void tensor_print(const tensor *t, strbuf *out) {
     if (t->quantiser) print_dequantise(t, TENSOR_AT(d, double));
     number_style style = print_contents(t, TENSOR_AT(d, double), out);
     tensor_unref(d);
-    sb_printf(out, "[ %s%s%sType{", t->quantiser ? "Quantized" : "",
-              tensor_device(t) == DEVICE_HOST ? "CPU" : "CUDA", dtype_table[t->dtype].ir_name);
-    for (int i = 0; i < t->ndim; i++)
-        sb_printf(out, "%s%lld", i ? "," : "", (long long)t->sizes[i]);
-    sb_putc(out, '}');
+    print_type_of(t, out);
     if (t->quantiser) print_quantiser(t->quantiser, style, out);
     sb_puts(out, " ]");
 }
@@ -288,6 +301,7 @@ static void print_value(value v, int depth, strbuf *out) {
     case V_FLOAT: print_float_value(v.u.f, out); break;
     case V_DEVICE:
         if (v.u.device == 0) sb_puts(out, "cpu");
+        else if (v.u.device == DEVICE_META) sb_puts(out, "meta");
         else if (v.u.device == VALUE_DEVICE_CUDA) sb_puts(out, "cuda");
         else sb_printf(out, "cuda:%lld", (long long)v.u.device - 1);
         break;

@@ -10,6 +10,7 @@
  */
 #include "base/memory/recycle.h"
 #include "base/memory/refs.h"
+#include "base/memory/unbacked.h"
 #include "tensor/tensor.h"
 
 #include <string.h>
@@ -69,8 +70,26 @@ static void *storage_zeros(size_t nbytes) {
     return data;
 }
 
+static void storage_release_unbacked(void *ctx, void *data) {
+    unbacked_free(data, (size_t)(uintptr_t)ctx);
+}
+
+/* What is smaller is ordinary memory. */
+enum { STORAGE_UNBACKED = 32 << 10 };
+
+storage *storage_unbacked(size_t nbytes) {
+    if (nbytes < STORAGE_UNBACKED) return storage_new_zeroed(nbytes);
+    if (nbytes > PTRDIFF_MAX) return NULL;
+    void *data = unbacked_alloc(nbytes);
+    if (!data) return NULL;
+    storage *s = storage_borrow(data, nbytes, storage_release_unbacked, (void *)(uintptr_t)nbytes);
+    if (!s) unbacked_free(data, nbytes);
+    return s;
+}
+
 static storage *storage_of(size_t nbytes, bool zeroed) {
     if (nbytes > PTRDIFF_MAX) return NULL;
+    if (geometry_only() && nbytes >= STORAGE_UNBACKED) return storage_unbacked(nbytes);
     storage *s = recycle_alloc(sizeof *s);
     if (!s) return NULL;
     *s = (storage){.refs = 1, .nbytes = nbytes};
@@ -108,6 +127,7 @@ storage *storage_ref(storage *s) {
 tensor *tensor_block_new(size_t nbytes) {
     size_t size;
     if (storage_allocator.alloc != storage_default_alloc || nbytes > PTRDIFF_MAX ||
+        geometry_only() ||
         !size_add(nbytes, sizeof(tensor_block) + TENSOR_ALIGNMENT + STORAGE_BEYOND, &size))
         return NULL;
     tensor_block *b = recycle_alloc(size);

@@ -8,6 +8,7 @@
  */
 #include "base/memory/recycle.h"
 #include "base/memory/refs.h"
+#include "base/memory/unbacked.h"
 #include "base/threads/limits.h"
 #include "tensor/device.h"
 #include "tensor/quantiser.h"
@@ -158,7 +159,7 @@ static tensor *tensor_with_storage(dtype dt, int ndim, size_t nbytes, bool zeroe
 
 /* Sizes come from programs: a step for each part of a large tensor, which somebody will fill. */
 static inline bool tensor_is_granted(size_t bytes) {
-    return bytes < LIMITS_BYTES || !limits_current ||
+    return bytes < LIMITS_BYTES || !limits_current || geometry_only() ||
            limits_take(limits_current, bytes / LIMITS_BYTES);
 }
 

@@ -56,6 +56,9 @@ storage *storage_new(size_t nbytes);
 storage *storage_new_zeroed(size_t nbytes);
 storage *storage_borrow(void *data, size_t nbytes, void (*release)(void *ctx, void *data),
                         void *ctx);
+/* Zeros that take no memory until they are touched (base/memory/unbacked.h); NULL: there are not
+ * that many addresses. */
+storage *storage_unbacked(size_t nbytes);
 /* Gives to the data of from, which is read-only and as large: either is copied before it is
  * written. Only while no other thread uses to. */
 void storage_share(storage *to, storage *from);

@@ -55,7 +55,7 @@ class _Pickler(pickle.Pickler):
         self.tensors, self.size = [], 0
 
     def persistent_id(self, x):
-        if type(x) is not Tensor or x._device_index >= 0 or x.dtype.name.startswith("q") or x.numel() * x.dtype.itemsize < _SMALL:
+        if type(x) is not Tensor or x._device_index != -1 or x.dtype.name.startswith("q") or x.numel() * x.dtype.itemsize < _SMALL:
             return None
         at = self.size
         self.tensors.append((at, x.detach().contiguous()))

@@ -8,8 +8,6 @@ class Parameter(_C.Tensor):
     __torch_function__ = classmethod(disabled_torch_function)
 
     def __new__(cls, data=None, requires_grad=True):
-        if getattr(data, "is_meta", False):
-            return data._parameter(requires_grad)
         self = _C.Tensor.__new__(cls, _C._operator("empty")([0]) if data is None else data)
         self.requires_grad = requires_grad
         return self

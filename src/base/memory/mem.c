@@ -109,6 +109,8 @@ mem_budget *mem_budget_use(mem_budget *b) {
     return before;
 }
 
+void mem_budget_restore(mem_budget *b) { mem_thread_budget = b; }
+
 bool mem_is_bounded(void) { return mem_thread_budget != NULL; }
 
 bool mem_budget_take(size_t size) {
@@ -180,6 +182,8 @@ void *mem_resize(void *p, size_t size) {
         size_t has = malloc_usable_size(p);
         if (has < size && !mem_is_there(size - has)) return NULL;
     }
+    if (mem_thread_budget && mem_thread_budget->zeroed && !p && mem_current == mem_default_hook)
+        return mem_default_zalloc(size);
     if (mem_thread_budget && !mem_charge(p, size)) return NULL;
     void *q = mem_given(mem_current(mem_current_ctx, p, size ? size : 1), size);
     if (mem_thread_budget) mem_reconcile(q ? q : p, size);

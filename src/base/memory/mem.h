@@ -45,9 +45,14 @@ bool mem_is_pages(size_t size);
 /* A bound on the memory that one thread may take while it runs a program: what it allocates counts,
  * what it frees is given back, and an allocation that goes over the bound fails. Only the default
  * allocator tells the size of what is freed; with another one nothing counts. */
-typedef struct mem_budget { int64_t left; } mem_budget;
+typedef struct mem_budget {
+    int64_t left;
+    bool zeroed; /* new blocks are (base/memory/unbacked.h) */
+} mem_budget;
 /* Makes b (or none: NULL) the calling thread's; returns what was it before. */
 mem_budget *mem_budget_use(mem_budget *b);
+/* Makes a budget the thread's that was its before: its limit is what it was. */
+void mem_budget_restore(mem_budget *b);
 bool mem_is_bounded(void); /* the calling thread has one */
 /* Counts memory that was there already; false: that would go over the bound. Back by
  * mem_budget_give. */

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/threads/float_mode.h"
+#include "base/memory/unbacked.h"
 #include "base/threads/limits.h"
 
 #include <pthread.h>
@@ -332,7 +333,7 @@ static void pool_divide(pool_job *job, int homes) {
 
 static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
                         void *ctx, bool limited) {
-    if (n <= 0) return true;
+    if (n <= 0 || geometry_only()) return true;
     if (grain < 1) grain = 1;
     int64_t chunk = n / POOL_CHUNKS + (n % POOL_CHUNKS != 0);
     if (chunk / POOL_MAX_GRAINS >= grain) chunk = grain * POOL_MAX_GRAINS;

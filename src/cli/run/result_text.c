@@ -185,7 +185,7 @@ static int text_tensor(const ctsc_value *t, ctsc_error *e) {
     text_choose(&f, numel);
     fputs("tensor(", stdout);
     text_dims(&f, 0, f.p, numel, 7);
-    printf(")\n[ %s%sType{", ctsc_tensor_device(t) < 0 ? "CPU" : "CUDA", d->type_name);
+    printf(")\n[ %s%sType{", ctsc_tensor_device(t) == -1 ? "CPU" : "CUDA", d->type_name);
     for (int i = 0; i < f.ndim; i++) printf("%s%lld", i ? "," : "", (long long)f.sizes[i]);
     fputs("} ]", stdout);
     ctsc_value_free(doubles);

@@ -15,7 +15,7 @@
 static ctsc_status api_parse_device(diag *d, const char *text, int *out) {
     int64_t device;
     if (device_parse(NULL, text, strlen(text), &device) != CTSC_OK)
-        return diag_fail(d, CTSC_USAGE, "'%s' is not a device: cpu, cuda and cuda:N are", text);
+        return diag_fail(d, CTSC_USAGE, "'%s' is not a device: cpu, cuda, cuda:N and meta are", text);
     *out = device == VALUE_DEVICE_CUDA ? 1 : (int)device;
     return CTSC_OK;
 }
@@ -28,7 +28,8 @@ int ctsc_cuda_device_count(ctsc_error *e) {
 }
 
 int ctsc_tensor_device(const ctsc_value *t) {
-    return t && t->v.tag == V_TENSOR ? tensor_device(t->v.u.tensor) - 1 : -1;
+    if (!t || t->v.tag != V_TENSOR) return -1;
+    return tensor_is_meta(t->v.u.tensor) ? CTSC_DEVICE_META : tensor_device(t->v.u.tensor) - 1;
 }
 
 ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out,
@@ -57,7 +58,7 @@ ctsc_status ctsc_device_wait(const char *device, ctsc_error *e) {
     int index = DEVICE_HOST;
     cuda *c = NULL;
     ctsc_status s = api_parse_device(d, device, &index);
-    if (s == CTSC_OK && index != DEVICE_HOST) s = cuda_open(d, index - 1, &c);
+    if (s == CTSC_OK && index != DEVICE_HOST && index != DEVICE_META) s = cuda_open(d, index - 1, &c);
     if (s == CTSC_OK && c) s = cuda_wait(c, d);
     return api_leave(e, &own, s);
 }
@@ -67,6 +68,7 @@ bool ctsc_operator_runs_on(const char *key, const char *device) {
     const op *o = op_find(key);
     if (!o || api_parse_device(NULL, device, &index) != CTSC_OK) return false;
     if (o->traits.special) return true;
+    if (index == DEVICE_META) return o->fn && !o->traits.sized_by_data;
     return index == DEVICE_HOST ? o->fn != NULL : op_device_support(o) != DEVICE_SUPPORT_NONE;
 }
 

@@ -41,7 +41,7 @@ static pair_call *pair_call_of(const grad_node *n) { return (pair_call *)n->call
 
 static ctsc_status pair_copy(diag *d, storage *of, storage **out) {
     storage *made;
-    if (of->device != DEVICE_HOST) TRY(device_host->alloc(d, of->device, of->nbytes, &made));
+    if (of->device != DEVICE_HOST) TRY(device_alloc(d, of->device, of->nbytes, &made));
     else if (!(made = storage_new(of->nbytes))) return diag_no_memory(d);
     ctsc_status s = storage_copy_bytes(d, made, of);
     if (s == CTSC_OK) *out = made;

@@ -25,7 +25,7 @@ ctsc_status device_take(diag *d, cuda *c, void *data, size_t nbytes, storage **o
     return CTSC_OK;
 }
 
-static ctsc_status device_alloc(diag *d, int device, size_t nbytes, storage **out) {
+static ctsc_status cuda_device_alloc(diag *d, int device, size_t nbytes, storage **out) {
     cuda *c;
     void *data = NULL;
     TRY(cuda_of_device(d, device, &c));
@@ -106,7 +106,7 @@ static ctsc_status device_across(diag *d, tensor *dst, const tensor *src) {
     return s;
 }
 
-static ctsc_status device_copy(diag *d, tensor *dst, const tensor *src) {
+static ctsc_status cuda_device_copy(diag *d, tensor *dst, const tensor *src) {
     int to = tensor_device(dst), from = tensor_device(src);
     if (dst->numel == 0 || src->numel == 0) return CTSC_OK;
     if (from == DEVICE_HOST) return device_from_host(d, dst, src);
@@ -114,4 +114,4 @@ static ctsc_status device_copy(diag *d, tensor *dst, const tensor *src) {
     return to == from ? copy_on_device(d, dst, src) : device_across(d, dst, src);
 }
 
-const device_functions cuda_device_functions = {device_alloc, device_copy};
+const device_functions cuda_device_functions = {cuda_device_alloc, cuda_device_copy};

@@ -22,6 +22,7 @@
 #include "runtime/cuda/cuda_ops.h"
 #include "runtime/cuda/one_op.h"
 #include "runtime/cuda/through_host.h"
+#include "runtime/meta/meta.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -291,6 +292,7 @@ static ctsc_status dispatch_moved(op_ctx *cx, op_fn fn, int device, const value 
 }
 
 ctsc_status op_on_device(op_ctx *cx, const value *args, value *results) {
+    if (meta_wanted(cx->op, args)) return meta_call(cx, args, results);
     const device_route *r = dispatch_route(cx->op);
     int device;
     bool mixed;

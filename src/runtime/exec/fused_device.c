@@ -28,7 +28,7 @@ ctsc_status fused_run_on_device(fused *f, interp *in, const value *args, value *
                                 bool *native) {
     cuda_group *group;
     *native = false;
-    if (!f->has_loop) {
+    if (!f->has_loop && cuda_group_device(f->group.nparams, args) != DEVICE_META) {
         TRY(fused_device_group(f, in->d, &group));
         TRY(cuda_group_run(group, in->d, args, results, native));
     }

@@ -84,7 +84,7 @@ static ctsc_status mover_tensor(mover *m, tensor *t) {
     if (t->quantiser && m->widen)
         return diag_fail(m->d, CTSC_UNSUPPORTED,
                          "the module holds quantised tensors, which cannot be widened");
-    if (t->quantiser && m->device != DEVICE_HOST)
+    if (t->quantiser && m->device != DEVICE_HOST && m->device != DEVICE_META)
         return diag_fail(m->d, CTSC_UNSUPPORTED,
                          "the module holds quantised tensors, which are supported on the CPU only");
     if (!m->placing) return mover_copy(m, t);
@@ -171,7 +171,7 @@ ctsc_status module_to_device(diag *d, module *mod, int device) {
     mover m = {.d = d, .device = device};
     cuda *c;
     /* a module without tensors wants it, too */
-    ctsc_status s = device == DEVICE_HOST ? CTSC_OK : cuda_of_device(d, device, &c);
+    ctsc_status s = device == DEVICE_HOST || device == DEVICE_META ? CTSC_OK : cuda_of_device(d, device, &c);
     if (s == CTSC_OK) s = mover_module(&m, mod);
     if (m.placing) mod->unit->device = device;
     mover_free(&m);

@@ -305,9 +305,10 @@ QUESTION(answer_false, value_bool(false))
 QUESTION(answer_none, value_none())
 QUESTION(answer_zero, value_int(0))
 QUESTION(is_quantized, value_bool(dtype_is_quantised((dtype)t->dtype)))
-QUESTION(get_device, value_int(tensor_device(t) - 1))
+QUESTION(get_device, value_int(tensor_is_meta(t) ? -1 : tensor_device(t) - 1))
 QUESTION(is_cpu, value_bool(tensor_device(t) == DEVICE_HOST))
-QUESTION(is_cuda, value_bool(tensor_device(t) != DEVICE_HOST))
+QUESTION(is_cuda, value_bool(tensor_device(t) != DEVICE_HOST && !tensor_is_meta(t)))
+QUESTION(is_meta, value_bool(tensor_is_meta(t)))
 QUESTION(element_size, value_int((int64_t)dtype_size((dtype)t->dtype)))
 
 /* result_type(...), promote_types(a, b), can_cast(from, to): dtypes are ints here */

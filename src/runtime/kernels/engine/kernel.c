@@ -224,7 +224,7 @@ ctsc_status op_finish(op_ctx *cx, const value *args, tensor *computed, value *re
 }
 
 static ctsc_status kernel_new_storage(diag *d, int device, size_t nbytes, storage **out) {
-    if (device != DEVICE_HOST) return device_host->alloc(d, device, nbytes, out);
+    if (device != DEVICE_HOST) return device_alloc(d, device, nbytes, out);
     *out = storage_new(nbytes);
     return *out ? CTSC_OK : diag_no_memory(d);
 }

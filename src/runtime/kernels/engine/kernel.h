@@ -9,6 +9,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_KERNEL_H
 
+#include "base/memory/unbacked.h"
 #include "base/threads/limits.h"
 #include "base/threads/thread_pool.h"
 #include "cpu/vector.h"
@@ -52,7 +53,7 @@ memory_format arg_format(const value *v, memory_format other);
 
 /* Before an operator's loop of this many iterations where no tensor's size bounds them. */
 static inline ctsc_status op_charge(op_ctx *cx, int64_t iterations) {
-    return limits_charge((uint64_t)iterations) ? CTSC_OK : limits_fail(cx->diag);
+    return geometry_only() || limits_charge((uint64_t)iterations) ? CTSC_OK : limits_fail(cx->diag);
 }
 /* In a loop over many elements, where pool_for_limited is not used: whether it may go on, asked
  * every OP_CHUNK iterations. */
@@ -63,7 +64,7 @@ static inline ctsc_status op_go_on(op_ctx *cx, int64_t i) {
 /* for (int64_t i = 0; i < n; i++), in chunks of OP_CHUNK between which it asks: a failing one
  * leaves the calling function. */
 #define OP_LOOP(cx, i, n, ...)                                                                     \
-    for (int64_t i##_begin = 0; i##_begin < (n); i##_begin += OP_CHUNK) {                          \
+    for (int64_t i##_begin = geometry_only() ? (n) : 0; i##_begin < (n); i##_begin += OP_CHUNK) {  \
         int64_t i##_end = (n) - i##_begin < OP_CHUNK ? (n) : i##_begin + OP_CHUNK;                 \
         TRY(op_go_on(cx, i##_begin));                                                              \
         for (int64_t i = i##_begin; i < i##_end; i++) __VA_ARGS__                                  \

@@ -359,6 +359,7 @@ static int64_t hash_of_bytes(const void *data, size_t n) {
 /* Kind and index of a device, a byte each: no index is 255. Here "cpu:0" is "cpu". */
 static int64_t hash_of_device(int64_t device) {
     if (device == 0) return 0xff;
+    if (device == DEVICE_META) return 14 << 16 | 0xff;
     return device == VALUE_DEVICE_CUDA ? 0x100ff : 1 << 16 | ((device - 1) & 0xff);
 }
 
@@ -472,14 +473,14 @@ ctsc_status op_device_from_str(op_ctx *cx, const value *args, value *results) {
     return op_return(results, value_device(device));
 }
 ctsc_status op_device_type(op_ctx *cx, const value *args, value *results) {
-    const char *s = args[0].u.device ? "cuda" : "cpu";
+    const char *s = args[0].u.device == DEVICE_META ? "meta" : args[0].u.device ? "cuda" : "cpu";
     str *r = str_new(s, strlen(s));
     return r ? op_return(results, value_str_take(r)) : diag_no_memory(cx->diag);
 }
 ctsc_status op_device_index(op_ctx *cx, const value *args, value *results) {
     (void)cx;
-    return op_return(results,
-                     args[0].u.device > 0 ? value_int(args[0].u.device - 1) : value_none());
+    bool indexed = args[0].u.device > 0 && args[0].u.device != DEVICE_META;
+    return op_return(results, indexed ? value_int(args[0].u.device - 1) : value_none());
 }
 ctsc_status op_enum_name(op_ctx *cx, const value *args, value *results) {
     const char *s = args[0].u.enumv->name;
