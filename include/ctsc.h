@@ -984,6 +984,14 @@ CTSC_API ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *
 CTSC_API ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *names,
                                     ctsc_value *const *args, ctsc_value **out, ctsc_error *e);
 
+/* What ctsc_call_with would return, without computing it: tensors are of device meta and have the
+ * sizes, strides and dtypes of the results. Tensors among args may be on any device; nothing of
+ * their elements is read. The operator fails as it would if the shapes do not fit.
+ * CTSC_UNSUPPORTED, and CTSC_FAILED for numbers: the result depends on elements, as that of
+ * aten::nonzero and aten::item does. */
+CTSC_API ctsc_status ctsc_shape_of_call(const char *op, size_t nargs, const char *const *names,
+                                        ctsc_value *const *args, ctsc_value **out, ctsc_error *e);
+
 /* A scope owns every value that is made through it and keeps the first error:
  * later calls do nothing and return NULL, and a NULL argument gives NULL. A
  * computation is thus written without checks, and checked once at the end:

@@ -12,15 +12,14 @@ typedef struct inspect_args {
     cli_model model;
     cli_call call;
     const char *device;
-    bool json;
+    bool json, symbolic; /* symbolic: sizes of arguments have names */
 } inspect_args;
 
 static const struct argp_option inspect_options[] = {
     {"json", OPT_JSON, 0, 0, "print JSON", 0},
     {"input", OPT_INPUT, "SPEC", 0,
-     "call the method once with this argument, to see what each layer gives and how many "
-     "operations it takes (as of "
-     "ctsc run; once per argument)",
+     "what each layer gives for this argument and how many operations it takes (as of ctsc run; "
+     "once per argument). Sizes may have names, float32[N,3,H,W]: formulas of these",
      0},
     {"inputs", OPT_INPUTS, "FILE", 0, "the same with the arguments of a file", 0},
     {"method", OPT_METHOD, "NAME", 0, "method to call (forward)", 0},
@@ -137,7 +136,20 @@ static void inspect_signature(const ctsc_module *m, json_t *root) {
     ctsc_signature_free(s);
 }
 
-static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc_error *e) {
+/* The layers into root; NULL with the failure in e, or *code for one that was said. */
+static json_t *inspect_gather_layers(const ctsc_module *m, const inspect_args *in,
+                                     const json_t *attributes, json_t *root, int *code,
+                                     ctsc_error *e) {
+    json_t *basis = NULL,
+           *layers = in->symbolic ? inspect_symbolic(m, &in->call, attributes, &basis, code, e)
+                                  : inspect_layers(m, &in->call, attributes, e);
+    if (layers) json_object_set_new(root, "layers", layers);
+    if (basis) json_object_set_new(root, "formulas", basis);
+    return layers;
+}
+
+static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, int *code,
+                              ctsc_error *e) {
     json_t *root = json_object(), *methods = json_array(), *attributes = json_array(),
            *ops = json_object();
     json_object_set_new(root, "class", json_string_nocheck(ctsc_module_class(m)));
@@ -152,8 +164,7 @@ static json_t *inspect_gather(const ctsc_module *m, const inspect_args *in, ctsc
     inspect_signature(m, root);
     inspect_total(root, attributes, "parameter", "parameters", "parameter_bytes");
     inspect_total(root, attributes, "buffer", "buffers", "buffer_bytes");
-    json_t *layers = inspect_layers(m, &in->call, attributes, e);
-    if (layers) json_object_set_new(root, "layers", layers);
+    json_t *layers = inspect_gather_layers(m, in, attributes, root, code, e);
     json_object_set_new(root, "attributes", attributes);
     json_object_set_new(root, "operators", ops);
     if (layers && ctsc_module_operators(m, inspect_operator, &(inspect_operators){ops, in->device},
@@ -205,6 +216,22 @@ static void inspect_print_total(const json_t *root, const char *title, const cha
            cli_bytes((double)json_integer_value(json_object_get(root, bytes)), size, sizeof size));
 }
 
+static void inspect_print_basis(const json_t *f) {
+    const char *name;
+    json_t *size;
+    json_object_foreach(json_object_get(f, "sizes"), name, size) {
+        json_int_t from = json_integer_value(json_object_get(size, "from")),
+                   step = json_integer_value(json_object_get(size, "step"));
+        if (step == 1) printf("  (%s: %lld and more)\n", name, (long long)from);
+        else printf("  (%s: %lld and more, in steps of %lld)\n", name, (long long)from,
+                    (long long)step);
+    }
+    printf("  (each formula holds in all of %lld calls of other sizes, which is evidence, no proof)\n",
+           (long long)json_integer_value(json_object_get(f, "calls")));
+    json_int_t missing = json_integer_value(json_object_get(f, "unconfirmed"));
+    if (missing) printf("  (?: %lld sizes for which no formula was confirmed)\n", (long long)missing);
+}
+
 static int inspect_print(const json_t *root) {
     const json_t *list;
     size_t i;
@@ -222,6 +249,7 @@ static int inspect_print(const json_t *root) {
     if (json_array_size(list) > 1 ||
         json_integer_value(json_object_get(json_array_get(list, 0), "calls")))
         inspect_print_layers(list);
+    if (json_object_get(root, "formulas")) inspect_print_basis(json_object_get(root, "formulas"));
     bool any = false;
     list = json_object_get(root, "attributes");
     json_array_foreach(list, i, item) inspect_print_attribute(item, &any);
@@ -263,6 +291,37 @@ const struct argp cmd_inspect_argp = {
     NULL,
     NULL};
 
+/* On device meta, where a call is its shapes; as the model is for programs that need elements. */
+static json_t *inspect_model(inspect_args *a, ctsc_module **m, int *code, ctsc_error *e) {
+    cli_inputs *in = &a->call.inputs;
+    json_t *root = NULL;
+    bool called = a->symbolic || in->nvalues;
+    ctsc_value **values = calloc(in->nvalues + 1, sizeof *values); /* as they were */
+    for (size_t i = 0; values && i < in->nvalues; i++) values[i] = ctsc_value_copy(in->values[i]);
+    bool meta = values && called && ctsc_module_to(*m, "meta", e) == CTSC_OK;
+    for (size_t i = 0; meta && i < in->nvalues; i++) {
+        ctsc_value *moved = NULL;
+        if (!(meta = ctsc_value_to(in->values[i], "meta", &moved, e) == CTSC_OK)) break;
+        ctsc_value_free(in->values[i]);
+        in->values[i] = moved;
+    }
+    if (meta || !called) root = inspect_gather(*m, a, code, e);
+    if (!root && !*code && called && !a->symbolic) {
+        for (size_t i = 0; values && i < in->nvalues; i++) {
+            ctsc_value_free(in->values[i]);
+            in->values[i] = ctsc_value_copy(values[i]);
+        }
+        ctsc_module_free(*m);
+        *m = NULL;
+        *code = cli_load(&a->model, m, e);
+        if (!*code) root = inspect_gather(*m, a, code, e);
+    }
+    for (size_t i = 0; values && i < in->nvalues; i++) ctsc_value_free(values[i]);
+    free(values);
+    if (!root && !*code) *code = cli_report(e);
+    return root;
+}
+
 int cmd_inspect(int argc, char **argv) {
     inspect_args a = {0};
     ctsc_error *e = ctsc_error_new();
@@ -270,11 +329,12 @@ int cmd_inspect(int argc, char **argv) {
     cli_parse_args(&cmd_inspect_argp, argc, argv, &a);
     ctsc_module *m = NULL;
     int code = cli_load(&a.model, &m, e);
-    if (!code) code = cli_read_inputs(&a.call.inputs, m, a.call.method, e);
+    a.symbolic = inspect_has_symbols(&a.call.inputs);
+    if (!code && !a.symbolic) code = cli_read_inputs(&a.call.inputs, m, a.call.method, e);
     if (!code) {
-        json_t *root = inspect_gather(m, &a, e);
+        json_t *root = inspect_model(&a, &m, &code, e);
         if (!root) {
-            code = cli_report(e);
+            code = code ? code : 1;
         } else if (a.json) {
             code = cli_print_json(root);
         } else {

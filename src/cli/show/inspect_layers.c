@@ -157,6 +157,7 @@ void inspect_print_layers(const json_t *layers) {
         bool called = json_integer_value(json_object_get(l, "calls")) > 0,
              all = json_is_true(json_object_get(l, "all_flops"));
         cli_grouped(json_integer_value(json_object_get(l, "flops")), flops, sizeof flops);
+        called = called && json_is_integer(json_object_get(l, "flops"));
         if (run) printf("  %15s%s", called ? flops : "-", called && !all ? " +" : "");
         putchar('\n');
     }

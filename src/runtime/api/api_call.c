@@ -11,6 +11,7 @@
  */
 #include "runtime/api/api_scope.h"
 #include "runtime/interp/interp.h"
+#include "tensor/device.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -315,6 +316,53 @@ ctsc_status ctsc_call_with(const char *op, size_t nargs, const char *const *name
 ctsc_status ctsc_call(const char *op, size_t nargs, ctsc_value *const *args, ctsc_value **out,
                       ctsc_error *e) {
     return ctsc_call_with(op, nargs, NULL, args, out, e);
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+/* Does the operator make tensors without being given one, on a device that it can be told? */
+static bool shape_takes_device(const char *op, size_t nargs, const char *const *names,
+                               ctsc_value *const *args) {
+    int n = 0;
+    const struct op *const *all = op_overloads(op, &n), *one = all ? NULL : op_find(op);
+    bool takes = one && schema_find_arg(one->schema, "device") >= 0;
+    for (int i = 0; i < n; i++) takes |= schema_find_arg(all[i]->schema, "device") >= 0;
+    for (size_t i = 0; i < nargs && takes; i++)
+        takes = args[i]->v.tag != V_TENSOR && args[i]->v.tag != V_LIST
+                    ? !names || !names[i] || strcmp(names[i], "device")
+                    : args[i]->v.tag == V_LIST && args[i]->v.u.list->kind != LIST_TENSOR;
+    return takes;
+}
+
+ctsc_status ctsc_shape_of_call(const char *op, size_t nargs, const char *const *names,
+                               ctsc_value *const *args, ctsc_value **out, ctsc_error *e) {
+    diag own, *d = api_enter(e, &own);
+    ctsc_value **moved = mem_zalloc((nargs + 1) * sizeof *moved);
+    const char **words = mem_zalloc((nargs + 1) * sizeof *words);
+    ctsc_status st = moved && words ? api_given(d, op, "the operator's name") : diag_no_memory(d);
+    if (st == CTSC_OK && !api_all_given(nargs, args))
+        st = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", op);
+    for (size_t i = 0; i < nargs && st == CTSC_OK; i++) {
+        value v;
+        words[i] = names ? names[i] : NULL;
+        st = value_to_device(d, args[i]->v, DEVICE_META, &v);
+        if (st == CTSC_OK && !(moved[i] = api_wrap_take(v))) st = diag_no_memory(d);
+    }
+    size_t n = nargs;
+    if (st == CTSC_OK && shape_takes_device(op, nargs, names, args)) {
+        words[n] = "device";
+        if (!(moved[n++] = api_wrap_take(value_device(DEVICE_META)))) st = diag_no_memory(d);
+    }
+    if (st == CTSC_OK) {
+        api_leave(e, &own, st);
+        st = ctsc_call_with(op, n, words, moved, out, e);
+    } else {
+        api_leave(e, &own, st);
+    }
+    for (size_t i = 0; moved && i < n; i++) ctsc_value_free(moved[i]);
+    mem_free(moved);
+    mem_free(words);
+    return st;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

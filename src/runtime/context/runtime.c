@@ -103,6 +103,7 @@ void runtime_init(runtime *rt) {
     rt->ws = NULL;
     rt->watch = NULL;
     rt->allow_unsafe = false;
+    rt->on_meta = false;
     rt->taped = rt->grad_enabled = rt->grad_requested = false;
     rt->depth = rt->opt = 0;
     rt->patience_us = RUNTIME_PATIENCE_US;
@@ -122,6 +123,7 @@ void runtime_init_forked(runtime *rt, const runtime *from, int depth) {
     rt->allow_unsafe = from->allow_unsafe;
     rt->taped = from->taped;
     rt->grad_enabled = from->grad_enabled;
+    rt->on_meta = from->on_meta;
     rt->root = from->root;
     rt->opt = from->opt;
     rt->patience_us = from->patience_us;

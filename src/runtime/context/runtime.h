@@ -43,6 +43,7 @@ typedef struct runtime {
     bool allow_unsafe;            /* operators that touch files */
     /* what the program does is recorded (runtime/autograd); and gradients are on */
     bool taped, grad_enabled;
+    bool on_meta;        /* the program was moved to device meta (runtime/meta) */
     bool grad_requested; /* by the caller, which differentiates the result further */
     int depth;           /* nesting of calls, for the cap */
     const object *root;  /* the module that is run; NULL: not known */

@@ -10,6 +10,7 @@
  */
 #include "runtime/context/workspace.h"
 #include "runtime/interp/watch.h"
+#include "tensor/device.h"
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -404,6 +405,7 @@ ctsc_status interp_call(runtime *rt, function *f, int nargs, const value *args, 
                         value *out) {
     diag own = {0};
     interp in;
+    rt->on_meta |= f->unit && f->unit->device == DEVICE_META;
     interp_begin(&in, rt, d ? d : &own);
     ctsc_status s = interp_call_borrowed(&in, f, nargs, args, out);
     interp_end(&in);

@@ -64,14 +64,6 @@ static bool meta_is_view(const schema *s) {
     return s->nreturns > 0 && !s->has_alias_write;
 }
 
-static _Thread_local bool meta_mixed_allowed;
-
-bool meta_allow_mixed(bool allow) {
-    bool before = meta_mixed_allowed;
-    meta_mixed_allowed = allow;
-    return before;
-}
-
 /* ---- refusals -------------------------------------------------------------------------------- */
 
 static ctsc_status meta_refuse_number(op_ctx *cx, const value *args) {
@@ -123,10 +115,11 @@ static bool meta_sizes_are_missing(const op *o, const value *args) {
     return counts ? meta_in(args[last]) : true;
 }
 
+/* PyTorch's check, but for a program that was moved here: it may still make tensors on the CPU. */
 static ctsc_status meta_check_devices(op_ctx *cx, const value *args) {
     bool indexes = cx->op->name_symbol == SYM_INDEX || cx->op->name_symbol == SYM_INDEX_PUT ||
                    cx->op->name_symbol == SYM_INDEX_PUT_;
-    if (meta_mixed_allowed) return CTSC_OK;
+    if (cx->rt && cx->rt->on_meta) return CTSC_OK;
     for (int i = 0; i < cx->op->schema->nargs; i++) {
         const tensor *t = args[i].tag == V_TENSOR ? args[i].u.tensor : NULL;
         if (!t || tensor_is_meta(t) || t->ndim == 0 || (i > 0 && indexes)) continue;

@@ -48,8 +48,4 @@ bool meta_wanted(const op *o, const value *args);
 /* Calls cx->op, for arguments that meta_wanted says so of. */
 ctsc_status meta_call(op_ctx *cx, const value *args, value *results);
 
-/* Lets the calling thread mix tensors of the host with those of device meta, where PyTorch refuses
- * to: a program whose weights were moved may still make tensors on the CPU. Returns what was. */
-bool meta_allow_mixed(bool allow);
-
 #endif

@@ -148,6 +148,7 @@ VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, i
 static ctsc_status range_spread(op_ctx *cx, double start, double end, const double *base,
                                 tensor *t) {
     int64_t n = t->numel;
+    if (geometry_only()) return CTSC_OK;
     if (t->dtype == DT_FLOAT32 && !base) {
         for (int64_t i = 0; i < n; i += OP_CHUNK) {
             TRY(op_go_on(cx, i));
@@ -182,7 +183,7 @@ static void range_spread_complex(double _Complex start, double _Complex end, con
     int64_t n = t->numel;
     size_t size = dtype_size((dtype)t->dtype);
     double _Complex step = n > 1 ? (end - start) / (double)(n - 1) : 0;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; !geometry_only() && i < n; i++) {
         double _Complex v = i < n / 2 || n == 1 ? start + step * (double)i
                                                 : end - step * (double)(n - i - 1);
         if (base) v = cpow(*base, v);
@@ -249,7 +250,7 @@ static void range_zero_triangle(tensor *t, int64_t diagonal, bool lower) {
     int64_t rows = t->sizes[t->ndim - 2], cols = t->sizes[t->ndim - 1];
     int64_t size = (int64_t)dtype_size((dtype)t->dtype), area = rows * cols;
     int64_t matrices = area > 0 ? t->numel / area : 0;
-    for (int64_t k = 0; k < matrices * rows; k++) {
+    for (int64_t k = 0; !geometry_only() && k < matrices * rows; k++) {
         int64_t row = k % rows;
         /* the columns in [begin, end) go */
         int64_t edge = diagonal > cols ? cols : diagonal < -rows ? -rows : diagonal;
@@ -327,7 +328,7 @@ static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lo
     ctsc_status st = CTSC_OK;
     size_t size = dtype_size(dt);
     char *p = tensor_data(t);
-    for (int64_t row = lower && offset < 0 ? -offset : 0; at < n && st == CTSC_OK; row++) {
+    for (int64_t row = lower && offset < 0 ? -offset : 0; !geometry_only() && at < n && st == CTSC_OK; row++) {
         range_triangle_row(row, cols, offset, lower, &begin, &end);
         for (int64_t col = begin; col < end && (st = op_go_on(cx, at)) == CTSC_OK; col++, at++) {
             dtype_store_int(dt, p + (size_t)at * size, row);
@@ -383,7 +384,7 @@ static ctsc_status range_make_window(op_ctx *cx, const value *args, const char *
     /* a periodic window is one longer, and loses its last element */
     double last = (double)(!periodic || arg_bool(periodic) ? n : n - 1);
     ctsc_status st = CTSC_OK;
-    for (int64_t i = 0; i < n && (st = op_go_on(cx, i)) == CTSC_OK; i++)
+    for (int64_t i = 0; !geometry_only() && i < n && (st = op_go_on(cx, i)) == CTSC_OK; i++)
         dtype_store_float(dt, (char *)tensor_data(t) + (size_t)i * dtype_size(dt),
                           n == 1 ? 1 : window((double)i, last, a, b));
     if (st == CTSC_OK) return op_finish(cx, args, t, results);

@@ -46,7 +46,7 @@ ctsc_status op_embedding(op_ctx *cx, const value *args, value *results) {
         return kernel_fail(cx, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
     TRY(wide_indices(cx, indices, &at));
     bool there = tensor_cuda(weight) != NULL; /* the kernel looks at the indices */
-    for (int64_t i = 0; !there && i < at->numel; i++) {
+    for (int64_t i = 0; !there && !geometry_only() && i < at->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= 0 && k < weight->sizes[0]) continue;
         st = kernel_fail(cx, "index out of range in self");
@@ -307,7 +307,7 @@ static void embedding_bag_range(void *ctx, int64_t begin, int64_t end) {
 
 static void embedding_bag_of_index(const embedding_bags *b, int64_t *out) {
     const int64_t *offsets = tensor_data(b->offsets);
-    for (int64_t bag = 0; bag < b->bags; bag++) {
+    for (int64_t bag = 0; !geometry_only() && bag < b->bags; bag++) {
         int64_t stop = bag + 1 < b->offsets->numel ? offsets[bag + 1] : b->indices->numel;
         for (int64_t i = offsets[bag]; i < stop; i++) out[i] = bag;
     }
@@ -369,7 +369,7 @@ static ctsc_status embedding_bag_run(op_ctx *cx, const embedding_bags *b, tensor
     if (b->bags)
         pool_for(b->bags, kernel_grain(width * (count / b->bags + 1)), embedding_bag_range, &j);
     if (!fast) embedding_bag_of_index(b, tensor_data(out[1]));
-    for (int64_t i = 0; !sum && i < b->bags; i++) {
+    for (int64_t i = 0; !sum && !geometry_only() && i < b->bags; i++) {
         TENSOR_AT(out[2], int64_t)[i] = sizes[i];
         if (!max) TENSOR_AT(out[3], int64_t)[i] = sizes[i];
     }

@@ -121,7 +121,7 @@ static ctsc_status index_add_offsets(op_ctx *cx, const tensor *self, int dim, co
     if (status) return status;
     const int64_t *at = TENSOR_AT(flat, int64_t);
     if (p->device) status = on_device->offsets_add(cx->diag, flat, dim, size, step, p->offsets);
-    for (int64_t i = 0; !p->device && i < p->count; i++) {
+    for (int64_t i = 0; !p->device && !geometry_only() && i < p->count; i++) {
         int64_t k = at[i];
         if (k < -size || k >= size) {
             status = diag_fail(cx->diag, CTSC_FAILED,
@@ -231,7 +231,7 @@ static ctsc_status index_plan_make(op_ctx *cx, const tensor *self, const value *
 int64_t index_find_outside(const tensor *index, int64_t size, bool wrap) {
     const int64_t *at = TENSOR_AT(index, int64_t), least = wrap ? -size : 0;
     int64_t i = 0;
-    if (tensor_cuda(index)) return index->numel;
+    if (tensor_cuda(index) || geometry_only()) return index->numel;
     while (i < index->numel && at[i] >= least && at[i] < size) i++;
     return i;
 }
@@ -250,7 +250,7 @@ ctsc_status index_plan_dim(op_ctx *cx, const tensor *self, int dim, const tensor
         if (status) index_plan_end(p);
         return status;
     }
-    for (int64_t i = 0; i < p->count; i++)
+    for (int64_t i = 0; !geometry_only() && i < p->count; i++)
         p->offsets[i] = (at[i] < 0 ? at[i] + size : at[i]) * step;
     return CTSC_OK;
 }

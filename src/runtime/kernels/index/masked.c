@@ -375,7 +375,7 @@ ctsc_status op_take(op_ctx *cx, const value *args, value *results) {
                                      DENSE_FAULT_POSITION);
         goto end;
     }
-    for (int64_t i = 0; !status && i < at->numel; i++) {
+    for (int64_t i = 0; !status && !geometry_only() && i < at->numel; i++) {
         int64_t *k = TENSOR_AT(at, int64_t) + i;
         if (*k < -self->numel || *k >= self->numel)
             status = masked_fail_position(cx, *k, self->numel);
@@ -437,7 +437,7 @@ ctsc_status op_put(op_ctx *cx, const value *args, value *results) {
     ctsc_status status = move_index_int64(cx, arg_tensor(&args[1]), &at);
     if (!status) status = tensor_contiguous(cx->diag, source, &flat);
     if (!status) status = move_target(cx, args, &target);
-    for (int64_t i = 0; !status && i < at->numel; i++) {
+    for (int64_t i = 0; !status && !geometry_only() && i < at->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k < -self->numel || k >= self->numel) {
             status = masked_fail_position(cx, k, self->numel);

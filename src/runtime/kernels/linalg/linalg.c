@@ -13,7 +13,7 @@ ctsc_status linalg_describe(diag *d, const tensor *t, linalg_batch *out) {
         return diag_fail(d, CTSC_LIMIT, "matrix too large for LAPACK");
     for (int i = 0; i < t->ndim - 2; i++) count *= t->sizes[i];
     gemm_setup();
-    *out = (linalg_batch){.count = count,
+    *out = (linalg_batch){.count = geometry_only() ? 0 : count,
                           .m = (int)m,
                           .n = (int)n,
                           .wide = dtype_part((dtype)t->dtype) == DT_FLOAT64,
@@ -47,6 +47,7 @@ ctsc_status linalg_new(diag *d, const tensor *t, dtype dt, int n, const int64_t 
 
 void linalg_identity(tensor *t, int64_t n) {
     size_t item = dtype_size((dtype)t->dtype);
+    if (geometry_only()) return;
     memset(tensor_data(t), 0, (size_t)t->numel * item);
     for (int64_t i = 0; n && i < t->numel / (n * n); i++)
         for (int64_t k = 0; k < n; k++)
@@ -55,7 +56,7 @@ void linalg_identity(tensor *t, int64_t n) {
 }
 
 void linalg_conjugate(tensor *t) {
-    if (!dtype_is_complex((dtype)t->dtype)) return;
+    if (!dtype_is_complex((dtype)t->dtype) || geometry_only()) return;
     bool wide = t->dtype == DT_COMPLEX128;
     void *p = tensor_data(t);
     for (int64_t i = 1; i < 2 * t->numel; i += 2) linalg_put(wide, p, i, -linalg_get(wide, p, i));
@@ -64,7 +65,7 @@ void linalg_conjugate(tensor *t) {
 void linalg_keep_triangle(tensor *t, int64_t rows, int64_t cols, bool upper) {
     size_t item = dtype_size((dtype)t->dtype);
     int64_t count = rows > 0 && cols > 0 ? t->numel / (rows * cols) : 0;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; !geometry_only() && i < count; i++) {
         void *p = linalg_at(NULL, t, i, rows * cols);
         for (int64_t c = 0; c < cols; c++)
             for (int64_t r = 0; r < rows; r++)

@@ -39,7 +39,7 @@
 
 /* The matrices of a batch: count of them, m by n each. */
 typedef struct linalg_batch {
-    int64_t count;
+    int64_t count; /* that are computed: none where geometry alone is wanted */
     int m, n;
     bool wide;   /* double, or complex of doubles */
     bool paired; /* complex */

@@ -222,7 +222,7 @@ static ctsc_status qr_expand(diag *d, tensor *q, const tensor *tau, int64_t coun
     TRY(linalg_describe(d, q, &b));
     void *work = mem_alloc((size_t)lwork * b.item);
     if (!work) return diag_no_memory(d);
-    for (int64_t i = 0; m && n && i < count; i++)
+    for (int64_t i = 0; m && n && !geometry_only() && i < count; i++)
         LAPACK_PAIR(&b, orgqr, ungqr, &m, &n, &k, linalg_at(NULL, q, i, (int64_t)m * n), &lda,
                     linalg_at(NULL, tau, i, k), work, &lwork, &failed);
     mem_free(work);
@@ -234,6 +234,7 @@ static void qr_copy_columns(const tensor *from, tensor *to, int64_t rows, int64_
                             int64_t to_cols, int64_t count) {
     size_t item = dtype_size((dtype)from->dtype);
     int64_t cols = from_cols < to_cols ? from_cols : to_cols;
+    if (geometry_only()) return;
     memset(tensor_data(to), 0, (size_t)to->numel * item);
     for (int64_t i = 0; i < count; i++)
         memcpy(linalg_at(NULL, to, i, rows * to_cols), linalg_at(NULL, from, i, rows * from_cols),

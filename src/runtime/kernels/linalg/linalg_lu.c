@@ -134,7 +134,7 @@ static ctsc_status lu_permutation(diag *d, const tensor *pivots, int64_t count, 
     if (!order) return diag_no_memory(d);
     dtype dt = (dtype)p->dtype;
     memset(tensor_data(p), 0, (size_t)p->numel * dtype_size(dt));
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; !geometry_only() && i < count; i++) {
         const int32_t *pivot = TENSOR_AT(pivots, int32_t) + i * k;
         for (int64_t r = 0; r < m; r++) order[r] = r;
         for (int64_t r = 0; r < k && r < m; r++) {

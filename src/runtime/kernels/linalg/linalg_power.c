@@ -230,7 +230,7 @@ ctsc_status op_matrix_exp(op_ctx *cx, const value *args, value *results) {
     if (size_mul((size_t)side, (size_t)side, &bytes) && size_mul(bytes, 8 * sizeof(double), &bytes))
         room = mem_alloc(bytes);
     if (!room) st = diag_no_memory(d);
-    for (int64_t i = 0; st == CTSC_OK && n && i < t->numel / (n * n); i++) {
+    for (int64_t i = 0; st == CTSC_OK && n && !geometry_only() && i < t->numel / (n * n); i++) {
         double *numbers = TENSOR_AT(t, double) + i * n * n * (paired ? 2 : 1);
         double *matrix = paired ? room + 7 * side * side : numbers;
         if (paired) exp_embed(n, numbers, matrix, false);

@@ -54,7 +54,7 @@ static void class_nll_free(class_nll *n) {
 static ctsc_status class_nll_sum(op_ctx *cx, const class_nll *n, tensor *y, double *total) {
     const class_shape *s = &n->shape;
     double sum = 0;
-    for (int64_t i = 0, count = s->batch * s->inner; i < count; i++) {
+    for (int64_t i = 0, count = geometry_only() ? 0 : s->batch * s->inner; i < count; i++) {
         int64_t k = TENSOR_AT(n->target, int64_t)[i];
         if (k == n->ignore) {
             if (n->reduction == LOSS_NONE) class_put(y, i, 0);
@@ -252,11 +252,11 @@ static ctsc_status class_entropy_probabilities(op_ctx *cx, class_entropy *e, ten
             tensor_unref(p);
             q = tensor_data(p = copy);
         }
-        for (int64_t i = 0; i < p->numel; i++)
+        for (int64_t i = 0; !geometry_only() && i < p->numel; i++)
             q[i] = q[i] * (1 - e->smoothing) + e->smoothing / (double)e->shape.classes;
     }
     int64_t count = e->shape.batch * e->shape.inner;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; !geometry_only() && i < count; i++) {
         double v = class_entropy_at(e, i, q);
         if (e->reduction == LOSS_NONE) class_put(y, i, v);
         else sum += v;
@@ -277,7 +277,7 @@ static ctsc_status class_entropy_smooth(op_ctx *cx, const class_entropy *e, tens
     tensor *target;
     TRY(wide_as(cx, e->target, DT_INT64, &target));
     double sum = 0, total = 0, share = e->smoothing / (double)e->shape.classes;
-    for (int64_t i = 0; i < target->numel; i++) {
+    for (int64_t i = 0; !geometry_only() && i < target->numel; i++) {
         int64_t k = TENSOR_AT(target, int64_t)[i];
         double v = k == e->ignore ? 0 : class_entropy_at(e, i, NULL);
         if (e->reduction == LOSS_NONE)
@@ -415,7 +415,7 @@ ctsc_status op_multi_margin_loss(op_ctx *cx, const value *args, value *results) 
         goto out;
     }
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, &s.batch, &rows));
-    for (int64_t r = 0; r < s.batch; r++) {
+    for (int64_t r = 0; !geometry_only() && r < s.batch; r++) {
         int64_t k = TENSOR_AT(at, int64_t)[r];
         if (k < 0 || k >= s.classes) {
             st = kernel_fail(cx, "target out of range");
@@ -472,7 +472,7 @@ static ctsc_status class_multilabel(op_ctx *cx, const value *args, tensor **out)
                            dtype_table[target->dtype].ir_name);
     TRY(wide_input(cx, "multilabel_margin_loss_forward_out_frame", input, &x));
     TRY_OUT(wide_as(cx, target, DT_INT64, &at));
-    for (int64_t i = 0; i < at->numel; i++) {
+    for (int64_t i = 0; !geometry_only() && i < at->numel; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= -1 && k < s.classes) continue;
         st = kernel_fail(cx, "argument #2 'target' is out of range");
@@ -480,7 +480,7 @@ static ctsc_status class_multilabel(op_ctx *cx, const value *args, tensor **out)
     }
     TRY_OUT(tensor_new_like(cx->diag, target, (dtype)x->dtype, &out[1]));
     TRY_OUT(tensor_new(cx->diag, (dtype)x->dtype, 1, &s.batch, &rows));
-    for (int64_t r = 0; r < s.batch; r++)
+    for (int64_t r = 0; !geometry_only() && r < s.batch; r++)
         class_put(
             rows, r,
             class_multilabel_row(x, r, s.classes, TENSOR_AT(at, int64_t) + r * s.classes, out[1]));

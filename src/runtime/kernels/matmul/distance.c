@@ -134,7 +134,7 @@ static ctsc_status cdist_compute(op_ctx *cx, tensor *x1, tensor *x2, double p, i
     ctsc_status st = distance_prepare(d, x1, dt, &a);
     if (st == CTSC_OK) st = distance_prepare(d, x2, dt, &b);
     if (st == CTSC_OK) st = tensor_new(d, (dtype)a->dtype, nb + 2, sizes, &t);
-    if (st == CTSC_OK && t->numel) st = cdist_run(d, a, b, p, products, batches, nb, t);
+    if (st == CTSC_OK && t->numel && !geometry_only()) st = cdist_run(d, a, b, p, products, batches, nb, t);
     if (st == CTSC_OK) st = distance_round(d, dt, &t);
     tensor_unref(a);
     tensor_unref(b);
@@ -185,7 +185,7 @@ ctsc_status op_pdist(op_ctx *cx, const value *args, value *results) {
     ctsc_status st = tensor_new(d, (dtype)a->dtype, 1, &pairs, &t);
     if (st == CTSC_OK) {
         int64_t at = 0;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; !geometry_only() && i < n; i++)
             for (int64_t j = i + 1; j < n; j++, at++)
                 if (a->dtype == DT_FLOAT64) {
                     const double *rows = tensor_data(a);

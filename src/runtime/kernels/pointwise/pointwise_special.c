@@ -160,7 +160,7 @@ OPERATOR(frexp) {
         return st;
     }
     size_t size = dtype_size((dtype)t->dtype);
-    for (int64_t i = 0; i < t->numel; i++) {
+    for (int64_t i = 0; !geometry_only() && i < t->numel; i++) {
         char *at = (char *)tensor_data(mantissa) + (size_t)i * size;
         int e;
         double m = frexp(dtype_load_float((dtype)t->dtype, at), &e);

@@ -889,7 +889,8 @@ static ctsc_status pool_unpool(op_ctx *cx, const value *args, int n, const int64
     for (int i = 0; i < n; i++)
         if (__builtin_mul_overflow(volume, size[i], &volume)) volume = 0;
     int64_t inner = sizes_product(input, input->ndim - n, input->ndim);
-    for (int64_t i = 0; i < x->numel; i++) {
+    const int64_t elements = geometry_only() ? 0 : x->numel;
+    for (int64_t i = 0; i < elements; i++) {
         int64_t k = TENSOR_AT(at, int64_t)[i];
         if (k >= 0 && k < volume) continue;
         st =
@@ -906,7 +907,7 @@ static ctsc_status pool_unpool(op_ctx *cx, const value *args, int n, const int64
     WIDE_DISPATCH(x->dtype, {
         const T *src = tensor_data(x);
         T *dst = tensor_data(y);
-        for (int64_t i = 0; i < x->numel; i++)
+        for (int64_t i = 0; i < elements; i++)
             dst[i / inner * volume + TENSOR_AT(at, int64_t)[i]] = src[i];
     });
     st = wide_finish(cx, args, y, (dtype)input->dtype, results);

@@ -139,6 +139,7 @@ RANDOM_HOT static void random_scale_words(const uint32_t *words, float *p, int64
 static ctsc_status random_uniform_floats(op_ctx *cx, generator *g, float *p, int64_t n,
                                          const random_range *range) {
     uint32_t words[RANDOM_WORDS];
+    if (geometry_only()) return CTSC_OK;
     for (int64_t i = 0; i < n; i += RANDOM_WORDS) {
         TRY(op_go_on(cx, i));
         int64_t part = n - i < RANDOM_WORDS ? n - i : RANDOM_WORDS;
@@ -204,6 +205,7 @@ static ctsc_status random_normal_blocks(op_ctx *cx, generator *g, tensor *t, dou
     dtype dt = (dtype)t->dtype;
     int64_t n = t->numel, size = (int64_t)dtype_size(dt);
     char *p = tensor_data(t);
+    if (geometry_only()) return CTSC_OK;
     if (dt == DT_FLOAT32) TRY(random_uniform_floats(cx, g, (float *)(void *)p, n, &unit));
     else OP_LOOP(cx, i, n, dtype_store_float(dt, p + i * size, random_uniform(g, dt));)
     for (int64_t i = 0; i < n / 16; i += OP_CHUNK) {

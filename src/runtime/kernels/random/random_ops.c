@@ -128,8 +128,9 @@ OPERATOR(randperm) {
     int64_t *p = tensor_data(t);
     generator *g = random_generator(cx);
     ctsc_status st = CTSC_OK;
-    for (int64_t i = 0; i < n && (st = op_go_on(cx, i)) == CTSC_OK; i++) p[i] = i;
-    for (int64_t i = 0; st == CTSC_OK && i < n - 1 && (st = op_go_on(cx, i)) == CTSC_OK; i++) {
+    int64_t count = geometry_only() ? 0 : n;
+    for (int64_t i = 0; i < count && (st = op_go_on(cx, i)) == CTSC_OK; i++) p[i] = i;
+    for (int64_t i = 0; st == CTSC_OK && i < count - 1 && (st = op_go_on(cx, i)) == CTSC_OK; i++) {
         int64_t k = i + generator_u32(g) % (n - i), old = p[i];
         p[i] = p[k];
         p[k] = old;
@@ -442,6 +443,7 @@ OPERATOR(multinomial) {
     int64_t *order = mem_alloc((size_t)n * sizeof *order);
     if (!order) st = diag_no_memory(cx->diag);
     generator *g = random_generator(cx);
+    if (geometry_only()) rows = 0; /* from here on they are counted alone */
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) st = random_check_weights(cx, w + i * n, n);
     for (int64_t i = 0; i < rows && st == CTSC_OK; i++) {
         int64_t *out = TENSOR_AT(t, int64_t) + i * count;
@@ -528,7 +530,7 @@ static ctsc_status random_scale(op_ctx *cx, bool inplace, const value *x, const 
 static void random_affine(tensor *noise, double factor, double addend, double base) {
     dtype dt = (dtype)noise->dtype;
     size_t size = dtype_size(dt);
-    for (int64_t i = 0; i < noise->numel; i++) {
+    for (int64_t i = 0; !geometry_only() && i < noise->numel; i++) {
         char *p = (char *)tensor_data(noise) + (size_t)i * size;
         dtype_store_float(dt, p, (dtype_load_float(dt, p) + base) * factor + addend);
     }
@@ -627,7 +629,7 @@ static ctsc_status random_slopes(op_ctx *cx, tensor *x, double lower, double upp
     size_t size = dtype_size(dt);
     TRY(tensor_clone(cx->diag, x, &copy));
     generator *g = random_generator(cx);
-    for (int64_t i = 0; i < copy->numel; i++) {
+    for (int64_t i = 0; !geometry_only() && i < copy->numel; i++) {
         char *p = (char *)tensor_data(copy) + (size_t)i * size;
         double slope = 1;
         if (dtype_load_float(dt, p) <= 0)

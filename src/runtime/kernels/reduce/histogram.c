@@ -19,7 +19,7 @@ static ctsc_status histogram_count(op_ctx *cx, const tensor *at, const tensor *w
     if (!weights) {
         TRY(tensor_zeros(cx->diag, dt, 1, &bins, out));
         int64_t *counts = TENSOR_AT(*out, int64_t);
-        for (int64_t i = 0, n = at->numel; i < n; i++) counts[bin[i]]++;
+        for (int64_t i = 0, n = geometry_only() ? 0 : at->numel; i < n; i++) counts[bin[i]]++;
         return CTSC_OK;
     }
     TRY(tensor_to_dtype(cx->diag, (tensor *)weights, dt, &typed));
@@ -96,9 +96,13 @@ static int64_t histogram_bin(double v, double least, double most, int64_t bins, 
 static void histogram_bounds(const tensor *flat, double *least, double *most) {
     dtype dt = (dtype)flat->dtype;
     const char *data = tensor_data(flat);
+    if (geometry_only()) {
+        *least = 0, *most = 1;
+        return;
+    }
     *least = INFINITY;
     *most = -INFINITY;
-    for (int64_t i = 0; i < flat->numel; i++) {
+    for (int64_t i = 0; !geometry_only() && i < flat->numel; i++) {
         double v = dtype_load_float(dt, data + (size_t)i * dtype_size(dt));
         if (v != v) *least = *most = v;
         if (v < *least) *least = v;
@@ -141,7 +145,7 @@ ctsc_status op_histc(op_ctx *cx, const value *args, value *results) {
     if (!status) status = tensor_zeros(cx->diag, DT_INT64, 1, &bins, &counts);
     if (!status) {
         const char *data = tensor_data(flat);
-        for (int64_t i = 0; i < flat->numel; i++) {
+        for (int64_t i = 0; !geometry_only() && i < flat->numel; i++) {
             double v = dtype_load_float(dt, data + (size_t)i * dtype_size(dt));
             int64_t bin = histogram_bin(v, least, most, bins, dt);
             if (bin >= 0) TENSOR_AT(counts, int64_t)[bin]++;
@@ -187,7 +191,7 @@ static void histogram_fill(const histogram_job *job, bool density, char *out) {
     dtype dt = job->axis.dt;
     size_t item = dtype_size(dt);
     double total = 0;
-    for (int64_t i = 0; i < job->n; i++) {
+    for (int64_t i = 0; !geometry_only() && i < job->n; i++) {
         int64_t bin = histogram_place(&job->axis, histogram_at(dt, job->values, i));
         if (bin < 0) continue;
         double w = job->weights ? histogram_at(dt, job->weights, i) : 1;

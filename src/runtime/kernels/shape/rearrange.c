@@ -494,7 +494,7 @@ ctsc_status op_trace(op_ctx *cx, const value *args, value *results) {
     dtype part = dt == DT_COMPLEX64 ? DT_FLOAT32 : dt == DT_COMPLEX128 ? DT_FLOAT64 : dt;
     uint64_t count = 0;
     double sum[2] = {0, 0};
-    for (int64_t i = 0; i < n; i++, at += step) {
+    for (int64_t i = 0; !geometry_only() && i < n; i++, at += step) {
         if (whole) {
             count += (uint64_t)dtype_load_int(dt, at);
             continue;
