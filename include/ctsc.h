@@ -803,8 +803,8 @@ CTSC_API int ctsc_cuda_device_count(ctsc_error *e);
  * elements fails. */
 enum { CTSC_DEVICE_META = -2 };
 CTSC_API int ctsc_tensor_device(const ctsc_value *t);
-/* device: "cpu", "cuda" (the first one), "cuda:1" or "meta". *out: v with all tensors in it on that device:
- * tensors that are already there are shared; lists, tuples and dicts are copied.
+/* device: "cpu", "cuda" (the first one), "cuda:1" or "meta". *out: v with all tensors in it on that
+ * device: tensors that are already there are shared; lists, tuples and dicts are copied.
  * Fails with CTSC_ENVIRONMENT where there is no such device. */
 CTSC_API ctsc_status ctsc_value_to(const ctsc_value *v, const char *device, ctsc_value **out,
                                    ctsc_error *e);

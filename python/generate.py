@@ -166,11 +166,14 @@ def autocast(words):
 
 def flags(name, overloads, words):
     method = any(s.args and s.args[0].name == "self" and s.args[0].type == "Tensor" for s in overloads)
-    function_ints = method_ints = False
+    function_ints = method_ints = one_int = False
     for s in overloads:
         places = [a for a in s.args if not a.keyword]
         function_ints |= len(places) == 1 and is_ints(places[0].type)
         method_ints |= len(places) >= 2 and places[0].type == "Tensor" and is_ints(places[1].type) and all(a.default is not None for a in places[2:])
+        # x.hsplit(2) is the overload of one int
+        one_int |= len(places) == 2 and places[0].type == "Tensor" and places[1].type in ("int", "SymInt")
+    method_ints &= not one_int
     row = []
     if method:
         row.append("ROW_METHOD")

@@ -119,27 +119,16 @@ def _default_dtypes():
     return d, _C.complex128 if d is _C.float64 else _C.complex64
 
 
-def _without_elements(t, prefix):
-    notes = ["...", "device='meta'", "size=%s" % (tuple(t.shape),)]
-    if t.dtype not in _default_dtypes():
-        notes.append("dtype=%s" % t.dtype)
-    if t.grad_fn is not None:
-        notes.append("grad_fn=<%s>" % t.grad_fn.name())
-    elif t.requires_grad:
-        notes.append("requires_grad=True")
-    return prefix + ", ".join(notes) + ")"
-
-
 def tensor_str(t):
     from ._types import device
     name = type(t).__name__ if type(t) is not Tensor and type(t).__module__ != "ctsc.nn.parameter" else "tensor"
     prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else name + "("
     indent, notes, given = len(name) + 1, [], t
     t = t.detach()
-    if t.is_meta:
-        return _without_elements(given, prefix)
     here = t if t._device_index < 0 else t.cpu()
-    if t._device_index >= 0:
+    if t.is_meta:
+        notes += ["device='meta'", "size=%s" % (tuple(t.shape),)]
+    elif t._device_index >= 0:
         notes.append("device='%s'" % device("cuda", t._device_index))
     default = t.dtype in (_C.int64, _C.bool) or t.dtype in _default_dtypes()
     if t.dtype.name.startswith("q"):
@@ -147,7 +136,11 @@ def tensor_str(t):
     tracing = _C.Trace.is_tracing()
     if tracing:
         return "%s..., size=%s, dtype=%s)" % (prefix, tuple(int(n) for n in t.shape), t.dtype)
-    if t.numel() == 0:
+    if t.is_meta:
+        body = "..."
+        if t.dtype not in _default_dtypes():
+            notes.append("dtype=%s" % t.dtype)
+    elif t.numel() == 0:
         if t.ndim != 1:
             notes.append("size=%s" % (tuple(t.shape),))
         if t.dtype is not _default_dtypes()[0]:
@@ -168,9 +161,9 @@ def tensor_str(t):
         notes.append("grad_fn=<%s>" % made_by.name())
     elif given.requires_grad:
         notes.append("requires_grad=True")
-    text, last = prefix + body, len(body) - body.rfind("\n") - 1 + (0 if "\n" in body else indent)
+    text, last = prefix + body, len(body) - body.rfind("\n") + 1 + (0 if "\n" in body else indent)
     for note in notes:
-        if last + len(note) + 3 > _options["linewidth"]:
+        if last + len(note) + 2 > _options["linewidth"]:
             text += ",\n" + " " * indent + note
             last = indent + len(note)
         else:

@@ -97,6 +97,8 @@ static PyObject *tensor_item(PyObject *self, PyObject *unused) {
     if (n != 1)
         return PyErr_Format(bind.error, "a Tensor with %lld elements cannot be converted to Scalar",
                             (long long)n);
+    if (ctsc_tensor_device(t->v) == CTSC_DEVICE_META)
+        return PyErr_Format(bind.error, "Tensor.item() cannot be called on meta tensors");
     const void *at = ctsc_tensor_data(t->v);
     int dtype = (int)ctsc_tensor_dtype(t->v);
     if (at && bind_dtype_row(dtype)->kind != 'F' && !ctsc_tensor_is_lazy(t->v))

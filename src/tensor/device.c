@@ -82,7 +82,8 @@ ctsc_status device_parse(diag *d, const char *text, size_t len, int64_t *out) {
     if (kind == 4 && !memcmp(text, "meta", 4)) return *out = DEVICE_META, CTSC_OK;
     if (device_is_type(text, kind))
         return diag_fail(d, CTSC_UNSUPPORTED,
-                         "device %.*s is not supported: cpu, cuda, cuda:N and meta are", (int)len, text);
+                         "device %.*s is not supported: cpu, cuda, cuda:N and meta are", (int)len,
+                         text);
     return diag_fail(d, CTSC_FAILED,
                      "Expected one of %s device type at start of device string: %.*s", device_types,
                      (int)kind, text);

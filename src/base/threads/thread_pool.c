@@ -21,8 +21,8 @@
 #include "base/threads/thread_pool.h"
 
 #include "base/clock.h"
-#include "base/threads/float_mode.h"
 #include "base/memory/unbacked.h"
+#include "base/threads/float_mode.h"
 #include "base/threads/limits.h"
 
 #include <pthread.h>

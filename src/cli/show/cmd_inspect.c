@@ -223,13 +223,16 @@ static void inspect_print_basis(const json_t *f) {
         json_int_t from = json_integer_value(json_object_get(size, "from")),
                    step = json_integer_value(json_object_get(size, "step"));
         if (step == 1) printf("  (%s: %lld and more)\n", name, (long long)from);
-        else printf("  (%s: %lld and more, in steps of %lld)\n", name, (long long)from,
-                    (long long)step);
+        else
+            printf("  (%s: %lld and more, in steps of %lld)\n", name, (long long)from,
+                   (long long)step);
     }
-    printf("  (each formula holds in all of %lld calls of other sizes, which is evidence, no proof)\n",
-           (long long)json_integer_value(json_object_get(f, "calls")));
+    printf(
+        "  (each formula holds in all of %lld calls of other sizes, which is evidence, no proof)\n",
+        (long long)json_integer_value(json_object_get(f, "calls")));
     json_int_t missing = json_integer_value(json_object_get(f, "unconfirmed"));
-    if (missing) printf("  (?: %lld sizes for which no formula was confirmed)\n", (long long)missing);
+    if (missing)
+        printf("  (?: %lld sizes for which no formula was confirmed)\n", (long long)missing);
 }
 
 static int inspect_print(const json_t *root) {

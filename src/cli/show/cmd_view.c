@@ -242,10 +242,7 @@ static int view_load(view_drawn *v, ctsc_error *e) {
 /* A model is drawn without a call if it fails with arguments that the user did not give. */
 static int view_draw(view_drawn *v, view_data *d, ctsc_error *e) {
     view_args *a = &v->args;
-    /* what is not timed need not be computed */
-    const char *device = a->call.device || a->calls || !a->call.inputs.nvalues ? a->call.device
-                                                                               : "meta";
-    int code = cli_place(device, v->m, &a->call.inputs, e);
+    int code = cli_place(a->call.device, v->m, &a->call.inputs, e);
     if (!code) code = view_try(a, v->m, d, e);
     if (code && v->own) {
         if (!a->made_up)

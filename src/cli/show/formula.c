@@ -108,8 +108,9 @@ static void linear_print(linear l, const char *name, char text[FORMULA_TEXT]) {
     if (l.m != 1) snprintf(factor, sizeof factor, l.m == -1 ? "-" : "%lld*", (long long)l.m);
     if (l.c == 1) snprintf(text, FORMULA_TEXT, "%s%s%s", factor, inner, tail);
     else
-        snprintf(text, FORMULA_TEXT, l.b || l.a != 1 ? "%sfloor((%s)/%lld)%s" : "%sfloor(%s/%lld)%s",
-                 factor, inner, (long long)l.c, tail);
+        snprintf(text, FORMULA_TEXT,
+                 l.b || l.a != 1 ? "%sfloor((%s)/%lld)%s" : "%sfloor(%s/%lld)%s", factor, inner,
+                 (long long)l.c, tail);
 }
 
 /* Text as a factor: in parentheses where it is a sum. */
@@ -160,17 +161,19 @@ static bool formula_is_summand(const formula_data *f, unsigned mask, int i) {
     return true;
 }
 
-static bool formula_of(const formula_data *f, unsigned mask, int64_t by, char text[FORMULA_TEXT]);
+static bool formula_of(const formula_data *f, unsigned mask, int64_t by, int64_t add,
+                       char text[FORMULA_TEXT]);
 
 /* symbol i's part times the rest */
 static bool formula_product(const formula_data *f, unsigned mask, int i, int64_t by, char *text) {
     linear l;
     char one[FORMULA_TEXT], rest[FORMULA_TEXT], left[FORMULA_TEXT + 2], right[FORMULA_TEXT + 2];
-    int64_t own = f->base; /* the base of what is left of the values along i without their content */
+    /* the base of what is left of the values along i without their content */
+    int64_t own = f->base;
     for (int k = 0; k < f->naxis[i]; k++) own = formula_gcd(own, f->axis[i][k]);
     if (!own || !formula_axis(f, i, own, &l)) return false;
     int64_t at_base = f->base / own; /* l at its base: the rest is divided by it */
-    if (!formula_of(f, mask & ~(1u << i), by * at_base, rest)) return false;
+    if (!formula_of(f, mask & ~(1u << i), by * at_base, 0, rest)) return false;
     linear_print(l, f->names[i], one);
     formula_factor(one, left, sizeof left);
     formula_factor(rest, right, sizeof right);
@@ -178,13 +181,15 @@ static bool formula_product(const formula_data *f, unsigned mask, int i, int64_t
     return snprintf(text, FORMULA_TEXT, unit ? "%s" : "%s*%s", left, right) < FORMULA_TEXT;
 }
 
-/* symbol i's part and the rest, whose constant is in the rest */
-static bool formula_sum(const formula_data *f, unsigned mask, int i, int64_t by, char *text) {
+/* symbol i's part and the rest, which has all constants */
+static bool formula_sum(const formula_data *f, unsigned mask, int i, int64_t by, int64_t add,
+                        char *text) {
     linear l;
     char one[FORMULA_TEXT], rest[FORMULA_TEXT];
     if (!formula_axis(f, i, by, &l) || f->base % by) return false;
-    l.d -= f->base / by;
-    if (!formula_of(f, mask & ~(1u << i), by, rest)) return false;
+    if (l.c == 1) l.d += l.m * l.b, l.b = 0;
+    add += l.d - f->base / by, l.d = 0;
+    if (!formula_of(f, mask & ~(1u << i), by, add, rest)) return false;
     linear_print(l, f->names[i], one);
     bool minus = *rest == '-';
     return snprintf(text, FORMULA_TEXT, minus ? "%s - %s" : "%s + %s", one, rest + minus) <
@@ -192,7 +197,8 @@ static bool formula_sum(const formula_data *f, unsigned mask, int i, int64_t by,
 }
 
 /* A constant from a product of all: f - d is one. */
-static bool formula_shifted(const formula_data *f, unsigned mask, int64_t by, char *text) {
+static bool formula_shifted(const formula_data *f, unsigned mask, int64_t by, int64_t add,
+                            char *text) {
     static const int64_t shifts[] = {1, -1, 2, -2, 3, 4, 5};
     static _Thread_local bool inside;
     formula_data *g = inside ? NULL : malloc(sizeof *g);
@@ -207,37 +213,46 @@ static bool formula_shifted(const formula_data *f, unsigned mask, int64_t by, ch
         for (int t = 0; t < FORMULA_TUPLES; t++)
             for (unsigned k = 0; k < 1u << f->n; k++) g->tuples[t][k] -= d;
         inside = true;
-        found = formula_of(g, mask, by, body);
+        found = formula_of(g, mask, by, 0, body);
         inside = false;
-        formula_constant(tail, sizeof tail, shifts[s]);
+        formula_constant(tail, sizeof tail, shifts[s] + add);
         if (found) found = snprintf(text, FORMULA_TEXT, "%s%s", body, tail) < FORMULA_TEXT;
     }
     free(g);
     return found;
 }
 
-/* The value divided by `by` as a function of the symbols of mask. */
-static bool formula_of(const formula_data *f, unsigned mask, int64_t by, char text[FORMULA_TEXT]) {
+/* text with a constant behind it */
+static bool formula_add(int64_t add, char text[FORMULA_TEXT]) {
+    size_t used = strlen(text);
+    formula_constant(text + used, FORMULA_TEXT - used, add);
+    return used + 24 < FORMULA_TEXT;
+}
+
+/* The value divided by `by`, and add, as a function of the symbols of mask. */
+static bool formula_of(const formula_data *f, unsigned mask, int64_t by, int64_t add,
+                       char text[FORMULA_TEXT]) {
     linear l;
     if (by == 0) return false;
     if (!mask) {
-        snprintf(text, FORMULA_TEXT, "%lld", (long long)(f->base / by));
+        snprintf(text, FORMULA_TEXT, "%lld", (long long)(f->base / by + add));
         return f->base % by == 0;
     }
     for (int i = 0; i < f->n; i++)
         if (mask == 1u << i) {
             if (!formula_axis(f, i, by, &l)) return false;
+            l.d += add;
             linear_print(l, f->names[i], text);
             return true;
         }
     for (int i = 0; i < f->n; i++)
-        if (mask >> i & 1 && formula_is_factor(f, mask, i) &&
-            formula_product(f, mask, i, by, text))
-            return true;
+        if (mask >> i & 1 && formula_is_factor(f, mask, i) && formula_product(f, mask, i, by, text))
+            return formula_add(add, text);
     for (int i = 0; i < f->n; i++)
-        if (mask >> i & 1 && formula_is_summand(f, mask, i) && formula_sum(f, mask, i, by, text))
+        if (mask >> i & 1 && formula_is_summand(f, mask, i) &&
+            formula_sum(f, mask, i, by, add, text))
             return true;
-    return formula_shifted(f, mask, by, text);
+    return formula_shifted(f, mask, by, add, text);
 }
 
 /* The symbols that make a difference anywhere. */
@@ -255,5 +270,5 @@ static unsigned formula_symbols(const formula_data *f) {
 }
 
 bool formula_fit(const formula_data *f, char text[FORMULA_TEXT]) {
-    return formula_of(f, formula_symbols(f), 1, text);
+    return formula_of(f, formula_symbols(f), 1, 0, text);
 }

@@ -26,10 +26,10 @@ typedef struct formula_data {
     const char *const *names;
     int64_t base; /* the value where all symbols are at their base */
     int naxis[FORMULA_SYMBOLS];
-    const int64_t *sizes[FORMULA_SYMBOLS];                 /* along each symbol, ascending ... */
-    int64_t axis[FORMULA_SYMBOLS][FORMULA_AXIS];           /* ... and the value there */
-    int64_t tuple_sizes[FORMULA_TUPLES][FORMULA_SYMBOLS];  /* tuples, ... */
-    int64_t tuples[FORMULA_TUPLES][1 << FORMULA_SYMBOLS];  /* ... and the value by mask */
+    const int64_t *sizes[FORMULA_SYMBOLS];                /* along each symbol, ascending ... */
+    int64_t axis[FORMULA_SYMBOLS][FORMULA_AXIS];          /* ... and the value there */
+    int64_t tuple_sizes[FORMULA_TUPLES][FORMULA_SYMBOLS]; /* tuples, ... */
+    int64_t tuples[FORMULA_TUPLES][1 << FORMULA_SYMBOLS]; /* ... and the value by mask */
 } formula_data;
 
 /* The formula into text; false: none was confirmed. */

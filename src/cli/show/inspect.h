@@ -20,8 +20,8 @@ void inspect_print_layers(const json_t *layers);
 /* Is there a tensor among the texts of --input whose sizes have names: float32[N,3,H,W]? */
 bool inspect_has_symbols(const cli_inputs *in);
 /* As inspect_layers for such inputs, with m on device meta: outputs are numbers and formulas of the
- * names, "?" where none was confirmed, and there are no flops. *basis: what they rest on. NULL: said
- * why; *code is the exit status. */
+ * names, "?" where none was confirmed, and there are no flops. *basis: what they rest on. NULL:
+ * said why; *code is the exit status. */
 json_t *inspect_symbolic(const ctsc_module *m, const cli_call *call, const json_t *attributes,
                          json_t **basis, int *code, ctsc_error *e);
 

@@ -5,11 +5,11 @@
  *
  *     ctsc inspect net.pt --input 'float32[N,3,H,W]'
  *
- * Method. The model is on device meta, so that a call costs its shapes. It is called at a base,
- * at sizes along each symbol, and at tuples where several differ (formula.h). The base is the first
- * of a few sizes that the model takes; along a symbol the sizes that it takes have to be evenly
- * spaced, and their step is part of the answer. Symbols are independent: one that has to be equal to
- * another or to one number is refused, since no formula of it could be confirmed.
+ * Method. The model is on device meta, so that a call costs its shapes. It is called at a base, at
+ * sizes along each symbol, and at tuples where several differ (formula.h). The base is the first of
+ * a few sizes that the model takes; along a symbol the sizes that it takes have to be evenly
+ * spaced, and their step is part of the answer. Symbols are independent: one that has to be equal
+ * to another or to one number is refused, since no formula of it could be confirmed.
  * Tests: tests/cli/inspect_symbols.test
  */
 #include "cli/show/formula.h"
@@ -18,7 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SYMBOLS_DIMS = 16, SYMBOLS_NAME = 24, SYMBOLS_WINDOW = 72, SYMBOLS_FAR = 4, SYMBOLS_PROBE = 160 };
+enum {
+    SYMBOLS_DIMS = 16,
+    SYMBOLS_NAME = 24,
+    SYMBOLS_WINDOW = 72,
+    SYMBOLS_FAR = 4,
+    SYMBOLS_PROBE = 160
+};
 
 /* One argument: a tensor of one element for its dtype, and its dims as numbers or -1 - symbol. */
 typedef struct symbols_input {
@@ -101,8 +107,10 @@ static int symbols_parse(symbols *s, const char *spec, symbols_input *in, char *
             return cli_complain(CTSC_USAGE, "--input %s: at most %d sizes", spec, SYMBOLS_DIMS);
         int64_t n = len ? -1 - symbols_find(s, p, len) : strtoll(p, &end, 10);
         if (len && n == 0)
-            return cli_complain(CTSC_USAGE, "--input %s: at most %d names of sizes, of at most %d "
-                                "letters", spec, FORMULA_SYMBOLS, SYMBOLS_NAME - 1);
+            return cli_complain(CTSC_USAGE,
+                                "--input %s: at most %d names of sizes, of at most %d "
+                                "letters",
+                                spec, FORMULA_SYMBOLS, SYMBOLS_NAME - 1);
         if (!len && (end == p || n < 0))
             return cli_complain(CTSC_USAGE, "--input %s: a size is a number or a name", spec);
         in->named |= len > 0;
@@ -192,7 +200,12 @@ static void symbols_numbers(json_t *layers, symbols_visit *visit, void *ctx) {
     json_array_foreach(layers, i, l) symbols_shape(json_object_get(l, "output"), visit, ctx);
 }
 
-typedef struct symbols_take { symbols *s; size_t k; int axis, at, tuple; unsigned mask; } symbols_take;
+typedef struct symbols_take {
+    symbols *s;
+    size_t k;
+    int axis, at, tuple;
+    unsigned mask;
+} symbols_take;
 
 static void symbols_count(void *ctx, json_t *owner, size_t i, json_t *number) {
     (void)owner, (void)i, (void)number;
@@ -238,7 +251,8 @@ static int symbols_find_base(symbols *s, ctsc_error *e) {
     return s->values ? 0 : cli_complain(CTSC_LIMIT, "out of memory");
 }
 
-/* The distance of the sizes of symbol i that the model takes, from the base; 0: there is no other. */
+/* The distance of the sizes of symbol i that the model takes, from the base; 0:
+ * there is no other. */
 static int64_t symbols_step(symbols *s, int i) {
     int64_t at[FORMULA_SYMBOLS];
     memcpy(at, s->base, sizeof at);
@@ -318,7 +332,8 @@ static void symbols_write(void *ctx, json_t *owner, size_t i, json_t *number) {
     json_array_set_new(owner, i, json_string(fits ? text : "?"));
 }
 
-/* What the answer rests on: {"calls": 321, "unconfirmed": 0, "sizes": {"H": {"from": 64, "step": 1}}} */
+/* What the answer rests on: {"calls": 321, "unconfirmed": 0, "sizes": {"H": {"from":
+ * 64, "step": 1}}} */
 static json_t *symbols_basis(const symbols *s, size_t missing) {
     json_t *sizes = json_object();
     for (int i = 0; i < s->n; i++)

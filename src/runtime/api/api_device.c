@@ -15,7 +15,8 @@
 static ctsc_status api_parse_device(diag *d, const char *text, int *out) {
     int64_t device;
     if (device_parse(NULL, text, strlen(text), &device) != CTSC_OK)
-        return diag_fail(d, CTSC_USAGE, "'%s' is not a device: cpu, cuda, cuda:N and meta are", text);
+        return diag_fail(d, CTSC_USAGE, "'%s' is not a device: cpu, cuda, cuda:N and meta are",
+                         text);
     *out = device == VALUE_DEVICE_CUDA ? 1 : (int)device;
     return CTSC_OK;
 }
@@ -58,7 +59,8 @@ ctsc_status ctsc_device_wait(const char *device, ctsc_error *e) {
     int index = DEVICE_HOST;
     cuda *c = NULL;
     ctsc_status s = api_parse_device(d, device, &index);
-    if (s == CTSC_OK && index != DEVICE_HOST && index != DEVICE_META) s = cuda_open(d, index - 1, &c);
+    if (s == CTSC_OK && index != DEVICE_HOST && index != DEVICE_META)
+        s = cuda_open(d, index - 1, &c);
     if (s == CTSC_OK && c) s = cuda_wait(c, d);
     return api_leave(e, &own, s);
 }

@@ -175,8 +175,7 @@ static ctsc_status play_tensor(play *p, diag *d, const record_output *o, const t
 static ctsc_status play_prepare(play *p, diag *d, value *out) {
     const recording *r = p->r;
     for (; p->nresults < (int)r->results.len; p->nresults++)
-        TRY(device_alloc(d, p->s->device, r->results.data[p->nresults],
-                               &p->results[p->nresults]));
+        TRY(device_alloc(d, p->s->device, r->results.data[p->nresults], &p->results[p->nresults]));
     for (; p->ntensors < r->result_shape->ntensors; p->ntensors++)
         TRY(play_tensor(p, d, &r->outputs.data[p->ntensors], r->result_shape->tensors[p->ntensors],
                         &p->tensors[p->ntensors]));

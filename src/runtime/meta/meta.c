@@ -88,8 +88,7 @@ static ctsc_status meta_refuse_sized(op_ctx *cx) {
 }
 
 static bool meta_is_mask(value v) {
-    return v.tag == V_TENSOR &&
-           (v.u.tensor->dtype == DT_BOOL || v.u.tensor->dtype == DT_UINT8) &&
+    return v.tag == V_TENSOR && (v.u.tensor->dtype == DT_BOOL || v.u.tensor->dtype == DT_UINT8) &&
            tensor_is_meta(v.u.tensor);
 }
 
@@ -126,7 +125,8 @@ static ctsc_status meta_check_devices(op_ctx *cx, const value *args) {
         if (i > 0 && cx->op->traits.fusible != FUSIBLE_POINTWISE) continue;
         if (i > 0 && cx->op->traits.moves) continue; /* copy_ */
         bool first = i == 0;
-        return diag_fail(cx->diag, CTSC_FAILED, "Tensor on device %s is not on the expected device %s!",
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "Tensor on device %s is not on the expected device %s!",
                          first ? "meta" : "cpu", first ? "cpu" : "meta");
     }
     return CTSC_OK;

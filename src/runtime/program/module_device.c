@@ -171,7 +171,8 @@ ctsc_status module_to_device(diag *d, module *mod, int device) {
     mover m = {.d = d, .device = device};
     cuda *c;
     /* a module without tensors wants it, too */
-    ctsc_status s = device == DEVICE_HOST || device == DEVICE_META ? CTSC_OK : cuda_of_device(d, device, &c);
+    ctsc_status s = device == DEVICE_HOST || device == DEVICE_META ? CTSC_OK
+                                                                   : cuda_of_device(d, device, &c);
     if (s == CTSC_OK) s = mover_module(&m, mod);
     if (m.placing) mod->unit->device = device;
     mover_free(&m);

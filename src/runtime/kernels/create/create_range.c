@@ -328,7 +328,8 @@ static ctsc_status range_triangle_indices(op_ctx *cx, const value *args, bool lo
     ctsc_status st = CTSC_OK;
     size_t size = dtype_size(dt);
     char *p = tensor_data(t);
-    for (int64_t row = lower && offset < 0 ? -offset : 0; !geometry_only() && at < n && st == CTSC_OK; row++) {
+    for (int64_t row = lower && offset < 0 ? -offset : 0;
+         !geometry_only() && at < n && st == CTSC_OK; row++) {
         range_triangle_row(row, cols, offset, lower, &begin, &end);
         for (int64_t col = begin; col < end && (st = op_go_on(cx, at)) == CTSC_OK; col++, at++) {
             dtype_store_int(dt, p + (size_t)at * size, row);

@@ -134,7 +134,8 @@ static ctsc_status cdist_compute(op_ctx *cx, tensor *x1, tensor *x2, double p, i
     ctsc_status st = distance_prepare(d, x1, dt, &a);
     if (st == CTSC_OK) st = distance_prepare(d, x2, dt, &b);
     if (st == CTSC_OK) st = tensor_new(d, (dtype)a->dtype, nb + 2, sizes, &t);
-    if (st == CTSC_OK && t->numel && !geometry_only()) st = cdist_run(d, a, b, p, products, batches, nb, t);
+    if (st == CTSC_OK && t->numel && !geometry_only())
+        st = cdist_run(d, a, b, p, products, batches, nb, t);
     if (st == CTSC_OK) st = distance_round(d, dt, &t);
     tensor_unref(a);
     tensor_unref(b);
