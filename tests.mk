@@ -23,6 +23,7 @@
 # Against PyTorch and ONNX Runtime, where they are installed:
 #   make test-torch     archives to and from PyTorch (TORCH_PYTHON=)
 #   make test-edges     calls of every operator at the ends of their ranges
+#   make against-torch-meta  shapes without data, here and in PyTorch 2.15 (PYTHON=, CORPUS=)
 #   make against-torch  generated calls and programs, here and in PyTorch 2.15 (PYTHON=/path/to/python)
 #   make test-extremes  every operator with absurdly large numbers (EXTREMES="-k pool")
 #   make test-amx       kernels on tile registers, on a processor that Bochs emulates (BOCHS=/path/to/bochs, AMX_TESTS="test_amx")
@@ -162,6 +163,11 @@ AGAINST ?=
 against-torch: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
 	python3 tests/against/against.py --python "$(or $(PYTHON),python3)" --package $(BUILD)/python $(AGAINST)
+
+# Sizes, strides and dtypes on device meta, for the calls of a conformance corpus: make against-torch-meta PYTHON=/path/to/python CORPUS=corpus/ops
+against-torch-meta: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	"$(or $(PYTHON),python3)" tests/against/meta.py --package $(BUILD)/python --corpus "$(CORPUS)"
 
 # Every operator with absurdly large numbers: EXTREMES="-k pool".
 EXTREMES ?=
@@ -408,3 +414,4 @@ mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
 .PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi test-syscalls test-fenced test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate

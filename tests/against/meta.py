@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of device meta: sizes, strides and dtypes, by PyTorch 2.15 and by ctsc, for the calls of a conformance corpus.
 
+    make against-torch-meta PYTHON=/path/to/python CORPUS=FOLDER
     PYTHON-WITH-TORCH-2 tests/against/meta.py --package build/python --corpus FOLDER [-k NAME] [-v]
 
 FOLDER has cases NAME/case.json with the call ("code", in which i0, i1, ... are the tensors of inputs.pt). Each is made with these moved to device meta. What PyTorch has
@@ -33,6 +34,12 @@ def moved(x, to):
     if isinstance(x, dict):
         return {k: moved(v, to) for k, v in x.items()}
     return to(x) if isinstance(x, torch.Tensor) else x
+
+
+def there(t):
+    """The same on device meta: to() gives other strides where there are gaps."""
+    made = torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta")
+    return made.conj() if t.is_conj() else made
 
 
 def like(t):
@@ -83,7 +90,7 @@ def main():
         def ours(t):
             made = ctsc.empty_strided(t.shape, t.stride(), dtype=getattr(ctsc, str(t.dtype)[6:]), device="meta")
             return made.conj() if t.is_conj() else made
-        theirs, refused = called(torch, code, moved(inputs, lambda t: t.to("meta")))
+        theirs, refused = called(torch, code, moved(inputs, there))
         host, _ = called(torch, code, moved(inputs, like))
         got, error = called(ctsc, code, moved(inputs, ours))
         here, lacks = called(ctsc, code, moved(inputs, lambda t: ctsc.empty_strided(t.shape, t.stride(), dtype=getattr(ctsc, str(t.dtype)[6:])).zero_()))

@@ -60,10 +60,9 @@ static void views_and_writes(void **state) {
     ctsc_value *x = meta(s, CTSC_FLOAT64, 2, (int64_t[]){3, 4});
     ctsc_value *t = ctsc_op(s, "aten::t", 1, x);
     assert_is(t, CTSC_FLOAT64, 2, (int64_t[]){4, 3}, (int64_t[]){1, 4});
-    assert_is(ctsc_op(s, "aten::exp", 1, t), CTSC_FLOAT64, 2, (int64_t[]){4, 3},
-              (int64_t[]){1, 4});
-    assert_is(ctsc_op(s, "aten::add_", 2, x, ctsc_int(s, 1)), CTSC_FLOAT64, 2,
-              (int64_t[]){3, 4}, (int64_t[]){4, 1});
+    assert_is(ctsc_op(s, "aten::exp", 1, t), CTSC_FLOAT64, 2, (int64_t[]){4, 3}, (int64_t[]){1, 4});
+    assert_is(ctsc_op(s, "aten::add_", 2, x, ctsc_int(s, 1)), CTSC_FLOAT64, 2, (int64_t[]){3, 4},
+              (int64_t[]){4, 1});
     ctsc_op(s, "aten::resize_", 2, x, ctsc_ints(s, 1, (int64_t[]){20}));
     assert_is(x, CTSC_FLOAT64, 1, (int64_t[]){20}, (int64_t[]){1});
     /* out= is resized, as PyTorch does */
@@ -97,16 +96,15 @@ static void no_elements(void **state) {
         assert_fails(s, rows[i].st, rows[i].words);
     }
     ctsc_value *x = meta(s, CTSC_FLOAT32, 1, (int64_t[]){3}), *here = NULL;
-    ctsc_op(s, "aten::index", 2, x, ctsc_list(s, 1, (ctsc_value *[]){ctsc_op(s, "aten::gt", 2, x,
-                                                                             ctsc_int(s, 0))}));
+    ctsc_op(s, "aten::index", 2, x,
+            ctsc_list(s, 1, (ctsc_value *[]){ctsc_op(s, "aten::gt", 2, x, ctsc_int(s, 0))}));
     assert_fails(s, CTSC_UNSUPPORTED, "the sizes of its result depend");
     x = meta(s, CTSC_FLOAT32, 1, (int64_t[]){3});
     assert_int_equal(ctsc_value_to(x, "cpu", &here, NULL), CTSC_UNSUPPORTED);
     ctsc_op(s, "aten::mm", 2, meta(s, CTSC_FLOAT32, 2, (int64_t[]){2, 3}),
             meta(s, CTSC_FLOAT32, 2, (int64_t[]){2, 3}));
     assert_fails(s, CTSC_FAILED, "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
-    ctsc_op(s, "aten::add", 2, meta(s, CTSC_FLOAT32, 1, (int64_t[]){2}),
-            ones(s, 2));
+    ctsc_op(s, "aten::add", 2, meta(s, CTSC_FLOAT32, 1, (int64_t[]){2}), ones(s, 2));
     assert_fails(s, CTSC_FAILED, "Tensor on device cpu is not on the expected device meta!");
     ctsc_scope_free(s);
 }
@@ -149,8 +147,8 @@ static void shape_of_call(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_results),  cmocka_unit_test(views_and_writes),
-        cmocka_unit_test(no_elements),    cmocka_unit_test(random_numbers),
+        cmocka_unit_test(large_results), cmocka_unit_test(views_and_writes),
+        cmocka_unit_test(no_elements),   cmocka_unit_test(random_numbers),
         cmocka_unit_test(shape_of_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

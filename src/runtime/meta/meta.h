@@ -35,8 +35,7 @@
  *
  * What is not known here is what a function finds in elements and does not say in its row: such
  * functions see zeros. Indices are therefore not checked, as in PyTorch.
- * Tests: tests/unit/test_meta.c, tests/python/test_meta.py, tests/interop/meta (make
- * against-torch-meta)
+ * Tests: tests/unit/test_meta.c, tests/against/meta.py (make against-torch-meta)
  */
 #ifndef CTSC_RUNTIME_META_META_H
 #define CTSC_RUNTIME_META_META_H
