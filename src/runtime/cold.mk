@@ -4,3 +4,4 @@ COLD += $(addprefix src/runtime/,$(addsuffix /%,api archive code observe ops pro
     $(addprefix autograd/grad_,capture.c rules.c wanted.c) interp/fork.c)
 HOT += $(addprefix src/runtime/,$(addprefix api/api_,container.c run.c value.c) ops/composite.c program/module_call.c \
     $(addprefix ptq/,ptq_measure.c range_observer.c) train/optimizer_loops.c)
+COLD += src/runtime/meta/meta.c
