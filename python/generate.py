@@ -187,6 +187,12 @@ def flags(name, overloads, words):
         row.append("ROW_INPUT")
     if any(s.overload == "dtype" for s in overloads):
         row.append("ROW_DTYPE")
+    kinds = {}
+    for s in overloads:
+        for a in s.args:
+            kinds.setdefault(a.name, set()).add(a.type)
+    if any({"Scalar", "Tensor"} <= k for k in kinds.values()) and not any("bool" in k for k in kinds.values()):
+        row.append("ROW_TRUTH")
     return " | ".join(row) or "0"
 
 

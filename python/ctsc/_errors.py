@@ -59,6 +59,8 @@ def _fitted(kind, v):
         return v.item()
     if base in ("Scalar", "number") and isinstance(v, bool):
         return int(v)
+    if base.startswith("Scalar[") and isinstance(v, list):
+        return tuple(v)
     if base == "Tensor" and isinstance(v, (bool, int, float, complex)):
         return _C._tensor(v, -1)
     if base in ("int", "SymInt") and isinstance(v, float) and v == int(v):
@@ -80,8 +82,10 @@ def _arguments(schema):
 
 
 def _again(name, args, kwargs):
-    """(result,) of the call with arguments that were made to fit; None: no overload takes them."""
-    for key, schema, supported in family("aten::" + name):
+    """(result,) of the call with arguments that were made to fit; None: no overload takes them. Overloads that would count True as the number 1 come last:
+    a tensor of True has its dtype, too."""
+    bools = any(isinstance(v, bool) for v in (*args, *kwargs.values()))
+    for key, schema, supported in sorted(family("aten::" + name), key=lambda row: bools and "Scalar" in row[0].partition(".")[2]):
         rows = _arguments(schema)
         kinds = {n: t for t, n in rows}
         if not supported or len(args) > len(rows) or any(k not in kinds for k in kwargs if k != "input"):

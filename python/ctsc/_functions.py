@@ -164,10 +164,12 @@ def split(tensor, split_size_or_sections, dim=0):
     return tuple(_op("aten::split_with_sizes" if many else "aten::split.Tensor")(tensor, split_size_or_sections, dim))
 
 
-def where(condition, input=None, other=None):
+def where(condition, input=None, other=None, *, out=None):
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    return _op("aten::where")(condition, input, other)
+    input, other = (_C._tensor(v, -1) if isinstance(v, bool) else v for v in (input, other))
+    options = {} if out is None else {"out": out}
+    return _op("aten::where")(condition, input, other, **options)
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):

@@ -159,13 +159,14 @@ def to_dlpack(tensor):
 
 def unravel_index(indices, shape):
     """A tuple of the coordinates of flat indices."""
-    shape, rest, found = (shape,) if isinstance(shape, int) else tuple(shape), indices, []
+    shape, steps = (shape,) if isinstance(shape, int) else tuple(shape), [1]
     if indices.dtype.is_floating_point or indices.dtype is _C.bool:
         raise ValueError("expected 'indices' to be integer dtype, but got %s" % indices.dtype)
-    for n in reversed(shape):
-        found.append(rest % n)
-        rest = rest // n
-    return tuple(reversed(found))
+    for n in reversed(shape[1:]):
+        steps.insert(0, steps[0] * n)
+    # views of one tensor, as PyTorch's: the coordinates of an index lie side by side
+    every = indices.unsqueeze(-1) // _C._tensor(steps, _C.int64._ctsc_value_) % _C._tensor(shape, _C.int64._ctsc_value_)
+    return every.unbind(-1)
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):
@@ -187,7 +188,7 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
-def lu(A, *, pivot=True, get_infos=False, out=None):
+def lu(A, pivot=True, get_infos=False, out=None):
     """(LU, pivots), with get_infos also what failed, for each matrix."""
     LU, pivots, info = _C._operator("linalg_lu_factor_ex")(A, pivot=pivot)
     if out is not None:

@@ -116,7 +116,7 @@ def is_contiguous(self, memory_format=contiguous_format):
     if len(order) != self.ndim:
         return False
     sizes, strides, expected = tuple(int(n) for n in self.shape), self.stride(), 1
-    if 0 in sizes:
+    if 0 in sizes and memory_format is contiguous_format:
         return True
     for i in reversed(order):
         if sizes[i] != 1:
@@ -352,6 +352,11 @@ def _of_sparse(name):
 for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim",
               "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_mask", "sparse_resize_"):
     setattr(Tensor, _name, _of_sparse(_name))
+
+
+@_method("__rdiv__")
+def __rdiv__(self, other):
+    return other / self
 
 
 @_method("lu")

@@ -130,6 +130,8 @@ bool bind_is_number(PyObject *o); /* Python's, NumPy's scalars */
 /* Python's object as an argument. wide: for modules, which take arrays for tensors. false
  * with an exception. */
 bool bind_to_value(PyObject *o, bool wide, bind_arg *out);
+/* A bool as a 0-dim tensor. */
+bool bind_truth(PyObject *o, bind_arg *out);
 void bind_free_args(size_t n, bind_arg *args);
 PyObject *bind_from_value(ctsc_value *v_take);
 ctsc_value *bind_small_int(int64_t i, bool *own);

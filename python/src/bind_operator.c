@@ -30,7 +30,8 @@ enum {
     ROW_METHOD_VARARGS = 4,
     ROW_DRAWS = 8, /* draws random numbers */
     ROW_INPUT = 16,
-    ROW_DTYPE = 32
+    ROW_DTYPE = 32,
+    ROW_TRUTH = 64 /* a bool beside a tensor of bools is one, not the number 1 */
 };
 enum { DEPTH = 8, RELEASE_NUMEL = 1 << 15 };
 
@@ -239,13 +240,15 @@ typedef struct call {
     ctsc_value *handles[BIND_ARGS];
     const char *names[BIND_ARGS];
     /* by_dtype: a dtype in place of the usual size, view(dtype) */
-    bool keywords, requires_grad, by_dtype;
+    bool keywords, requires_grad, by_dtype, truth;
     ctsc_scope *generator; /* of generator=; NULL: the process's random numbers */
 } call;
 
 static bool call_add(call *c, const char *name, PyObject *o) {
     if (c->n == BIND_ARGS) return PyErr_SetString(PyExc_TypeError, "too many arguments"), false;
-    if (!bind_to_value(o, false, &c->args[c->n])) return false;
+    if (!(c->truth && PyBool_Check(o) ? bind_truth(o, &c->args[c->n])
+                                      : bind_to_value(o, false, &c->args[c->n])))
+        return false;
     c->handles[c->n] = c->args[c->n].v;
     c->names[c->n++] = name;
     c->keywords |= name != NULL;
@@ -396,6 +399,8 @@ static PyObject *operator_call(PyObject *self, PyObject *const *args, size_t nar
     if (bind_intercepts(n + nk, args)) return intercepted(self, args, n, names);
     c.n = 0;
     c.keywords = c.requires_grad = c.by_dtype = false;
+    c.truth = (op->flags & ROW_TRUTH) && n && TensorCheck(args[0]) &&
+              ctsc_tensor_dtype(((Tensor *)args[0])->v) == CTSC_BOOL;
     c.generator = NULL;
     bool varargs = (op->flags & (op->method ? ROW_METHOD_VARARGS : ROW_VARARGS)) && n > at &&
                    all_ints(args, at, n),
@@ -536,7 +541,8 @@ static PyObject *make_operator(PyObject *self, PyObject *args) {
             family[strcspn(family, ".")] = '\0';
             of = row_find(family);
         }
-        return operator_new(name, of ? of->flags & (ROW_DRAWS | ROW_INPUT) : 0, method, "");
+        return operator_new(name, of ? of->flags & (ROW_DRAWS | ROW_INPUT | ROW_TRUTH) : 0, method,
+                            "");
     }
     const struct op_row *r = row_find(name);
     return r ? row_object(r, method) : bind_ref(Py_None);

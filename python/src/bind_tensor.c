@@ -319,10 +319,7 @@ static bool operand_value(PyObject *o, PyObject *beside, bind_arg *out) {
     if (!PyBool_Check(o)) return bind_to_value(o, false, out);
     if (TensorCheck(beside) && ctsc_tensor_dtype(((Tensor *)beside)->v) != CTSC_BOOL)
         return out->v = bind_small_int(o == Py_True, &out->own), true;
-    PyObject *t = bind_tensor_of(o, -1);
-    *out = (bind_arg){t ? ctsc_value_copy(((Tensor *)t)->v) : NULL, true};
-    Py_XDECREF(t);
-    return out->v != NULL;
+    return bind_truth(o, out);
 }
 
 static PyObject *binary(const char *key, PyObject *a, PyObject *b) {

@@ -201,6 +201,16 @@ static bool container_value(PyObject *o, bool wide, bind_arg *out) {
     return ok;
 }
 
+bool bind_truth(PyObject *o, bind_arg *out) {
+    *out = (bind_arg){NULL, true};
+    ctsc_error *e = bind_error();
+    if (!e) return false;
+    if (ctsc_tensor_new(CTSC_BOOL, 0, NULL, &out->v, e) != CTSC_OK)
+        return bind_raise(e, "tensor"), false;
+    *(bool *)ctsc_tensor_data(out->v) = o == Py_True;
+    return true;
+}
+
 bool bind_to_value(PyObject *o, bool wide, bind_arg *out) {
     if (TensorCheck(o)) return *out = (bind_arg){((Tensor *)o)->v, false}, true;
     if (o == Py_None) return *out = (bind_arg){none, false}, true;

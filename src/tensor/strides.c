@@ -95,7 +95,7 @@ ctsc_status format_strides(diag *d, memory_format format, int ndim, const int64_
         return diag_fail(d, CTSC_FAILED, "required rank %d tensor to use channels_last%s format",
                          format == FORMAT_CHANNELS_LAST ? 4 : 5,
                          format == FORMAT_CHANNELS_LAST ? "" : "_3d");
-    strides_in_order(ndim, sizes, order, 1, strides);
+    strides_in_order(ndim, sizes, order, format <= FORMAT_PRESERVE, strides);
     return CTSC_OK;
 }
 

@@ -342,3 +342,32 @@ def test_unique_orders_rows_row_major():
     x = torch.tensor([[[0, 0], [1, 0]], [[0, 1], [0, 0]]])  # its columns as rows: 0 1 0 0, 0 0 1 0
     assert torch.unique(x, dim=2).tolist() == [[[0, 0], [0, 1]], [[1, 0], [0, 0]]]
     assert [t.shape for t in torch.aminmax(torch.tensor(3.), dim=0, keepdim=True)] == [(), ()]
+
+
+def test_of_empty_tensors():
+    assert torch.zeros(0, 3, 3, 6).is_contiguous()
+    assert not torch.zeros(0, 3, 3, 6).is_contiguous(memory_format=torch.channels_last)
+    x = torch.zeros(2, 0, 3, 4).contiguous(memory_format=torch.channels_last)
+    assert x.stride() == (0, 1, 0, 0) and x.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_of_copies_and_of_integers():
+    turned = torch.arange(18.).reshape(3, 2, 3).permute(1, 2, 0)
+    assert torch.constant_pad_nd(turned, (0, 0)).stride() == turned.stride() == (3, 1, 6)
+    assert torch.constant_pad_nd(turned, (-1, 0)).stride() == (3, 1, 6)
+    assert torch.constant_pad_nd(turned, (1, 0)).stride() == (12, 4, 1)
+    assert torch.fft.fft(turned.long(), dim=1).stride() == (3, 1, 6)
+    assert F.rms_norm(turned, (3,)).stride() == (9, 3, 1)
+    last = torch.zeros(2, 4, 3, 3).contiguous(memory_format=torch.channels_last)
+    assert torch.native_channel_shuffle(last, 2).stride() == last.stride()
+    assert torch.nn.utils.rnn.pad_sequence([torch.ones(3), torch.ones(2)]).stride() == (2, 1)
+    one = torch.ones(1, 3).expand(3, 3)
+    assert torch.chain_matmul(one).stride() == (3, 1)
+    assert torch.unravel_index(torch.tensor([[1, 2], [3, 5]], dtype=torch.uint8), (2, 3))[0].stride() == (4, 2)
+
+
+def test_ravel_shares_what_is_lazily_negated():
+    x = torch.arange(4.).reshape(2, 2)
+    negated = torch._neg_view(x).ravel()
+    negated[0] = 7
+    assert negated.is_neg() and x[0, 0] == -7

@@ -297,3 +297,34 @@ def test_unsigned_integers():
     turned = ctsc.arange(12).to(ctsc.uint32).reshape(3, 4).t()[1:]
     assert ctsc.tanh(turned).stride() == (turned == turned[0, 0]).stride() == (1, 3)
     assert ctsc.hash_tensor(ctsc.tensor(-2.5), dim=-1).item() == ctsc.hash_tensor(ctsc.tensor([-2.5])).item()
+
+
+def test_bools_beside_tensors_of_bools_are_bools():
+    b, i = ctsc.tensor([True, False]), ctsc.tensor([1, 2], dtype=ctsc.uint8)
+    for got, want in ((ctsc.add(b, True), [True, True]), (ctsc.mul(b, True), [True, False]), (ctsc.bitwise_and(b, True), [True, False]), (b.bitwise_or(True), [True, True]),
+                      (ctsc.where(b, True, False), [True, False]), (ctsc.where(b, b, True), [True, True]), (b.clone().bitwise_and_(True), [True, False])):
+        assert got.dtype is ctsc.bool and got.tolist() == want
+    assert ctsc.where(b, i, True).dtype is ctsc.add(i, True).dtype is ctsc.uint8
+
+
+def test_split_into_a_number_of_parts():
+    x = ctsc.arange(24.).reshape(2, 4, 3)
+    assert [t.shape for t in x.hsplit(2)] == [t.shape for t in ctsc.hsplit(x, 2)] == [(2, 2, 3)] * 2
+    assert [t.shape for t in x.vsplit(2)] == [(1, 4, 3)] * 2 and [t.shape for t in x.dsplit(3)] == [(2, 4, 1)] * 3
+    assert [t.shape for t in x.hsplit([1])] == [(2, 1, 3), (2, 3, 3)]
+
+
+def test_overloads_are_attributes_of_operators():
+    x = ctsc.arange(6.).reshape(2, 3)
+    assert ctsc.ops.aten.transpose.int(x, 0, 1).shape == (3, 2) and ctsc.ops.aten.relu.default(-x).sum() == 0
+    assert ctsc.ops.aten.add.Scalar(x, 1).equal(x + 1)
+    with pytest.raises(AttributeError):
+        ctsc.ops.aten.transpose.nothing
+
+
+def test_numbers_in_lists_and_zero_sizes():
+    x = ctsc.arange(9.).reshape(3, 3)
+    assert [t.tolist() for t in ctsc.gradient(x, spacing=[1.0, 2.0])] == [t.tolist() for t in ctsc.gradient(x, spacing=(1.0, 2.0))]
+    assert ctsc.nn.functional.pad(x, (-1, -2, 1, 1)).shape == (5, 0)
+    assert ctsc.linspace(0, 4, 50, dtype=ctsc.int64).tolist()[11:15] == [0, 0, 1, 1]
+    assert len(ctsc.lu(x + ctsc.eye(3), True, True)) == 3

@@ -56,6 +56,20 @@ static void order_in_format(memory_format format, const tensor *t, int64_t *stri
     (void)format_strides(NULL, fits ? format : FORMAT_CONTIGUOUS, t->ndim, t->sizes, strides);
 }
 
+/* What only crops is a copy of a view. */
+static void order_pad(const value *args, const tensor *t, int64_t *strides) {
+    const list *pad = args[1].u.list;
+    bool grows = false;
+    for (size_t i = 0; i < pad->len; i++) grows |= pad->u.ints[i] > 0;
+    if (grows) {
+        order_in_format(tensor_suggested_format(args[0].u.tensor), t, strides);
+        return;
+    }
+    tensor view = *args[0].u.tensor;
+    view.sizes = t->sizes;
+    tensor_like_strides(&view, strides);
+}
+
 /* An image without a batch is one of a batch of one. */
 static void order_conv(const value *args, const tensor *t, int64_t *strides) {
     int spatial = args[1].u.tensor->ndim - 2, lead = spatial + 2 - t->ndim;
@@ -115,6 +129,10 @@ static bool order_of(const op *o, const value *args, const tensor *t, int64_t *s
     case STRIDES_FORMAT:
         if (!first || first->ndim != t->ndim) return false;
         order_in_format(tensor_suggested_format(first), t, strides);
+        return true;
+    case STRIDES_PAD:
+        if (!first || first->ndim != t->ndim) return false;
+        order_pad(args, t, strides);
         return true;
     case STRIDES_CONV:
         if (!first || args[1].tag != V_TENSOR) return false;

@@ -135,6 +135,7 @@ typedef enum strides_rule {
     STRIDES_OPERANDS, /* as pointwise operators: by all arguments that are tensors */
     STRIDES_LIKE,     /* as the first argument, results of its shape */
     STRIDES_FORMAT,   /* channels last if the first argument has them so */
+    STRIDES_PAD,      /* the same, where something is added; else as the first argument */
     STRIDES_CONV,     /* channels last if the first or the second has */
     STRIDES_CAT,      /* channels last if all tensors of the list have */
     STRIDES_STACK,
@@ -204,7 +205,7 @@ typedef struct op_traits {
     bool total_on_floats : 1; /* for every float32 or float64 one */
     bool asks_strides : 1;    /* looks at how the elements are laid out, not only at them */
     twin_need twin : 2;
-    strides_rule strides : 3;
+    strides_rule strides : 4;
 
     /* ---- work -------------------------------------------------------------------------------- */
 
@@ -261,7 +262,7 @@ typedef struct op_traits {
 _Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
 _Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
                    TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && AUTOCAST_WIDEST < 4 &&
-                   LOWERED_COUNT <= 256 && STRIDES_STACK < 8 && FAMILY_COUNT <= 64 &&
+                   LOWERED_COUNT <= 256 && STRIDES_STACK < 16 && FAMILY_COUNT <= 64 &&
                    CHECK_INDEX_SELECT < 8 && WRITES_COUNT <= 8,
                "each kind fits into its field");
 

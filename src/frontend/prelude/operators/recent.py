@@ -50,7 +50,7 @@ def _rms(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], e
 
 def rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tensor:
     result, root = __torch__.operators.recent._rms(input, normalized_shape, weight, eps)
-    return result
+    return result.contiguous()
 
 
 def _fused_rms_norm(input: Tensor, normalized_shape: List[int], weight: Optional[Tensor], eps: Optional[float]) -> Tuple[Tensor, Tensor]:

@@ -116,26 +116,6 @@ OPERATOR(range) {
 
 /* ---- linspace, logspace ---------------------------------------------------------------------- */
 
-/* Integers: PyTorch computes them in vectors of 32 bytes, two at a time, whose first element is
- * rounded down to an integer before the others are counted from it; what is left of the last two
- * vectors element by element. */
-static ctsc_status range_spread_int(op_ctx *cx, double start, double end, tensor *t) {
-    int64_t n = t->numel, lanes = 32 / (int64_t)dtype_size((dtype)t->dtype),
-            whole = n - n % (2 * lanes);
-    double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
-    DISPATCH_REAL(t->dtype, cx, "linspace_cpu", {
-        T *p = tensor_data(t);
-        OP_LOOP(cx, i, n, {
-            int64_t first = i < whole ? i - i % lanes : i;
-            double v = first < n / 2 || n == 1 ? start + step * (double)first
-                                               : end - step * (double)(n - first - 1);
-            if (first < i) v = trunc(v) + step * (double)(i - first);
-            STORE(&p[i], (ACC)(int64_t)v);
-        })
-    })
-    return CTSC_OK;
-}
-
 /* Symmetric, so that both ends are exact: the first half counts from start, the second from end. */
 VECTOR_LOOPS static void range_spread_floats(float start, float end, float *p, int64_t n,
                                              int64_t from, int64_t to) {
@@ -158,7 +138,6 @@ static ctsc_status range_spread(op_ctx *cx, double start, double end, const doub
         return CTSC_OK;
     }
     bool integral = dtype_is_integral((dtype)t->dtype);
-    if (integral && !base) return range_spread_int(cx, trunc(start), trunc(end), t);
     if (integral) start = trunc(start), end = trunc(end);
     double step = n > 1 ? (end - start) / (double)(n - 1) : 0;
     DISPATCH_REAL(t->dtype, cx, base ? "logspace_cpu" : "linspace_cpu", {

@@ -211,7 +211,14 @@ static ctsc_status fft_input(op_ctx *cx, const value *arg, tensor **out) {
         return fft_fail(cx, "expected scalar type ComplexDouble but found ComplexHalf");
     if (dtype_is_half(dt) || dtype_is_quantised(dt))
         return fft_fail(cx, "Unsupported dtype %s", dtype_table[dt].ir_name);
-    return tensor_to_dtype(cx->diag, t, dtype_is_integral(dt) ? DT_FLOAT32 : dt, out);
+    if (!dtype_is_integral(dt)) return *out = tensor_ref(t), CTSC_OK;
+    int64_t strides[TENSOR_MAX_DIMS]; /* the result is in their order */
+    tensor_like_strides(t, strides);
+    TRY(tensor_new_strided(cx->diag, tensor_device(t), DT_FLOAT32, t->ndim, t->sizes, strides,
+                           out));
+    ctsc_status st = tensor_copy(cx->diag, *out, t);
+    if (st != CTSC_OK) tensor_unref(*out);
+    return st;
 }
 
 /* count: all the numbers of a transform. */

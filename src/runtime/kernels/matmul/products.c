@@ -152,7 +152,11 @@ ctsc_status op_chain_matmul(op_ctx *cx, const value *args, value *results) {
         if (l->u.tensors[i]->ndim != 2)
             return diag_fail(cx->diag, CTSC_FAILED, "Tensor dimension is %d, expected 2 instead.",
                              l->u.tensors[i]->ndim);
-    if (l->len == 1) return op_finish(cx, args, tensor_ref(l->u.tensors[0]), results);
+    if (l->len == 1) { /* a copy */
+        tensor *t;
+        TRY(tensor_clone(cx->diag, l->u.tensors[0], &t));
+        return op_finish(cx, args, t, results);
+    }
     return op_linalg_multi_dot(cx, args, results);
 }
 

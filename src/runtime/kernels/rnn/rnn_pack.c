@@ -215,33 +215,29 @@ ctsc_status op_pad_sequence(op_ctx *cx, const value *args, value *results) {
     const list *seqs = args[0].u.list;
     int64_t sizes[TENSOR_MAX_DIMS];
     dtype dt = DT_FLOAT32;
-    tensor *out, *swapped = NULL;
+    tensor *out;
     const char *side = args[3].u.str->bytes;
     bool left = !strcmp(side, "left");
     if (!left && strcmp(side, "right"))
         return diag_fail(d, CTSC_FAILED,
                          "Expected padding_side to be one of left or right, but got %s.", side);
     TRY(pad_sequence_sizes(d, seqs, sizes, &dt));
+    bool batch_first = arg_bool(&args[1]);
+    const int64_t longest = sizes[1];
+    if (!batch_first) sizes[1] = sizes[0], sizes[0] = longest;
     TRY(tensor_new(d, dt, seqs->u.tensors[0]->ndim + 1, sizes, &out));
     pad_fill(out, &args[2]);
     ctsc_status st = CTSC_OK;
     for (size_t i = 0; st == CTSC_OK && i < seqs->len; i++) {
         const tensor *t = seqs->u.tensors[i];
         tensor *row = NULL, *to = NULL;
-        st = tensor_select(d, out, 0, (int64_t)i, &row);
+        st = tensor_select(d, out, batch_first ? 0 : 1, (int64_t)i, &row);
         if (st == CTSC_OK)
-            st = tensor_slice(d, row, 0, left ? sizes[1] - t->sizes[0] : 0,
-                              left ? sizes[1] : t->sizes[0], 1, &to);
+            st = tensor_slice(d, row, 0, left ? longest - t->sizes[0] : 0,
+                              left ? longest : t->sizes[0], 1, &to);
         if (st == CTSC_OK) st = tensor_copy(d, to, t);
         tensor_unref(row);
         tensor_unref(to);
-    }
-    if (st == CTSC_OK && !arg_bool(&args[1])) {
-        st = tensor_transpose(d, out, 0, 1, &swapped);
-        if (st == CTSC_OK) {
-            tensor_unref(out);
-            return op_return_tensor(results, swapped);
-        }
     }
     if (st == CTSC_OK) return op_return_tensor(results, out);
     tensor_unref(out);

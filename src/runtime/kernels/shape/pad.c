@@ -77,15 +77,13 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
             n, self->ndim);
     for (int i = 0; i < self->ndim; i++) sizes[i] = to[i] = self->sizes[i];
     TRY(pad_check_crop(cx, self, n, pad));
-    bool grows = false;
-    for (int i = 0; i < n; i++) grows |= pad[i] > 0;
     for (int dim = self->ndim - n / 2; dim < self->ndim; dim++) {
         int64_t left = pad[2 * (self->ndim - 1 - dim)], right = pad[2 * (self->ndim - 1 - dim) + 1],
                 size;
         bool fits = !__builtin_add_overflow(self->sizes[dim], left, &size) &&
                     !__builtin_add_overflow(size, right, &size);
         if (!fits) return kernel_fail(cx, "padding size is too large");
-        if (size < grows)
+        if (size < 0)
             return kernel_fail(
                 cx,
                 "The input size %lld, plus negative padding %lld and %lld resulted in a negative "

@@ -192,7 +192,9 @@ ctsc_status op_unflatten(op_ctx *cx, const value *args, value *results) {
 
 ctsc_status op_ravel(op_ctx *cx, const value *args, value *results) {
     tensor *rows, *view; /* a view of what is row-major alone, where reshape makes others, too */
-    TRY(tensor_contiguous(cx->diag, arg_tensor(&args[0]), &rows));
+    tensor *t = arg_tensor(&args[0]);
+    if (tensor_is_contiguous(t)) rows = tensor_ref(t); /* lazily conjugated ones, too */
+    else TRY(tensor_contiguous(cx->diag, t, &rows));
     ctsc_status status = tensor_reshape(cx->diag, rows, 1, &rows->numel, &view);
     tensor_unref(rows);
     return view_return(results, status, &view);

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of all operators under PyTorch and under ctsc: values, strides, offsets, which results share memory with which arguments, and what is written in place.
+
+    PYTHON tests/against/against_samples.py --package build/python [--seed 1] [--samples 6] [-k 'clamp*'] [--dtypes float32,int64] [--summary]
+    PYTHON tests/against/against_samples.py --schemas ...
+
+The calls are the sample inputs of PyTorch's own tests (OpInfo), of all operators and dtypes; with --schemas generated ones of all overloads (against_schemas.py).
+PYTHON has PyTorch 2.15, its tests' operator database (torch.testing._internal) and NumPy. Each operator is asked in a process of its own; the calls with
+PyTorch's answers go through a file of plain values to a process of ctsc, whose answers come back in the same way. Random operators are left out.
+"""
+import argparse
+import fnmatch
+import importlib
+import os
+import pickle
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DTYPES = "float32,bfloat16,float16,float64,int64,uint8,int8,bool,complex64"
+# where what differs is no fault of either: signs of vectors, random numbers inside, 16-bit numbers that PyTorch rounds several times, bits that are lazily
+# kept, operators in which PyTorch itself forgets a lazy sign, functional forms that keep gaps (docs/differs.md)
+KNOWN = ("eig", "svd", "linalg_det", "slogdet", "polar", "geqrf", "scaled_dot_product", "multi_head_attention_forward", "grid_sample", "matrix_exp", "matrix_sqrth", "fft.ifft", "ihfft", "fft_ifft", "vdot", "quantile", "isin", "max_pool1d",
+         "masked.", "_aa.", "_copy.", "aten.fill.", "aten.copy.", "aten.zero.", "put_.", "unsafe_chunk", "unsafe_split", "sorted", "nanmedian", "_segment_reduce", "glu_jvp", "einsum", "prim_")
+ELEMENTS = 20000  # of an argument
+RANDOM = ("rand", "normal", "bernoulli", "dropout", "uniform", "multinomial", "poisson", "exponential", "geometric", "cauchy", "empty", "rrelu", "jiterator", "sparse", "nested", "jagged", "svd_lowrank",
+          "pca_lowrank", "fractional_max_pool", "gumbel", "_to_copy_custom", "resize_", "is_pinned", "pin_memory")
+
+
+# ---- plain values -----------------------------------------------------------------------------------
+
+
+class Unsaid(Exception):
+    pass
+
+
+def storage_bytes(torch, t):
+    s = t.untyped_storage()
+    whole = torch.empty(0, dtype=torch.uint8).set_(s) if torch.__name__ == "torch" else None
+    return bytes(whole.tolist()) if whole is not None else None
+
+
+def plain(torch, v, leaves):
+    """A value without objects of torch's; tensors with their whole storage. leaves collects the tensors."""
+    if isinstance(v, torch.Tensor):
+        if v.layout != torch.strided or v.is_quantized or v.numel() > ELEMENTS or v.device.type != "cpu" or v.untyped_storage().nbytes() > 32 * ELEMENTS:
+            raise Unsaid
+        leaves.append(v)
+        return ("tensor", str(v.dtype).split(".")[-1], tuple(v.shape), tuple(v.stride()), v.storage_offset(), storage_bytes(torch, v), v.is_conj(), v.is_neg())
+    if isinstance(v, torch.dtype):
+        return ("dtype", str(v).split(".")[-1])
+    if isinstance(v, torch.memory_format):
+        return ("memory_format", str(v).split(".")[-1])
+    if isinstance(v, torch.device):
+        return ("device", str(v))
+    if isinstance(v, (list, tuple)):
+        return ("list" if isinstance(v, list) else "tuple", [plain(torch, x, leaves) for x in v])
+    if isinstance(v, dict):
+        return ("dict", {k: plain(torch, x, leaves) for k, x in v.items()})
+    if isinstance(v, slice):
+        return ("slice", [plain(torch, x, leaves) for x in (v.start, v.stop, v.step)])
+    if v is None or v is Ellipsis or type(v) in (bool, int, float, complex, str):
+        return ("value", v)
+    raise Unsaid
+
+
+def rebuilt(torch, v, leaves):
+    kind = v[0]
+    if kind == "tensor":
+        _, dtype, shape, strides, offset, data, conj, neg = v
+        dtype = getattr(torch, dtype)
+        flat = torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
+        t = flat.as_strided(shape, strides, offset)
+        t = t.conj() if conj else t
+        t = torch._neg_view(t) if neg else t
+        leaves.append(t)
+        return t
+    if kind in ("dtype", "memory_format"):
+        return getattr(torch, v[1])
+    if kind == "device":
+        return torch.device(v[1])
+    if kind in ("list", "tuple"):
+        made = [rebuilt(torch, x, leaves) for x in v[1]]
+        return made if kind == "list" else tuple(made)
+    if kind == "dict":
+        return {k: rebuilt(torch, x, leaves) for k, x in v[1].items()}
+    if kind == "slice":
+        return slice(*[rebuilt(torch, x, leaves) for x in v[1]])
+    return v[1]
+
+
+# ---- a call -----------------------------------------------------------------------------------------
+
+
+def function(torch, name, form):
+    if form == "inplace":
+        return getattr(torch.Tensor, name)
+    if name.startswith("__") and name.endswith("__"):
+        return getattr(torch.Tensor, name)
+    for start in (torch, torch.ops.aten):
+        at = start
+        try:
+            for part in name.replace("torch.ops.", "ops.").split("."):
+                at = getattr(at, part)
+            return at
+        except AttributeError:
+            pass
+    return getattr(torch.Tensor, name)
+
+
+def numbers(torch, t):
+    """Elements as bytes, with the dtype that they are in: floats of less than 32 bits as float32."""
+    t = t.detach().resolve_conj().resolve_neg()
+    if t.dtype.is_floating_point and t.dtype != torch.float64:
+        t = t.to(torch.float32)
+    return t.reshape(-1).contiguous().numpy().tobytes() if t.numel() else b""
+
+
+def described(torch, v, leaves):
+    if isinstance(v, torch.Tensor):
+        shares = [(i, v.storage_offset()) for i, a in enumerate(leaves) if a.numel() and v.numel() and a.untyped_storage().data_ptr() == v.untyped_storage().data_ptr()]
+        sizes = list(v.shape)
+        strides = [s if n > 1 else 0 for n, s in zip(sizes, v.stride())] if v.numel() else []
+        formats = [v.is_contiguous()] + ([v.is_contiguous(memory_format=torch.channels_last)] if v.dim() == 4 else [])
+        return ("tensor", str(v.dtype).split(".")[-1], tuple(sizes), strides, formats, shares[:1], numbers(torch, v), v.is_conj(), v.is_neg())
+    if isinstance(v, (list, tuple)):
+        return ("list", [described(torch, x, leaves) for x in v])
+    if isinstance(v, torch.dtype):
+        return ("value", str(v))
+    if v is None or type(v) in (bool, int, float, complex, str):
+        return ("value", v)
+    return ("value", str(type(v).__name__))
+
+
+def call(torch, case):
+    leaves = []
+    args, kwargs = rebuilt(torch, case["args"], leaves), rebuilt(torch, case["kwargs"], leaves)
+    try:
+        out = function(torch, case["name"], case["form"])(*args, **kwargs)
+        return {"out": described(torch, out, leaves), "args": [numbers(torch, t) for t in leaves] if case["form"] == "inplace" else []}
+    except Exception as e:
+        return {"error": "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:200])}
+
+
+# ---- making the cases, in PyTorch -------------------------------------------------------------------
+
+
+def cases_of(torch, op, args, out):
+    for name in args.dtypes.split(","):
+        dtype = getattr(torch, name)
+        if not op.supports_dtype(dtype, "cpu"):
+            continue
+        rng = random.Random("%d %s %s" % (args.seed, op.full_name, name))
+        torch.manual_seed(args.seed)
+        try:
+            samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+        except Exception:
+            continue
+        rng.shuffle(samples)
+        made = 0
+        for sample in samples:
+            if made >= args.samples:
+                break
+            try:
+                given = ("tuple", [plain(torch, x, []) for x in (sample.input, *sample.args)])
+                named = ("dict", {k: plain(torch, x, []) for k, x in sample.kwargs.items()})
+            except Unsaid:
+                continue
+            made += 1
+            forms = [("fn", op.name)]
+            if op.inplace_variant is not None and hasattr(op.inplace_variant, "__name__"):
+                forms.append(("inplace", op.inplace_variant.__name__))
+            for form, called in forms:
+                case = {"name": called, "form": form, "dtype": name, "args": given, "kwargs": named}
+                try:
+                    function(torch, called, form)
+                except AttributeError:
+                    continue
+                case["want"] = call(torch, case)
+                if "error" in case["want"] and "TypeError" in case["want"]["error"]:
+                    continue  # not how the operator is called
+                pickle.dump(case, out)
+
+
+def make(args, path):
+    import torch
+    torch.set_num_threads(1)
+    if args.schemas:
+        import against_schemas
+        sources = [(name, lambda out, s=s: against_schemas.cases_of(torch, s, args, out, call)) for name, s in against_schemas.schemas(torch)]
+    else:
+        from torch.testing._internal.common_methods_invocations import op_db
+        sources = [(op.name, lambda out, op=op: cases_of(torch, op, args, out)) for op in op_db]
+    with open(path, "wb") as out:
+        for name, cases in sources:
+            if not fnmatch.fnmatch(name, args.k) or any(word in name for word in RANDOM):
+                continue
+            out.flush()
+            pid = os.fork()
+            if pid == 0:
+                resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+                try:
+                    cases(out)
+                    out.flush()
+                except BaseException as e:
+                    print("%s: %r" % (name, e), file=sys.stderr)
+                os._exit(0)
+            os.waitpid(pid, 0)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        while True:
+            try:
+                yield pickle.load(f)
+            except (EOFError, pickle.UnpicklingError):
+                return
+
+
+def answer(path, skip):
+    torch = importlib.import_module("ctsc")
+    sys.modules["torch"] = torch
+    for k, case in enumerate(read(path)):
+        if k < skip:
+            continue
+        del case["want"]
+        pickle.dump(call(torch, case), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+# ---- comparing --------------------------------------------------------------------------------------
+
+TOLERANCE = {"float16": (2e-3, 1e-5), "bfloat16": (1.6e-2, 1e-4), "float32": (1e-4, 1e-5), "float64": (1e-7, 1e-9), "complex64": (1e-4, 1e-5), "complex128": (1e-7, 1e-9)}
+
+
+def differs(np, got, want):
+    if got[0] != want[0]:
+        return "%s instead of %s" % (got[0], want[0])
+    if want[0] == "list":
+        if len(got[1]) != len(want[1]):
+            return "%d instead of %d" % (len(got[1]), len(want[1]))
+        return next((("[%d] " % i) + d for i, d in enumerate(map(lambda g, w: differs(np, g, w), got[1], want[1])) if d), None)
+    if want[0] == "value":
+        same = got[1] == want[1] or got[1] != got[1] and want[1] != want[1] or isinstance(got[1], float) and isinstance(want[1], float) and abs(got[1] - want[1]) <= 1e-5 * abs(want[1])
+        return None if same else "%r instead of %r" % (got[1], want[1])
+    for i, what in ((1, "dtype"), (2, "shape"), (3, "strides"), (4, "formats"), (5, "shares"), (7, "conj"), (8, "neg")):
+        if got[i] != want[i]:
+            return "%s %s instead of %s" % (what, got[i], want[i])
+    kind = want[1] if want[1] in ("float64", "complex64", "complex128", "bool") or "int" in want[1] else "float32"
+    a, b = np.frombuffer(got[6], dtype=kind), np.frombuffer(want[6], dtype=kind)
+    return elements_differ(np, a, b, want[1])
+
+
+def elements_differ(np, a, b, dtype):
+    if len(a) != len(b):
+        return "%d elements instead of %d" % (len(a), len(b))
+    rtol, atol = TOLERANCE.get(dtype, (0, 0))
+    if "16" in dtype and rtol:  # roundings on the way count by the largest element
+        atol = max(atol, rtol * max((abs(x) for x in b if np.isfinite(x)), default=0))
+    with np.errstate(all="ignore"):
+        same = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True) if rtol else a == b
+    wrong = np.flatnonzero(~same)
+    return "%d of %d elements, [%d] is %s instead of %s" % (len(wrong), len(a), wrong[0], a[wrong[0]], b[wrong[0]]) if len(wrong) else None
+
+
+def compare(np, got, want):
+    if "error" in want or "error" in got:
+        return None if "error" in want else got["error"]
+    what = differs(np, got["out"], want["out"])
+    if what:
+        return what
+    for i, (g, w) in enumerate(zip(got["args"], want["args"])):
+        if len(g) != len(w):
+            return "argument %d" % i
+    return None
+
+
+def shown(v):
+    if v[0] == "tensor":
+        return "%s%s%s%s" % (v[1], list(v[2]), "" if not v[3] or v[3][-1] == 1 else "<%s>" % (list(v[3]),), "conj" if v[6] else "")
+    if v[0] in ("list", "tuple"):
+        return "(%s)" % ", ".join(map(shown, v[1]))
+    if v[0] == "dict":
+        return ", ".join("%s=%s" % (k, shown(x)) for k, x in v[1].items())
+    return str(v[1])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--package", default="build/python")
+    p.add_argument("--mine", default="/usr/bin/python3", help="the Python that has ctsc")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--samples", type=int, default=6, help="of each operator and dtype")
+    p.add_argument("--dtypes", default=DTYPES)
+    p.add_argument("-k", default="*", metavar="GLOB")
+    p.add_argument("--schemas", action="store_true", help="generated calls of all overloads")
+    p.add_argument("--all", action="store_true", help="calls that ctsc refuses, and what is known to differ, too")
+    p.add_argument("--summary", action="store_true", help="of each operator the first difference alone")
+    p.add_argument("--answer", metavar="FILE", help="internal")
+    p.add_argument("--skip", type=int, default=0)
+    args = p.parse_args()
+    if args.answer:
+        return answer(args.answer, args.skip)
+    import numpy as np
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "cases")
+        make(args, path)
+        total = wrong = 0
+        seen, stream, lost = set(), None, 0
+        env = {**os.environ, "PYTHONPATH": os.path.abspath(args.package), "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        for k, case in enumerate(read(path)):
+            if stream is None:
+                stream = subprocess.Popen([args.mine, os.path.abspath(__file__), "--answer", path, "--skip", str(k)], stdout=subprocess.PIPE, env=env)
+            try:
+                got = pickle.load(stream.stdout)
+                what = compare(np, got, case["want"])
+            except (EOFError, pickle.UnpicklingError):
+                got, what, stream = None, "ended with status %s" % stream.wait(), None
+            total += 1
+            if not what or not args.all and ("error" in (got or {}) or any(word in case["name"] for word in KNOWN)):
+                continue
+            wrong += 1
+            if args.summary and case["name"] in seen:
+                continue
+            seen.add(case["name"])
+            print("%s %s %s: %s\n    %s; %s" % (case["name"], case["form"], case["dtype"], what, shown(case["args"]), shown(case["kwargs"])), flush=True)
+    print("%d cases, %d differences" % (total, wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
