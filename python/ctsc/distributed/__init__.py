@@ -5,6 +5,7 @@ import importlib as _importlib
 from ._group import Backend, ProcessGroup, ReduceOp, Work, default_pg_timeout
 from ._library import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 from ._objects import (all_gather_object, broadcast_object_list, gather_object, recv_object_list, scatter_object_list, send_object_list)
+from .device_mesh import DeviceMesh, init_device_mesh
 from ._store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from .distributed_c10d import *
 from .distributed_c10d import _all_gather_base, _get_default_group, _reduce_scatter_base

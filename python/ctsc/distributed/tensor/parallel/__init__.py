@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.distributed.tensor.parallel: modules whose parameters are spread over a mesh, by a plan."""
+from .api import parallelize_module
+from .loss import loss_parallel
+from .style import (ColwiseParallel, ParallelStyle, PrepareModuleInput, PrepareModuleInputOutput, PrepareModuleOutput, RowwiseParallel, SequenceParallel)
+
+__all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleInputOutput", "PrepareModuleOutput", "RowwiseParallel", "SequenceParallel", "parallelize_module",
+           "loss_parallel"]
