@@ -199,6 +199,12 @@ class DTensor(Tensor):
         made._is_param = True
         return made
 
+    def _part_of_same(self, t):
+        """A tensor of an optimiser's state: this parameter's placements are its own, if its shape is that of the rank's part."""
+        with _subclass.DisableTorchFunctionSubclass():
+            whole = isinstance(t, Tensor) and t.dim() and t.shape == plain(self).shape
+            return wrap(t.detach(), self._spec) if whole and not isinstance(t, DTensor) else t
+
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             with _subclass.DisableTorchFunctionSubclass():

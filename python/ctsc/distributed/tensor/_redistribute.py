@@ -11,7 +11,7 @@ from ctsc.autograd.function import Function
 
 from .. import distributed_c10d as dist
 from .._group import ReduceOp
-from .placement_types import Partial, Replicate, Shard, _NormPartial, strides
+from .placement_types import Partial, Replicate, Shard, _NormPartial, _StridedShard, strides
 
 _cat, _zeros, _zeros_like = (_C._operator(n) for n in ("cat", "zeros", "zeros_like"))
 R = Replicate()
@@ -21,12 +21,19 @@ def chunk(size, parts, rank):
     return Shard.local_shard_size_and_offset(size, parts, rank)
 
 
-def level(shape, placements, mesh, at, dim, coordinate=None):
+def in_order(placements):
+    """Dimensions of the mesh in the order in which they cut."""
+    return sorted(range(len(placements)), key=lambda i: isinstance(placements[i], _StridedShard))
+
+
+def level(shape, placements, mesh, at, dim):
     """The size of a dimension before the at-th dimension of the mesh cuts it."""
     size = shape[dim]
-    for i in range(at):
+    for i in in_order(placements):
+        if i == at:
+            break
         if placements[i].is_shard(dim):
-            size = chunk(size, mesh.size(i), (coordinate or mesh.get_coordinate())[i])[0]
+            size = chunk(size, mesh.size(i), mesh.get_coordinate()[i])[0]
     return size
 
 
@@ -34,7 +41,8 @@ def local_shape(shape, mesh, placements, coordinate=None):
     """What this rank has, and where it begins in the whole."""
     sizes, starts = list(shape), [0] * len(shape)
     coordinate = mesh.get_coordinate() if coordinate is None else coordinate
-    for i, p in enumerate(placements):
+    for i in in_order(placements):
+        p = placements[i]
         if p.is_shard():
             sizes[p.dim], start = chunk(sizes[p.dim], mesh.size(i), coordinate[i])
             starts[p.dim] += start
@@ -97,12 +105,13 @@ def redistribute(local, mesh, shape, current, target):
     if current == target:
         return local
     changes = {i for i in range(len(current)) if current[i] != target[i]}
+    order = in_order(current)
     for i in sorted(changes):
-        for j in range(i + 1, len(current)):
+        for j in order[order.index(i) + 1:]:
             if current[j].is_shard() and any(p.is_shard(current[j].dim) for p in (current[i], target[i])):
                 changes.add(j)
     local = local.detach()
-    for i in sorted(changes, reverse=True):
+    for i in (i for i in reversed(order) if i in changes):
         p = current[i]
         if p.is_shard():
             local = _gather(local, p.dim, level(shape, current, mesh, i, p.dim), mesh.get_group(i))
@@ -111,7 +120,7 @@ def redistribute(local, mesh, shape, current, target):
                 continue
             local = _reduce(local, p, mesh.get_group(i))
         current[i] = R
-    for i in sorted(changes):
+    for i in (i for i in in_order(target) if i in changes):
         p = target[i]
         if current[i].is_partial():
             local = _scatter_sum(local, current[i], p.dim, mesh.get_group(i))

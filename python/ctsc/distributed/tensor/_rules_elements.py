@@ -162,7 +162,7 @@ def others(case):
 def norms(case):
     order = case.argument(1, "ord" if "vector" in case.name else "p", 2)
     order = 2 if order == "fro" else order
-    if not isinstance(order, (int, float)) or case.kwargs.get("dim") is not None or len(case.args) > 2:
+    if not isinstance(order, (int, float)) or case.argument(2, "dim") is not None or case.argument(3, "keepdim"):
         return None
     return _reduction(case, None, False, None if case.tracks() else lambda size: _NormPartial(order))
 

@@ -47,6 +47,23 @@ class Shard(Placement):
     _local_shard_size_and_offset = local_shard_size_and_offset
 
 
+class _StridedShard(Shard):
+    """Cut after the dimensions of the mesh behind this one have cut the same dimension: what cuts the parts of a module that is already parallel."""
+
+    def __init__(self, dim, *, split_factor):
+        super().__init__(dim)
+        self.split_factor = split_factor
+
+    def _key(self):
+        return self.dim, self.split_factor
+
+    def __repr__(self):
+        return "_StridedShard(dim=%d, sf=%d)" % (self.dim, self.split_factor)
+
+    def __str__(self):
+        return "_S(%d, %d)" % (self.dim, self.split_factor)
+
+
 class Replicate(Placement):
     def __repr__(self):
         return "Replicate()"

@@ -14,6 +14,10 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     found = _with_gradients(parameters)
     if not found:
         return tensor(0.)
+    if any(hasattr(p, "_part_of_same") for p in found): # parts of tensors whose norms are wanted
+        total = get_total_norm([p.grad for p in found], norm_type, error_if_nonfinite)
+        clip_grads_with_norm_(found, max_norm, total)
+        return total
     if error_if_nonfinite:
         norm = _C._clip_grad_norm(found, float("inf"), float(norm_type))
         if norm != norm or norm in (float("inf"), -float("inf")):

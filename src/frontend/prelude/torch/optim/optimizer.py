@@ -178,7 +178,12 @@ class NativeOptimizer(Optimizer):
     # ---- state
 
     def _kept(self):
-        return self._native.state() if self._native is not None else {"state": {}}
+        """What the library keeps; of parameters that are parts of larger tensors, their state is too."""
+        kept = self._native.state() if self._native is not None else {"state": {}}
+        for i, p in enumerate(chain.from_iterable(g["params"] for g in self.param_groups)):
+            if hasattr(p, "_part_of_same") and i in kept["state"]:
+                kept["state"][i] = {k: p._part_of_same(v) for k, v in kept["state"][i].items()}
+        return kept
 
     @property
     def state(self):
