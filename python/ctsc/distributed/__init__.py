@@ -11,7 +11,7 @@ from .distributed_c10d import *
 from .distributed_c10d import _all_gather_base, _get_default_group, _reduce_scatter_base
 from .rendezvous import register_rendezvous_handler, rendezvous
 
-_MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms", "tensor", "fsdp", "optim", "checkpoint", "pipelining", "elastic", "autograd")
+_MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms", "tensor", "fsdp", "optim", "checkpoint", "pipelining", "elastic", "autograd", "_functional_collectives")
 
 
 def is_available():

@@ -12,10 +12,16 @@
 #include "tensor/device.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local uint64_t grad_sequence;
+/* Of the process: a graph may go on in another thread than the one that began it. */
+static _Atomic uint64_t grad_sequence;
+
+static uint64_t grad_next(void) {
+    return atomic_fetch_add_explicit(&grad_sequence, 1, memory_order_relaxed) + 1;
+}
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -36,7 +42,7 @@ grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int
     if (!p) return NULL;
     grad_node *n = (grad_node *)(void *)p;
     *n = (grad_node){.kind = kind,
-                     .sequence = ++grad_sequence,
+                     .sequence = grad_next(),
                      .o = o,
                      .rule = rule,
                      .ninputs = ninputs,
@@ -51,7 +57,7 @@ grad_node *grad_node_new(grad_kind kind, const op *o, const grad_rule *rule, int
     return n;
 }
 
-void grad_node_renew(grad_node *n) { n->sequence = ++grad_sequence; }
+void grad_node_renew(grad_node *n) { n->sequence = grad_next(); }
 
 bool grad_shape_set(grad_shape *s, const tensor *t) {
     int64_t *sizes = t->ndim ? mem_alloc(t->ndim * sizeof *sizes) : NULL;

@@ -14,6 +14,7 @@ import traceback
 
 from ctsc.futures import Future
 
+from .. import autograd
 from .._store import PrefixStore, handle_of
 from ..rendezvous import rendezvous
 from . import constants
@@ -258,13 +259,13 @@ def _unpack(outcome):
     return value
 
 
-def rpc_async(to, func, args=None, kwargs=None, timeout=constants.UNSET_RPC_TIMEOUT):
-    state, call = _need(), _check(func, args, kwargs)
-    to, made = state.agent.find(to), Future()
+def _asked(state, to, call, timeout, finish):
+    """A future of finish(value of the call)."""
+    made = Future()
 
     def done(f):
         try:
-            made.set_result(_unpack(f.value()))
+            made.set_result(finish(_unpack(f.value())))
         except Exception as e:
             made.set_exception(e)
     answer = Future()
@@ -273,13 +274,36 @@ def rpc_async(to, func, args=None, kwargs=None, timeout=constants.UNSET_RPC_TIME
     return made
 
 
+def _plain_async(to, func, args):
+    """A call that is no part of a context."""
+    state = _need()
+    return _asked(state, state.agent.find(to), (func, args, {}), constants.UNSET_RPC_TIMEOUT, lambda value: value)
+
+
+def _traced(state, to, call, held, run):
+    """The call as one of a context of distributed autograd."""
+    func, args, kwargs = call
+    held.workers.add(to.id)
+    return run, (held.number, state.agent.info.id, func, autograd.leave(held, (args, kwargs))), {}
+
+
+def rpc_async(to, func, args=None, kwargs=None, timeout=constants.UNSET_RPC_TIMEOUT):
+    state, call = _need(), _check(func, args, kwargs)
+    to, held = state.agent.find(to), autograd.current()
+    if held is None or hasattr(func, "_wrapped_async_rpc_function"):
+        return _asked(state, to, call, timeout, lambda value: value)
+    return _asked(state, to, _traced(state, to, call, held, autograd.traced), timeout, lambda packed: autograd.arrive(held.number, to.id, packed))
+
+
 def rpc_sync(to, func, args=None, kwargs=None, timeout=constants.UNSET_RPC_TIMEOUT):
     return rpc_async(to, func, args, kwargs, timeout).wait()
 
 
 def remote(to, func, args=None, kwargs=None, timeout=constants.UNSET_RPC_TIMEOUT):
     state, call = _need(), _check(func, args, kwargs)
-    to, rref_id = state.agent.find(to), state.new_id()
+    to, rref_id, held = state.agent.find(to), state.new_id(), autograd.current()
+    if held is not None and not hasattr(func, "_wrapped_async_rpc_function"):
+        call = _traced(state, to, call, held, autograd.traced_value)
     if to == state.agent.info:
         owned = state.value(rref_id)
         made = RRef._refer(state, to, rref_id, None)
@@ -303,11 +327,19 @@ def _rref_method(rref, name, args, kwargs):
     return getattr(rref.local_value(), name)(*args, **kwargs)
 
 
+def _local_value(rref):
+    return rref.local_value()
+
+
 def _rref_async_method(rref, name, args, kwargs):
     return getattr(rref.local_value(), name)(*args, **kwargs)
 
 
 _rref_async_method._wrapped_async_rpc_function = _rref_async_method
+
+
+def _backward(rref, context_id, retain_graph):
+    rref.backward(context_id, retain_graph)
 
 
 def _rref_type(rref):
@@ -378,6 +410,8 @@ class RRef:
     def to_here(self, timeout=constants.UNSET_RPC_TIMEOUT):
         if self.is_owner():
             return self.local_value()
+        if autograd.current() is not None:
+            return rpc_sync(self._owner, _local_value, args=(self,), timeout=timeout)
         state = _need()
         ok, value = state.agent.ask(self._owner, FETCH, self._id, _timeout(timeout)).wait()
         if not ok:
@@ -394,6 +428,14 @@ class RRef:
         source = self._creation if self._creation is not None else self._state.value(self._id).future
         source.add_done_callback(lambda f: made.set_result(None))
         return made
+
+    def backward(self, dist_autograd_ctx_id=-1, retain_graph=False):
+        if not self.is_owner():
+            rpc_sync(self._owner, _backward, args=(self, dist_autograd_ctx_id, retain_graph))
+        elif dist_autograd_ctx_id < 0:
+            self.local_value().backward(retain_graph=retain_graph)
+        else:
+            autograd.backward(dist_autograd_ctx_id, [self.local_value()], retain_graph)
 
     def rpc_sync(self, timeout=constants.UNSET_RPC_TIMEOUT):
         return _Proxy(self, rpc_sync, timeout)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.distributed.elastic: what programs that torchrun starts import."""

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.distributed.optim: optimisers whose state is spread over ranks, or whose parameters are elsewhere."""
+from .optimizer import DistributedOptimizer
+from .post_localSGD_optimizer import PostLocalSGDOptimizer
+from .zero_redundancy_optimizer import ZeroRedundancyOptimizer
+
+__all__ = ["DistributedOptimizer", "PostLocalSGDOptimizer", "ZeroRedundancyOptimizer"]
