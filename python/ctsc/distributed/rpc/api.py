@@ -61,12 +61,22 @@ class _State:
         with self.lock:
             return self.owned.setdefault(rref_id, _Owned())
 
+    def count(self, rref_id, by):
+        """More or fewer references of this process; the last one of all takes the value with it."""
+        with self.lock:
+            held = self.owned.get(rref_id) if by < 0 else self.value(rref_id)
+            if held is None:
+                return
+            held.local += by
+            if not held.local and not held.forks:
+                del self.owned[rref_id]
+
 
 class _Owned:
     """A value, which may come later, and who refers to it."""
 
     def __init__(self):
-        self.future, self.forks, self.local = Future(), set(), False
+        self.future, self.forks, self.local = Future(), set(), 0 # local: references of this process, also those on their way to it
 
 
 _state, _starts = [None], [0]
@@ -366,7 +376,7 @@ class RRef:
         state = _need()
         rref_id = state.new_id()
         self._set(state, state.agent.info, rref_id, None)
-        state.value(rref_id).local = True
+        state.count(rref_id, 1)
         state.value(rref_id).future.set_result(value)
 
     def __class_getitem__(cls, item):
@@ -377,7 +387,7 @@ class RRef:
         made = cls.__new__(cls)
         made._set(state, owner, rref_id, fork)
         if fork is None:
-            state.value(rref_id).local = True
+            state.count(rref_id, 1)
         return made
 
     def _set(self, state, owner, rref_id, fork):
@@ -459,6 +469,8 @@ class RRef:
         """As it is sent to a process, in a message of which the receiver makes a reference again."""
         state = self._state
         if to == self._owner:
+            if self.is_owner():
+                state.count(self._id, 1) # until it has arrived
             return _arrived, (self._owner.id, self._id, None, state.agent.info.id, self._kept(state, state.new_id()))
         fork = state.new_id()
         if self.is_owner():
@@ -479,10 +491,7 @@ class RRef:
         if state is None or _state[0] is not state:
             return
         if self._fork is None:
-            with state.lock:
-                held = state.owned.get(self._id)
-                if held is not None and not held.forks:
-                    del state.owned[self._id]
+            state.count(self._id, -1)
             return
         gone = (self._id, self._fork)
         after = self._creation
@@ -501,6 +510,8 @@ def _arrived(owner, rref_id, fork, parent, mark):
     state = _need()
     who = state.agent.workers[owner]
     made = RRef._refer(state, who, rref_id, fork)
+    if fork is None and mark is None:
+        state.count(rref_id, -1)
     if mark is not None:
         told = Future()
         told.add_done_callback(lambda _: state.agent.send(state.agent.workers[parent], CONFIRM, mark))
