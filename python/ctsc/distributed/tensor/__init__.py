@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.distributed.tensor: tensors that are spread over a mesh of ranks, and modules of them (parallel)."""
-from . import placement_types
+from . import _rules_elements, _rules_products, _rules_views, placement_types
 from ._api import (DTensor, DeviceMesh, DTensorSpec, Partial, Placement, Replicate, Shard, distribute_module, distribute_tensor, empty, full, init_device_mesh, ones, rand, randn,
                    zeros)
 from .placement_types import TensorMeta

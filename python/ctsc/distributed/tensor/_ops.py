@@ -7,6 +7,7 @@ replicated arguments: that is right for all. Rules: by name in _rules_*.py; call
 """
 from ctsc import _C
 
+from . import _api
 from ._api import DTensor, DTensorSpec, _op, plain, wrap
 from ._redistribute import R, convert
 from .placement_types import Partial, Shard
@@ -232,4 +233,4 @@ SPECIAL = {"equal": _equal, "allclose": _allclose, "broadcast_tensors": _broadca
 for _name in ("add", "sub", "mul", "div", "sqrt", "pow", "neg", "lerp", "addcmul", "addcdiv", "zero", "norm"):
     SPECIAL["_foreach_" + _name], SPECIAL["_foreach_%s_" % _name] = _foreach("_foreach_" + _name), _foreach("_foreach_%s_" % _name)
 
-from . import _rules_elements, _rules_products, _rules_views # noqa: E402, F401: rows of RULES
+_api.dispatcher[0] = call
