@@ -21,7 +21,7 @@ class _Context:
         self.number, self.sent, self.grads, self.leaves, self.workers = number, {}, {}, {}, set()
 
     def keep(self, tensors):
-            key = rpc[0]._need().new_id()
+        key = rpc[0]._need().new_id()
         with _lock:
             self.sent[key] = tensors
         return key
@@ -53,7 +53,7 @@ class context:
     """with context() as context_id: calls and passes belong together."""
 
     def __enter__(self):
-            worker, n = rpc[0]._need().new_id()
+        worker, n = rpc[0]._need().new_id()
         self._before, number = getattr(_here, "number", None), worker << 48 | n
         _contexts[number], _here.number = _Context(number), number
         return number
@@ -134,7 +134,7 @@ class _Arrived(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-            number, worker, key = ctx.kept
+        number, worker, key = ctx.kept
         rpc[0]._plain_async(worker, _go_on, (number, key, list(grads))).wait()
         return (None, None, None, None) + (None,) * len(grads)
 
