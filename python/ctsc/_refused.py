@@ -34,7 +34,7 @@ def refuse(module, reason, known=None):
 
 
 # Parts of torch that ctsc has nothing of, with all that is below them, and why not. Libraries import them for isinstance and for paths that few programs take.
-_SHARDED = "a tensor is whole in each process (docs/distributed.md); DistributedDataParallel is what trains on several"
+_SHARDED = "docs/distributed.md lists what there is: fully_shard, DTensor, parallelize_module, pipelining's stages and schedules, checkpoint"
 _COMPILER = "ctsc.jit and ctsc.compile are ctsc's own"
 _NO_FX = "ctsc has no graphs of fx; ctsc.trace, script and jit make programs of functions and modules"
 TREES = {
@@ -52,6 +52,16 @@ TREES = {
     "torch.ao.pruning": "ctsc.nn.utils.prune and ctsc prune are what there is", "torch.utils.data.datapipes": "data pipes have left torch.utils.data",
     "torch.utils.data.graph_settings": "data pipes have left torch.utils.data",
 }
+
+
+def rest(module):
+    """__getattr__ of a module of one of TREES that is there, though not with all of PyTorch's names: the others are refused when they are called."""
+    def get(name):
+        if name.startswith("__"):
+            raise AttributeError("module '%s' has no attribute '%s'" % (module, name))
+        root = max((r for r in TREES if module == r or module.startswith(r + ".")), key=len)
+        return named("%s.%s" % (module, name), TREES[root])
+    return get
 
 
 def tree(name):

@@ -21,7 +21,4 @@ def is_available():
 def __getattr__(name):
     if name in _MODULES:
         return _importlib.import_module("." + name, __name__)
-    if name in ("device_mesh", "DeviceMesh", "init_device_mesh"):
-        from .._refused import TREES, named, tree
-        return tree("torch.distributed.device_mesh") if name == "device_mesh" else named("torch.distributed.device_mesh." + name, TREES["torch.distributed.device_mesh"])
     raise AttributeError("module 'torch.distributed' has no attribute '%s'" % name)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """_functional_collectives.py - collectives that return new tensors. They are done when they return; the _autograd ones have gradients."""
+from .._refused import rest as _rest
 from ctsc import _C
 
 from . import distributed_c10d as dist
@@ -107,3 +108,5 @@ def reduce_scatter_tensor_autograd(self, reduceOp, scatter_dim, group, tag=""):
 def all_to_all_single_autograd(self, output_split_sizes, input_split_sizes, group, tag=""):
     rows = sum(output_split_sizes) if output_split_sizes else self.shape[0]
     return _with_gradients.all_to_all_single(self.new_empty([rows] + list(self.shape[1:])), self, output_split_sizes, input_split_sizes, _group(group))
+
+__getattr__ = _rest("torch.distributed._functional_collectives")

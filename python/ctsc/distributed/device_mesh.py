@@ -4,6 +4,7 @@
 A mesh is sizes and strides into the ranks of its root (as tensors are of storages): parts of a mesh and flattened dimensions are other sizes and strides. A group is
 made once for each distinct set of dimensions of a root, by all ranks at the same time, and parts find it there.
 """
+from .._refused import rest as _rest
 import math
 import os
 import threading
@@ -294,3 +295,5 @@ def init_device_mesh(device_type, mesh_shape, *, mesh_dim_names=None, backend_ov
     if not dist.is_initialized():
         dist.init_process_group()
     return DeviceMesh(device_type, _nested(list(range(math.prod(sizes))), sizes), mesh_dim_names=mesh_dim_names)
+
+__getattr__ = _rest("torch.distributed.device_mesh")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.distributed.tensor: tensors that are spread over a mesh of ranks, and modules of them (parallel)."""
+from ..._refused import rest as _rest
 from . import _rules_elements, _rules_products, _rules_views, placement_types
 from ._api import (DTensor, DeviceMesh, DTensorSpec, Partial, Placement, Replicate, Shard, distribute_module, distribute_tensor, empty, full, init_device_mesh, ones, rand, randn,
                    zeros)
@@ -9,11 +10,4 @@ from . import experimental, parallel # noqa: E402
 
 __all__ = ["DTensor", "Partial", "Placement", "Replicate", "Shard", "distribute_module", "distribute_tensor", "empty", "full", "ones", "rand", "randn", "zeros"]
 
-
-def __getattr__(name):
-    """Parts that libraries name when they are imported: refused where they are used."""
-    if name.startswith("__"):
-        raise AttributeError("module 'torch.distributed.tensor' has no attribute '%s'" % name)
-    from ..._refused import TREES, named
-    globals()[name] = named("torch.distributed.tensor." + name, TREES["torch.distributed.tensor"])
-    return globals()[name]
+__getattr__ = _rest("torch.distributed.tensor")
