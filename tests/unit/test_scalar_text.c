@@ -273,7 +273,7 @@ static void defined_errors(void **state) {
         {"float f(float x) { return x; }",
          "line 1, column 16: the schema has more arguments than there are before ')'"},
         {"float f(float x, int n, float z) { return x; }",
-         "line 1, column 23: the schema has no argument for what is behind ','"},
+         "line 1, column 23: the schema has no argument for what follows ','"},
         {"float f(int x, int n) { return x; }",
          "line 1, column 9: float or double expected before 'int'"},
         {"float f(float x, float x) { return x; }", "line 1, column 24: a second 'x'"},

@@ -15,7 +15,7 @@ data.dataloader = data.loader
 
 
 def __getattr__(name):
-    if name not in ("checkpoint", "dlpack", "hooks", "model_zoo", "benchmark", "cpp_extension", "flop_counter", "mobile_optimizer", "collect_env"):
+    if name not in ("checkpoint", "dlpack", "hooks", "model_zoo", "benchmark", "cpp_extension", "flop_counter", "mobile_optimizer", "collect_env", "tensorboard"):
         raise AttributeError("module 'ctsc.utils' has no attribute '%s'" % name)
     import importlib
 
