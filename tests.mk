@@ -40,7 +40,7 @@
 #   make test-jax       the Python package and JAX (CPU)
 #   make test-ray       the Python package and Ray
 #   make test-array-api  the Python package and data-apis' tests of the array API standard
-#   make test-tensorboard  the files of ctsc train --tensorboard (TENSORBOARD_PYTHON=)
+#   make test-tensorboard  the files of ctsc train --tensorboard and of SummaryWriter (TENSORBOARD_PYTHON=)
 #   make test-view      the pages of ctsc view in headless Chromium, which it installs (VIEW="--shots FOLDER", VIEW="MODEL SPEC")
 #
 # CUDA:
@@ -225,6 +225,8 @@ TENSORBOARD_PYTHON ?= python3
 test-tensorboard: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all
 	"$(TENSORBOARD_PYTHON)" tests/interop/tensorboard_events.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
+	@$(MAKE) --no-print-directory python
+	"$(TENSORBOARD_PYTHON)" tests/interop/summary_writer.py --package $(BUILD)/python; status=$$?; [ $$status = 77 ] || exit $$status
 
 # The calls that PyTorch's own tests make of scripted and traced code, recorded, replayed and compared: TORCH_TESTS is the folder test/ of a
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"

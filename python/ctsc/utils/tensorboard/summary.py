@@ -252,4 +252,3 @@ def write_embedding(folder, mat, metadata, header, label_img):
         images = np.concatenate([images, np.zeros((side * side - len(images), *images.shape[1:]), images.dtype)])
         from PIL import Image
         Image.fromarray(bytes_of(grid(images, side).transpose(1, 2, 0))).save(os.path.join(folder, "sprite.png"))
-    return x.shape

@@ -215,7 +215,6 @@ class SummaryWriter:
 
     def add_embedding(self, mat, metadata=None, label_img=None, global_step=None, tag="default", metadata_header=None):
         """Points of the projector: a row of mat each, with a label (metadata; columns of metadata_header) and an image."""
-        shape = array(mat).shape
         place = "%s/%s" % (str(0 if global_step is None else global_step).zfill(5), "".join(c if c.isalnum() else "_" for c in tag))
         folder = os.path.join(self._get_file_writer().get_logdir(), *place.split("/"))
         _summary.write_embedding(folder, mat, metadata, metadata_header, label_img)
@@ -227,7 +226,6 @@ class SummaryWriter:
         name = "%s:%s" % (tag, str(0 if global_step is None else global_step).zfill(5))
         e = next((e for e in config.embeddings if e.tensor_name == name), None) or config.embeddings.add()
         e.tensor_name, e.tensor_path = name, place + "/tensors.tsv"
-        e.tensor_shape[:] = shape
         e.metadata_path = place + "/metadata.tsv" if metadata is not None else ""
         if label_img is not None:
             e.sprite.image_path = place + "/sprite.png"
