@@ -67,7 +67,7 @@ def plain(value):
         return np.asarray(Image.open(io.BytesIO(value.image.encoded_image_string))).tolist(), value.image.height, value.image.width, value.image.colorspace
     if value.HasField("histo"):
         h = value.histo
-        near = ["%.10g" % v for v in (h.min, h.max, h.num, h.sum, h.sum_squares, *h.bucket_limit, *h.bucket)]
+        near = ["%.6g" % v for v in (h.min, h.max, h.num, h.sum, h.sum_squares, *h.bucket_limit, *h.bucket)]
         return near
     if value.metadata.plugin_data.plugin_name == "hparams":
         from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
@@ -92,8 +92,7 @@ def read(folder):
                 from tensorboard.compat.proto.graph_pb2 import GraphDef
                 graph = GraphDef.FromString(event.graph_def)
                 kinds = sorted(n.op for n in graph.node if n.op.startswith("aten::"))
-                names = {n.name for n in graph.node}
-                found["graph"] = kinds, all(i in names for n in graph.node for i in n.input)
+                found["graph"] = kinds
     for path in sorted(glob.glob(os.path.join(folder, "**", "*.tsv"), recursive=True) + glob.glob(os.path.join(folder, "*.pbtxt"))):
         with open(path, encoding="utf-8") as f:
             text = f.read()

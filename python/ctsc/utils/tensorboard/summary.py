@@ -51,9 +51,9 @@ def tensor_proto(tag, tensor):
 
 
 def _buckets(counts, limits, most):
-    """At most that many buckets (None: all), without empty ones but one before the first."""
+    """About that many buckets (None: all), as many neighbours joined as fit into the number of bins, without empty ones but one before the first."""
     if most and len(counts) > most:
-        step = -(-len(counts) // most)
+        step = len(counts) // most
         counts = np.array([counts[i:i + step].sum() for i in range(0, len(counts), step)])
         limits = np.append(limits[:-1][::step], limits[-1])
     full = np.flatnonzero(counts)

@@ -109,7 +109,7 @@ class SummaryWriter:
         self._add(_summary.tensor_proto(tag, tensor), global_step, walltime)
 
     def add_histogram(self, tag, values, global_step=None, bins="tensorflow", walltime=None, max_bins=None):
-        """How values are distributed. bins: "tensorflow", or what numpy.histogram takes; max_bins: neighbours are joined until there are no more than that."""
+        """How values are distributed. bins: "tensorflow", or what numpy.histogram takes; max_bins: neighbours are joined until there are about as many."""
         bins = self.default_bins if isinstance(bins, str) and bins == "tensorflow" else bins
         self._add(_summary.histogram(tag, values, bins, max_bins), global_step, walltime)
 
