@@ -54,13 +54,21 @@ TREES = {
 }
 
 
+def _reason(name):
+    """Why what is at or below one of TREES is not there; None: it is below none."""
+    return next((why for root, why in TREES.items() if name == root or name.startswith(root + ".")), None)
+
+
 def rest(module):
-    """__getattr__ of a module of one of TREES that is there, though not with all of PyTorch's names: the others are refused when they are called."""
+    """__getattr__ of a module of one of TREES: names that it lacks are classes that are refused when they are called, the same class each time."""
+    made, reason = {}, _reason(module)
+
     def get(name):
         if name.startswith("__"):
             raise AttributeError("module '%s' has no attribute '%s'" % (module, name))
-        root = max((r for r in TREES if module == r or module.startswith(r + ".")), key=len)
-        return named("%s.%s" % (module, name), TREES[root])
+        if name not in made:
+            made[name] = named("%s.%s" % (module, name), reason)
+        return made[name]
     return get
 
 
@@ -69,18 +77,11 @@ def tree(name):
     import importlib.machinery
     import sys
     import types
-    root = next((r for r in TREES if name == r or name.startswith(r + ".")), None)
-    if root is None:
+    reason = _reason(name)
+    if reason is None:
         return None
-    module = types.ModuleType(name.replace("torch", "ctsc", 1), "Not in ctsc: %s." % TREES[root])
+    module = types.ModuleType(name.replace("torch", "ctsc", 1), "Not in ctsc: %s." % reason)
     module.__path__, module.__spec__ = [], importlib.machinery.ModuleSpec(module.__name__, None, is_package=True)
-
-    def get(attribute):
-        if attribute.startswith("__"):
-            raise AttributeError("module '%s' has no attribute '%s'" % (name, attribute))
-        value = named("%s.%s" % (name, attribute), TREES[root])
-        setattr(module, attribute, value) # the same class each time
-        return value
-    module.__getattr__ = get
+    module.__getattr__ = rest(name)
     sys.modules[module.__name__] = module
     return module

@@ -8,34 +8,21 @@
  * are aligned to the size of elements and no more, as those of a caller may be. `make
  * test-fenced` runs the corpus so.
  */
-#include "../../src/tensor/tensor.h"
+#include "tensor/tensor.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { PAGE = 4096, NOISE = 0xA5 };
+#define FENCED_ALIGNMENT 1
+#include "../unit/fenced.h"
 
-static size_t fenced_size(size_t nbytes) { return (nbytes + PAGE - 1) / PAGE * PAGE + PAGE; }
-
-static void *fenced_alloc(void *ctx, size_t nbytes) {
-    (void)ctx;
-    if (nbytes > PTRDIFF_MAX / 2) return NULL;
-    size_t size = fenced_size(nbytes);
-    char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return NULL;
-    mprotect(p + size - PAGE, PAGE, PROT_NONE);
-    char *data = p + size - PAGE - nbytes;
-    memset(data, NOISE, nbytes);
-    return data;
-}
-
-static void fenced_free(void *ctx, void *data, size_t nbytes) {
-    (void)ctx;
-    size_t size = fenced_size(nbytes);
-    munmap((char *)data + nbytes + PAGE - size, size);
+static void *fenced_noisy(void *ctx, size_t nbytes) {
+    void *data = fenced_alloc(ctx, nbytes);
+    return data ? memset(data, 0xA5, nbytes) : NULL;
 }
 
 __attribute__((constructor)) static void fenced_install(void) {
-    static const tensor_allocator fenced = {fenced_alloc, fenced_free, NULL};
+    static const tensor_allocator fenced = {fenced_noisy, fenced_free, NULL};
     tensor_set_allocator(&fenced);
 }

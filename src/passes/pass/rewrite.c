@@ -74,8 +74,7 @@ ir_value *rewrite_op(node *at, const op *o, int ninputs, ir_value *const *inputs
     return n->outputs.data[0];
 }
 
-void rewrite_result(node *n, ir_value *with) {
-    ir_value *y = n->outputs.data[0];
+void rewrite_value(ir_value *y, ir_value *with) {
     with->type = y->type;
     if (value_has_name(y)) {
         const char *name = y->name;
@@ -83,5 +82,9 @@ void rewrite_result(node *n, ir_value *with) {
         value_set_name(with, name);
     }
     value_replace_uses(y, with);
+}
+
+void rewrite_result(node *n, ir_value *with) {
+    rewrite_value(n->outputs.data[0], with);
     node_remove(n);
 }

@@ -30,7 +30,9 @@ ir_value *rewrite_int(node *at, int64_t i);
 /* The result of an operator in front of `at`, with at's place in the source; NULL: there is
  * no such operator. */
 ir_value *rewrite_op(node *at, const op *o, int ninputs, ir_value *const *inputs);
-/* `with` takes the type, the name and the uses of n's one result; n goes. */
+/* `with` takes y's type, name and uses. */
+void rewrite_value(ir_value *y, ir_value *with);
+/* The same of n's one result; n goes. */
 void rewrite_result(node *n, ir_value *with);
 
 #endif

@@ -17,6 +17,7 @@
  * rnn_relu, and projections (proj_size).
  * Tests: tests/cli/quantize_recurrent.test, tests/unit/test_ptq.c, tests/onnx/quantize.py
  */
+#include "passes/pass/rewrite.h"
 #include "passes/quantise/quantise_insert.h"
 #include "tensor/device.h"
 
@@ -181,14 +182,8 @@ static void packed_free_all(value *packed, size_t count) {
 static void recurrent_replace(node *n, node *with) {
     for (size_t i = 0; i < n->outputs.len; i++) {
         ir_value *y = n->outputs.data[i], *z = with->outputs.data[i];
-        z->type = y->type;
         z->scratch = y->scratch;
-        if (value_has_name(y)) {
-            const char *name = y->name;
-            value_set_name(y, "");
-            value_set_name(z, name);
-        }
-        value_replace_uses(y, z);
+        rewrite_value(y, z);
     }
     node_remove(n);
 }

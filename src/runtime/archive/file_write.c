@@ -10,7 +10,7 @@
  *
  * The new file takes the old one's permissions. A target that is no regular file (a pipe, a device)
  * is written to directly.
- * Tests: tests/unit/test_export.c, tests/faults/kill.py
+ * Tests: tests/unit/test_file_write.c, test_export.c, tests/faults/kill.py
  */
 #include "runtime/archive/file_write.h"
 

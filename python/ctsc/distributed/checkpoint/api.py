@@ -96,7 +96,7 @@ def _shared_out(lists):
 @no_grad()
 def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, no_dist=False, use_collectives=True):
     """Writes a checkpoint; its Metadata on rank 0."""
-    writer = _writer(storage_writer, checkpoint_id)
+    writer = _storage(storage_writer, checkpoint_id, FileSystemWriter, "storage_writer")
     ranks = _Ranks(process_group, no_dist)
     flat, paths = flatten({k: v.state_dict() if _is_stateful(v) else v for k, v in state_dict.items()})
     ranks.first("begin", lambda: writer.begin(True))
@@ -145,24 +145,15 @@ def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=N
     return made
 
 
-def _writer(writer, path):
-    if writer is None and path is None:
-        raise RuntimeError("`checkpoint_id` must be specificed if `storage_writer` is None.")
-    if writer is None:
-        return FileSystemWriter(path)
+def _storage(given, path, make, name):
+    """What is given to write to or read from, at path; or what make makes of path alone."""
+    if given is None and path is None:
+        raise RuntimeError("`checkpoint_id` must be specificed if `%s` is None." % name)
+    if given is None:
+        return make(path)
     if path is not None:
-        writer.path = os.fspath(path)
-    return writer
-
-
-def _reader(reader, path):
-    if reader is None and path is None:
-        raise RuntimeError("`checkpoint_id` must be specificed if `storage_reader` is None.")
-    if reader is None:
-        return FileSystemReader(path)
-    if path is not None:
-        reader.path = os.fspath(path)
-    return reader
+        given.path = os.fspath(path)
+    return given
 
 
 # ---- loading -------------------------------------------------------------------------------------------------------------------
@@ -221,7 +212,7 @@ class _Files:
 @no_grad()
 def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None, no_dist=False):
     """Fills the tensors of a state dict, and puts other objects into it."""
-    reader = _reader(storage_reader, checkpoint_id)
+    reader = _storage(storage_reader, checkpoint_id, FileSystemReader, "storage_reader")
     ranks = _Ranks(process_group, no_dist)
     asked = {k: v.state_dict() if _is_stateful(v) else v for k, v in state_dict.items()}
     flat, paths = flatten(asked)

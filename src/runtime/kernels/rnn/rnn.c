@@ -762,11 +762,19 @@ static ctsc_status rnn_cell(op_ctx *cx, rnn_kind kind, tensor *h0, tensor *c0, c
     return st;
 }
 
-ctsc_status op_lstm_cell(op_ctx *cx, const value *args, value *results) {
+/* args[1] is the list (h, c). */
+static ctsc_status rnn_lstm_cell(op_ctx *cx,
+                                 ctsc_status (*cell)(op_ctx *cx, rnn_kind kind, tensor *h0,
+                                                     tensor *c0, const value *args, value *results),
+                                 const value *args, value *results) {
     const list *hx = args[1].u.list;
     if (hx->len != 2)
         return diag_fail(cx->diag, CTSC_FAILED, "lstm_cell expects two hidden states");
-    return rnn_cell(cx, RNN_LSTM, hx->u.tensors[0], hx->u.tensors[1], args, results);
+    return cell(cx, RNN_LSTM, hx->u.tensors[0], hx->u.tensors[1], args, results);
+}
+
+ctsc_status op_lstm_cell(op_ctx *cx, const value *args, value *results) {
+    return rnn_lstm_cell(cx, rnn_cell, args, results);
 }
 ctsc_status op_gru_cell(op_ctx *cx, const value *args, value *results) {
     return rnn_cell(cx, RNN_GRU, arg_tensor(&args[1]), NULL, args, results);
@@ -791,10 +799,7 @@ static ctsc_status rnn_cell_bytes(op_ctx *cx, rnn_kind kind, tensor *h0, tensor 
 }
 
 ctsc_status op_quantized_lstm_cell(op_ctx *cx, const value *args, value *results) {
-    const list *hx = args[1].u.list;
-    if (hx->len != 2)
-        return diag_fail(cx->diag, CTSC_FAILED, "lstm_cell expects two hidden states");
-    return rnn_cell_bytes(cx, RNN_LSTM, hx->u.tensors[0], hx->u.tensors[1], args, results);
+    return rnn_lstm_cell(cx, rnn_cell_bytes, args, results);
 }
 ctsc_status op_quantized_gru_cell(op_ctx *cx, const value *args, value *results) {
     return rnn_cell_bytes(cx, RNN_GRU, arg_tensor(&args[1]), NULL, args, results);
