@@ -65,7 +65,7 @@ class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 _module("ctsc" + name[len("torch"):])
             except ModuleNotFoundError as e:
                 if e.name and e.name.startswith("ctsc"):
-                    raise ModuleNotFoundError("No module named '%s' (ctsc stands for torch, and has no such module)" % name, name=name) from None
+                    raise ModuleNotFoundError("No module named '%s' (ctsc takes torch's place here, and has no such module)" % name, name=name) from None
                 raise
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 

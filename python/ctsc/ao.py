@@ -4,6 +4,7 @@
 prepare records the arguments that the module is called with; convert compiles the module and quantises the program, whose layers and activations are fused and whose batch norms are
 folded then. What comes back is a ScriptModule; where a module is to be changed in place, its calls go to that program, and jit.script of it gives the program. QAT is refused."""
 import copy
+import importlib
 import sys
 from collections import namedtuple
 
@@ -233,3 +234,6 @@ def __getattr__(name):
 
 
 quantization = sys.modules[__name__ + ".quantization"] = sys.modules[__name__]
+for _name in ("nn", "nn.quantized", "nn.quantizable", "nn.qat", "nn.intrinsic"): # torch.ao.nn: another name for parts of torch.nn
+    sys.modules[__name__ + "." + _name] = importlib.import_module("." + _name, __package__)
+nn = sys.modules[__name__ + ".nn"]

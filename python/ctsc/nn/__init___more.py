@@ -8,7 +8,7 @@ class LinearCrossEntropyOptions:
         self.acc_policy, self.acc_dtype = acc_policy, acc_dtype
 
 
-_submodules += ('parallel', 'attention', 'grad', 'quantized', 'quantizable', 'qat', 'intrinsic')
+_submodules += ('parallel', 'attention', 'grad', 'quantizable', 'qat', 'intrinsic')
 __all__.append('DataParallel')
 _of_modules = __getattr__
 

@@ -205,7 +205,8 @@ static void zoo_print_row(const zoo_args *a, const zoo_entry *z, const zoo_net *
     if (a->time) printf("  %10s", time);
     if (reason) printf("  %s", reason);
     for (size_t i = 0; !reason && i < net->nspecs; i++)
-        printf("  %.*s", (int)strcspn(net->specs[i], ":"), net->specs[i] + (*net->specs[i] == '['));
+        printf("  %.*s%s", (int)strcspn(net->specs[i], ":"), net->specs[i],
+               *net->specs[i] == '[' ? "]" : "");
     putchar('\n');
     fflush(stdout);
 }

@@ -21,10 +21,19 @@ const py_dict *source_module_dict(const py_object *instance, const char *name) {
     return o && o->kind == PY_DICT ? o->u.dict : NULL;
 }
 
+/* `__annotations__ = {"coder": Coder}` in the body of a class: types of attributes that only
+ * __init__ sets. NULL: there is none. */
+static const py_dict *plan_written(const py_class *c) {
+    const py_object *o = py_dict_get(c->attrs, "__annotations__");
+    return o && o->kind == PY_DICT ? o->u.dict : NULL;
+}
+
 /* Python's instance.__annotations__: those of the first class that has some. */
 static const py_class *plan_annotated(const py_class *c) {
-    for (size_t i = 0; i < c->mro.len; i++)
-        if (c->mro.data[i]->u.cls->annotations.len) return c->mro.data[i]->u.cls;
+    for (size_t i = 0; i < c->mro.len; i++) {
+        const py_class *b = c->mro.data[i]->u.cls;
+        if (b->annotations.len || plan_written(b)) return b;
+    }
     return NULL;
 }
 
@@ -104,11 +113,14 @@ static bool plan_failed(module_plan *p, const char *name, const py_object *o, co
  * had; then why says so. */
 static bool plan_declared_type(module_plan *p, const char *name, type **out, strbuf *why) {
     const expr *x = plan_annotation(p->annotated, name);
+    const py_dict *written = !x && p->annotated ? plan_written(p->annotated) : NULL;
+    py_object *o = written ? py_dict_get(written, name) : NULL;
     program *g = p->g;
     *out = NULL;
-    if (!x || (source_is_final(g, p->env, x) && x->kind != E_SUBSCRIPT)) return true;
+    if (!x && !o) return true;
+    if (x && source_is_final(g, p->env, x) && x->kind != E_SUBSCRIPT) return true;
     diag d = {0}, *outer = diag_redirect(&g->py.diag, &d);
-    *out = source_type_of_expr(g, p->env, x);
+    *out = x ? source_type_of_expr(g, p->env, x) : source_type_of_object(g, p->r, o);
     diag_restore(&g->py.diag, outer);
     bool ok = d.status != CTSC_LIMIT;
     if (!*out && ok) sb_puts(why, diag_message(&d));

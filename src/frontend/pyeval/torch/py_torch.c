@@ -589,6 +589,9 @@ static const py_row torch_rows[] = {
     {"torch.get_num_threads", torch_one},
     {"torch.from_numpy", torch_from_numpy},
     {"torch.seed", torch_unavailable},
+    /* No code is loaded: the operators of the library are ctsc's own, or those of --load-library;
+     * one that neither has is refused where it is called. */
+    {"torch.ops.load_library", torch_none},
     {"torch.compile", torch_compile},
     {"torch.set_default_device", torch_none},
     {"torch.get_default_device", torch_cpu_device},

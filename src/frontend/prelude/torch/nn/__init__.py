@@ -4,7 +4,7 @@ import importlib
 
 from . import modules
 
-_submodules = ('functional', 'init', 'parameter', 'utils', 'common_types')
+_submodules = ('functional', 'init', 'parameter', 'quantized', 'utils', 'common_types')
 
 __all__ = modules.__all__ + ['Buffer', 'Parameter', 'functional', 'init', 'parameter', 'utils', 'modules']
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""quantized.py - torch.nn.quantized: layers of quantised weights, refused where they are called."""
+# quantized_more.py - layers of quantised weights, refused where they are called.
 from .._refused import refuse
 
 __getattr__ = refuse("torch.nn.quantized", "ctsc quantises no modules of Python; it runs programs that PyTorch has quantised")
