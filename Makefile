@@ -23,10 +23,10 @@ OPT ?= -O1
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 
-include build.mk tests.mk bench.mk cross.mk packaging/install.mk python/python.mk
+include build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/install.mk python/python.mk
 
 # The lists at the heads of these files.
-HELP := Makefile build.mk tests.mk bench.mk cross.mk packaging/install.mk python/python.mk
+HELP := Makefile build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/install.mk python/python.mk
 help:
 	@for f in $(HELP); do sed -n 's/^#   make/  make/p; /^$$/q' $$f; echo; done
 

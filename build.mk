@@ -63,7 +63,7 @@ BITCODE_SRC := src/codegen/llvm/scalar_bitcode.c
 # What libctsc-dist.so is made of (src/distributed/dist.h).
 DIST_SRC := $(wildcard src/distributed/*.c)
 DIST_OBJ := $(DIST_SRC:%.c=$(BUILD)/%.o)
-LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) $(DIST_SRC) src/cli/% src/serve/% src/view/% src/sandbox/%,$(sort $(shell find src/ -name '*.c')))
+LIB_SRC := $(filter-out $(JIT_SRC) $(BITCODE_SRC) $(DIST_SRC) src/cli/% src/serve/% src/view/% src/sandbox/% src/rt/%,$(sort $(shell find src/ -name '*.c')))
 CLI_SRC := $(wildcard src/cli/*.c src/cli/*/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)

@@ -99,7 +99,7 @@ check: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit $(BUILD)/examples/demo
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only check
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files)
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files rt)
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python "$(PYTHON)" $(ONLY:%=--only "%") $(if $(SAN),--sanitizer $(SAN))
 
 # C as .clang-format and scripts/format set it.

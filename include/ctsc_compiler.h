@@ -78,6 +78,42 @@ CTSC_API ctsc_status ctsc_module_layers(const ctsc_module *m, const char *method
                                         ctsc_value *const *args,
                                         void (*visit)(void *ctx, const ctsc_layer *l), void *ctx,
                                         ctsc_error *e);
+/* ---- ahead of time (docs/aot.md) ------------------------------------------------------------- */
+
+/* A size of some arguments that is a parameter of the compiled function. */
+typedef struct ctsc_aot_dim {
+    const char *name;    /* an identifier of C */
+    int64_t least, most; /* example arguments have `most` */
+    size_t place_count;
+    int places[16][2]; /* argument, counted without self, and dim */
+} ctsc_aot_dim;
+typedef struct ctsc_aot_options {
+    size_t size;      /* sizeof(ctsc_aot_options) */
+    const char *name; /* of the function */
+    const char *arch; /* "x86_64", "arm64"; NULL: this one */
+    size_t dim_count;
+    const ctsc_aot_dim *dims;
+} ctsc_aot_options;
+typedef struct ctsc_aot_result {
+    size_t size;  /* sizeof(ctsc_aot_result) */
+    void *object; /* the object file */
+    size_t object_size;
+    char *header;              /* C */
+    char *notes;               /* what the user should know, lines; NULL: nothing */
+    size_t workspace, weights; /* bytes */
+    int instructions;
+    const char *isa; /* static: the instruction set that it needs */
+} ctsc_aot_result;
+/* Compiles a method to an object file that is linked with libctsc-rt.a. args: examples. The
+ * module's level of optimisation does not matter. Fails with CTSC_UNSUPPORTED where the method does
+ * what compiled programs cannot. Nobody else may use the library meanwhile. Free with
+ * ctsc_aot_result_free. */
+CTSC_API ctsc_status ctsc_module_compile_ahead(const ctsc_module *m, const char *method,
+                                               const ctsc_aot_options *o, size_t nargs,
+                                               ctsc_value *const *args, ctsc_aot_result *out,
+                                               ctsc_error *e);
+CTSC_API void ctsc_aot_result_free(ctsc_aot_result *r);
+
 /* From now on the library computes as on a processor whose best instruction set is this
  * one: the name of a row of ctsc_isa_at, such as "sse2", "avx2", "avx512", or "host"
  * for no limit. Operators use no better set and give the bits of such a processor, and

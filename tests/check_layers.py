@@ -33,6 +33,7 @@ MAY_INCLUDE = {
     "cuda": ["base"],
     "distributed": ["base", "cpu"],
     "runtime": ["base", "cpu", "tensor", "ir", "frontend", "passes", "codegen", "cuda"],
+    "rt": ["base", "cpu", "tensor", "ir", "codegen", "cuda", "runtime"],
     "cli": ["serve", "view", "sandbox"],
     "serve": ["view", "sandbox"],
     "view": [],
@@ -46,11 +47,12 @@ ROOMS = {
     "frontend": ["syntax", "export", "onnx", "codeprint", "codeload", "pyeval/core", "pyeval/lib", "irgen", "trace", "pyeval/torch", "program", "prelude"],
     "passes": ["pass", "peephole", "weights", "fusion", "layout", "quantise", ""],
     "codegen": ["nest", "cuda", "lower/lazy", "lower/plan", "lower/loops", "lower", "llvm", "cache"],
-    "runtime": ["archive", "context", "kernels", "code", "interp", "meta", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ptq", "ops", "api"],
+    "runtime": ["archive", "context", "kernels", "code", "interp", "meta", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ptq", "ops", "aot", "api"],
 }
 APART = {"cpu"}  # what is below its rooms, and the list of what is in them
 PUBLIC = {"ctsc.h", "ctsc_compiler.h", "ctsc_dist.h"}
 INLINE = {"base/text/utf8.h", "base/text/json_escape.h"}  # without symbols, and without anything else of ours: for all
+INLINE |= {"rt/rt_heap.h", "rt/rt_program.h"}  # of the run-time library, for those who compile for it
 INLINE |= {"ir/scalar/scalar_ops.h", "ir/scalar/scalar_activation.h"}  # what operators do to one element, for plain micro-kernels
 # What setlocale changes: the library has base/text/text.h instead. The command and the server are programs of their own.
 LOCALE = re.compile(r"\b(?<!STR_TEST\()(?<!STRING_CLASS\()(strto(d|f|ld)|atof|is(alpha|alnum|space|upper|lower|print|punct|graph)|to(upper|lower)|strn?casecmp)(?=[(),])"
@@ -342,7 +344,7 @@ def check_alone(build, graph, problems):
         for layer, below in MAY_INCLUDE.items():
             objects = [os.path.join(build, "src", o + ".o") for o in graph if o.split("/")[0] in [layer] + below]
             command = ["cc", "-shared", "-Wl,-z,defs", "-o", os.path.join(folder, layer + ".so")] + objects + onnx + LIBRARIES
-            if objects and layer not in PROGRAMS:
+            if layer not in PROGRAMS and any(o.split("/")[0] == layer for o in graph):
                 done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 if "__asan_" in done.stdout or "__tsan_" in done.stdout or "__ubsan_" in done.stdout:
                     return

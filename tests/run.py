@@ -25,6 +25,7 @@ Groups:
   train   examples/train.c: a network trained in C
   serve   the inference server, asked by a client over every endpoint (tests/serve/client.py)
   view    what `ctsc view` draws against what `ctsc graph` prints, its layout where there is node, its pages where there is chromium (tests/view)
+  aot     programs compiled ahead of time against the interpreter, bit for bit (tests/aot/aot.py); not with sanitizers
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
   places  the command and the package from wherever they are called, the project in a folder with a space (tests/places.py); not with sanitizers
@@ -880,6 +881,15 @@ def group_python(tally, args, env):
         print((out + err).rstrip()[-8000:])
 
 
+def group_aot(tally, args, env):
+    """Programs compiled ahead of time (tests/aot)."""
+    if args.sanitizer or not os.path.exists(os.path.join(args.build, "libctsc-jit.so")) or not os.path.exists(os.path.join(args.build, "rt")):
+        return tally.skip("aot", "no compiler for kernels here, or no run-time library (make rt), or a sanitizer")
+    done = subprocess.run([sys.executable, os.path.join(HERE, "aot", "aot.py"), "--build", os.path.relpath(os.path.abspath(args.build), ROOT)],
+                          capture_output=True, text=True, errors="replace")
+    tally.add("aot", "aot", done.returncode == 0, done.stdout + done.stderr)
+
+
 def group_threads(tally, args, env):
     code, out, err = run([os.path.join(args.build, "threads"), "--seconds", "2", "--threads", "2,8"], env)
     tally.add("threads", "threads", code == 0, out + err)
@@ -941,6 +951,7 @@ def main():
         "view": lambda: group_view(tally, args, env),
         "python": lambda: group_python(tally, args, env),
         "diff": lambda: group_diff(tally, args, env),
+        "aot": lambda: group_aot(tally, args, env),
         "threads": lambda: group_threads(tally, args, env),
         "grad": lambda: group_grad(tally, args, env),
         "trace": lambda: group_trace(tally, args, env),

@@ -156,7 +156,14 @@ void cli_say_saved(const ctsc_module *m, const char *path);
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */
 /* What a command writes (output.c). */
-typedef enum cli_output { CLI_ARCHIVE, CLI_SAVED, CLI_PAGE, CLI_TEXT } cli_output;
+typedef enum cli_output {
+    CLI_ARCHIVE,
+    CLI_SAVED,
+    CLI_PAGE,
+    CLI_TEXT,
+    CLI_OBJECT,
+    CLI_HEADER
+} cli_output;
 /* Whether a file can be written there, asked before the work whose result it gets, and has no
  * ending that means something else; NULL: it need not. Files that end in .py are sources, and not
  * replaced. Reports and returns the exit code. */

@@ -25,6 +25,8 @@ static const struct { const char *text, *usual, *endings, *todo; } output_kinds[
     [CLI_SAVED] = {"what torch.save writes", ".pt", ".pt .pth .bin .ckpt", NULL},
     [CLI_PAGE] = {"a page of HTML", ".html", ".html .htm .xhtml", NULL},
     [CLI_TEXT] = {"JSON", ".json", ".json .txt .log", NULL},
+    [CLI_OBJECT] = {"an object file", ".o", ".o .obj", NULL},
+    [CLI_HEADER] = {"a header of C", ".h", ".h .hpp", NULL},
 };
 
 /* Endings that have a meaning, besides those of the library's formats. */

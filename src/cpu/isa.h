@@ -16,6 +16,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Is code for this set wanted in this build? The run-time library of compiled programs (src/rt) is
+ * built for one. */
+#ifdef RT_ISA
+#define ISA_BUILDS_SAME_(a, b) ISA_IS_##a##_##b
+#define ISA_BUILDS_(a, b) ISA_BUILDS_SAME_(a, b)
+#define ISA_BUILDS(id) ISA_BUILDS_(RT_ISA, id)
+#define ISA_IS_AVX2_AVX2 1
+#define ISA_IS_AVX512_AVX512 1
+#define ISA_IS_AVX512_AVX2 1 /* of depthwise convolutions with few channels */
+#else
+#define ISA_BUILDS(id) 1
+#endif
+
 typedef enum isa {
 #define ISA(id, name, arch, needs, lanes, llvm, has) ISA_##id,
 #include "cpu/isa.def"

@@ -19,10 +19,14 @@
 #else
 #define VECTOR_OPTIMISED(...)
 #endif
+#ifdef CTSC_RT_SMALL /* rarely run parts of the run-time library of compiled programs */
+#define VECTOR_LOOPS
+#else
 #define VECTOR_LOOPS VECTOR_OPTIMISED("O3")
+#endif
 
 /* Copies for these sets; the sanitizers' start-up does not bear resolvers. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(CTSC_RT) &&        \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define VECTOR_CLONED(...) __attribute__((target_clones(__VA_ARGS__)))
 #else

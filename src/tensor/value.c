@@ -120,14 +120,7 @@ complex_box *complex_new(double re, double im) {
 
 /* ---- freeing --------------------------------------------------------------------------------- */
 
-enum { VALUE_FREE_DEPTH = 200 };
-
-static _Thread_local int value_free_depth;
-/* Payloads put off, by tag. */
 const char capsule_opaque[] = "object of an unknown class";
-
-static _Thread_local void *value_put_off[V_CAPSULE + 1];
-static _Thread_local bool value_any_put_off;
 
 /* The field that links a deferred payload; NULL for payloads that hold no other
  * values (or, a future, can hold another future only through one of the others). */
@@ -177,6 +170,25 @@ static void value_free_contents(value v) {
     mem_free(v.u.refs);
 }
 
+#ifdef CTSC_RT
+/* A compiled program's values are nested as deep as it was when it was compiled, and the run-time
+ * library has no thread-local variables (rt/rt_thread.c). */
+void value_free_payload(value v) {
+    if (v.tag == V_TENSOR) {
+        tensor_free(v.u.tensor);
+        return;
+    }
+    value_drop_types(v);
+    value_free_contents(v);
+}
+#else
+enum { VALUE_FREE_DEPTH = 200 };
+
+static _Thread_local int value_free_depth;
+/* Payloads put off, by tag. */
+static _Thread_local void *value_put_off[V_CAPSULE + 1];
+static _Thread_local bool value_any_put_off;
+
 static bool value_take_put_off(value *out) {
     for (int tag = 0; tag <= V_CAPSULE; tag++) {
         void *p = value_put_off[tag];
@@ -212,6 +224,7 @@ void value_free_payload(value v) {
     }
     value_free_depth--;
 }
+#endif
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 

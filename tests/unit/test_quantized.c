@@ -6,11 +6,11 @@
  */
 #include "support.h"
 
+#include "base/qengine.h"
 #include "base/threads/thread_pool.h"
 #include "ctsc.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
-#include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 
 #include <glob.h>

@@ -10,10 +10,10 @@
 #include "support.h"
 
 #include "amx_emulator.h"
+#include "base/qengine.h"
 #include "base/threads/thread_pool.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"
-#include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 #include "ukernels.h"
 

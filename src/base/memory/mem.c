@@ -144,6 +144,13 @@ static void mem_reconcile(const void *p, size_t size) {
         b->left += (int64_t)size - (int64_t)malloc_usable_size((void *)p);
 }
 
+/* Tells who watches the thread's blocks. */
+static inline void *mem_seen(const void *freed, void *given, size_t size) {
+    mem_budget *b = mem_thread_budget;
+    if (__builtin_expect(b && b->seen, 0)) b->seen(b, freed, given, size);
+    return given;
+}
+
 /* Nobody counts, and the allocator is malloc's. */
 static inline bool mem_is_plain(void) {
     return mem_current == mem_default_hook && !mem_thread_budget;
@@ -165,7 +172,7 @@ static void *mem_default_zalloc(size_t size) {
     if (!mem_is_there(size) || !mem_charge(NULL, size)) return NULL;
     void *p = mem_given(calloc(1, size ? size : 1), size);
     mem_reconcile(p, size);
-    return p;
+    return p ? mem_seen(NULL, p, size) : NULL;
 }
 
 void *mem_zalloc(size_t size) {
@@ -187,7 +194,7 @@ void *mem_resize(void *p, size_t size) {
     if (mem_thread_budget && !mem_charge(p, size)) return NULL;
     void *q = mem_given(mem_current(mem_current_ctx, p, size ? size : 1), size);
     if (mem_thread_budget) mem_reconcile(q ? q : p, size);
-    return q;
+    return q ? mem_seen(p, q, size) : NULL;
 }
 
 void mem_free(void *p) {
@@ -197,6 +204,7 @@ void mem_free(void *p) {
     }
     if (!p) return;
     if (mem_thread_budget) mem_charge(p, 0);
+    mem_seen(p, NULL, 0);
     mem_current(mem_current_ctx, p, 0);
 }
 
@@ -215,7 +223,7 @@ void *mem_alloc_pages(size_t size) {
     if (!mem_is_pages(size)) return mem_alloc(size);
     if (!mem_is_there(size) || !mem_budget_take(size)) return NULL;
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p != MAP_FAILED) return p;
+    if (p != MAP_FAILED) return mem_seen(NULL, p, size);
     mem_budget_give(size);
     return mem_given(NULL, size);
 }
@@ -226,6 +234,7 @@ void mem_free_pages(void *p, size_t size) {
         return;
     }
     mem_budget_give(size);
+    mem_seen(p, NULL, 0);
     (void)munmap(p, size);
 }
 

@@ -23,7 +23,11 @@ typedef void *(*mem_hook)(void *ctx, void *p, size_t size);
 
 /* Pointers of a thread's own that every call reads: found without a call, from within the shared
  * library too. For few: the room for such variables is set aside when a program starts. */
+#ifdef CTSC_RT /* programs compiled ahead of time: none is ever set there */
+#define MEM_THREAD_LOCAL
+#else
 #define MEM_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+#endif
 
 /* Replaces the allocator of the whole process; NULL restores malloc's. Only while nothing
  * allocated through the old one is alive. */
@@ -48,6 +52,9 @@ bool mem_is_pages(size_t size);
 typedef struct mem_budget {
     int64_t left;
     bool zeroed; /* new blocks are (base/memory/unbacked.h) */
+    /* Told of each block that the thread takes (given; size: as it was asked for) and gives back
+     * (freed), of the default allocator; NULL: nobody is. For tools that plan memory. */
+    void (*seen)(struct mem_budget *b, const void *freed, const void *given, size_t size);
 } mem_budget;
 /* Makes b (or none: NULL) the calling thread's; returns what was it before. */
 mem_budget *mem_budget_use(mem_budget *b);

@@ -20,9 +20,13 @@
 
 struct recycler;
 
-extern MEM_THREAD_LOCAL bool geometry_thread;
 /* Is the calling thread inside such a call? */
+#ifdef CTSC_RT /* programs compiled ahead of time: never */
+static inline bool geometry_only(void) { return false; }
+#else
+extern MEM_THREAD_LOCAL bool geometry_thread;
 static inline bool geometry_only(void) { return __builtin_expect(geometry_thread, 0); }
+#endif
 
 /* What the thread had before; they nest. */
 typedef struct geometry_scope {

@@ -31,10 +31,6 @@
 #include <sys/mman.h>
 
 enum {
-    POOL_CHUNKS = 64,
-    /* grains in a chunk: views can have any number of elements without memory, and limits are
-     * looked at between chunks */
-    POOL_MAX_GRAINS = 32,
     POOL_MAX_THREADS = 256,
     /* that somebody with nothing to do looks for work before he sleeps: longer than what one thread
      * does between the kernels of a program, as to be woken takes some ten microseconds */
@@ -334,10 +330,7 @@ static void pool_divide(pool_job *job, int homes) {
 static bool pool_spread(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin, int64_t end),
                         void *ctx, bool limited) {
     if (n <= 0 || geometry_only()) return true;
-    if (grain < 1) grain = 1;
-    int64_t chunk = n / POOL_CHUNKS + (n % POOL_CHUNKS != 0);
-    if (chunk / POOL_MAX_GRAINS >= grain) chunk = grain * POOL_MAX_GRAINS;
-    if (chunk < grain) chunk = grain;
+    int64_t chunk = pool_chunk_size(n, grain);
     int64_t chunks = n / chunk + (n % chunk != 0);
     if (chunks == 1) {
         fn(ctx, 0, n);

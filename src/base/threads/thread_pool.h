@@ -30,6 +30,19 @@
 void pool_set_threads(int n);
 int pool_threads(void);
 
+enum {
+    POOL_CHUNKS = 64,
+    /* grains in a chunk: views can have any number of elements without memory, and limits are
+     * looked at between chunks */
+    POOL_MAX_GRAINS = 32,
+};
+/* How long the chunks of [0, n) are, whatever the number of threads; n > 0. */
+static inline int64_t pool_chunk_size(int64_t n, int64_t grain) {
+    if (grain < 1) grain = 1;
+    int64_t chunk = n / POOL_CHUNKS + (n % POOL_CHUNKS != 0);
+    if (chunk / POOL_MAX_GRAINS >= grain) chunk = grain * POOL_MAX_GRAINS;
+    return chunk < grain ? grain : chunk;
+}
 /* Calls fn(ctx, b, e) for consecutive chunks [b, e) that cover [0, n), each at least `grain` long
  * but the last; from several threads when n > grain. Returns when all are done. A nested call runs
  * on the calling thread alone. */

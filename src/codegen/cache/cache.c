@@ -272,6 +272,41 @@ bool codegen_prepare(codegen *c, uint64_t until) {
     return atomic_load_explicit(&c->opened, memory_order_acquire) == CACHE_OPENED;
 }
 
+/* ---- objects for files ----------------------------------------------------------------------- */
+
+/* The strongest set of another architecture that code is compiled for ahead of time. */
+static const isa_row *cache_foreign(const char *triple) {
+    return triple ? &isa_table[strncmp(triple, "aarch64", 7) ? ISA_AVX2 : ISA_NEON] : NULL;
+}
+
+ctsc_status codegen_emit(codegen *c, nest *n, const char *triple, strbuf *ir, diag *d) {
+    const isa_row *l = cache_foreign(triple);
+    llvm_target target = {.f16c = l && l->lanes > 4,
+                          .vector_width = l && l->lanes > 4 ? l->lanes * 32 : 0};
+    if (!codegen_available(c, d)) return d->status;
+    return nest_emit_llvm(n, l ? &target : &c->target, ir, d);
+}
+
+ctsc_status codegen_object(codegen *c, const strbuf *ir, const char *triple, const char *symbol,
+                           void **data, size_t *size, diag *d) {
+    const isa_row *l = cache_foreign(triple);
+    jit_error error = {""};
+    jit_cpu cpu;
+    void *object;
+    if (!cache_compiler(c, d)) return d->status;
+    cpu = c->is.cpu;
+    if (l) {
+        c->jit->describe(l->llvm, &cpu);
+        snprintf(cpu.triple, sizeof cpu.triple, "%s", triple);
+    }
+    if (!c->jit->compile(sb_str(ir), ir->len, &cpu, symbol, JIT_OBJECT, &object, size, &error))
+        return diag_fail(d, CTSC_ENVIRONMENT, "%s", error.text);
+    *data = mem_alloc(*size);
+    if (*data) memcpy(*data, object, *size);
+    c->jit->release(object);
+    return *data ? CTSC_OK : diag_no_memory(d);
+}
+
 static atomic_bool cache_in_calls;
 
 void codegen_set_in_calls(bool wait) { atomic_store(&cache_in_calls, wait); }

@@ -21,6 +21,7 @@
 #ifndef CTSC_CODEGEN_CACHE_CACHE_H
 #define CTSC_CODEGEN_CACHE_CACHE_H
 
+#include "base/text/strbuf.h"
 #include "codegen/nest/nest.h"
 
 #include <stdatomic.h>
@@ -70,6 +71,13 @@ codegen *codegen_shared(void);
 /* The same for another processor than the host: "sse2", "avx2", "avx512". Fails if codegen_shared
  * was called before. */
 ctsc_status codegen_share(diag *d, const char *cpu);
+
+/* Object code for files: of n, or of a module in LLVM IR with one function, @kernel,
+ * which is called `symbol`. triple: of the architecture ("aarch64-linux-gnu"); NULL: this
+ * one. mem_free *data. */
+ctsc_status codegen_emit(codegen *c, nest *n, const char *triple, strbuf *ir, diag *d);
+ctsc_status codegen_object(codegen *c, const strbuf *ir, const char *triple, const char *symbol,
+                           void **data, size_t *size, diag *d);
 
 /* Can kernels be had? Opens the compiler library, unless the folder on disk has what it
  * said when it was opened before: then it is opened once a kernel is to be compiled. d: why

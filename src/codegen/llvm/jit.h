@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { JIT_INTERFACE = 1, JIT_TEXT = 512 };
+enum { JIT_INTERFACE = 2, JIT_TEXT = 512 };
 
 typedef struct jit_engine jit_engine;
 typedef enum jit_output { JIT_OBJECT, JIT_ASSEMBLY, JIT_IR } jit_output;
@@ -21,6 +21,7 @@ typedef enum jit_output { JIT_OBJECT, JIT_ASSEMBLY, JIT_IR } jit_output;
 typedef struct jit_cpu {
     char name[64];
     char features[4096];
+    char triple[64]; /* of another architecture: objects alone; "": this one */
 } jit_cpu;
 
 typedef struct jit_error {

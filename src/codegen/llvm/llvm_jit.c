@@ -63,6 +63,18 @@ static void jit_init(void) {
     LLVMInitializeNativeAsmParser();
 }
 
+/* The other architectures of programs that are compiled ahead of time. */
+static void jit_init_foreign(void) {
+#define JIT_INIT(name)                                                                             \
+    LLVMInitialize##name##TargetInfo();                                                            \
+    LLVMInitialize##name##Target();                                                                \
+    LLVMInitialize##name##TargetMC();                                                              \
+    LLVMInitialize##name##AsmPrinter()
+    JIT_INIT(AArch64);
+    JIT_INIT(X86);
+#undef JIT_INIT
+}
+
 static bool jit_fail(jit_error *error, const char *what, const char *detail) {
     snprintf(error->text, sizeof error->text, "%s: %s", what, detail ? detail : "");
     return false;
@@ -90,7 +102,8 @@ static bool jit_describe(const char *name, jit_cpu *out) {
 }
 
 static LLVMTargetMachineRef jit_machine(const jit_cpu *cpu, jit_error *error) {
-    char *triple = LLVMGetDefaultTargetTriple(), *message = NULL;
+    char *triple = cpu->triple[0] ? LLVMCreateMessage(cpu->triple) : LLVMGetDefaultTargetTriple(),
+         *message = NULL;
     LLVMTargetRef target;
     LLVMTargetMachineRef machine = NULL;
     if (!triple) jit_fail(error, "no code generator", "out of memory");
@@ -116,7 +129,11 @@ static void jit_on_diagnostic(LLVMDiagnosticInfoRef info, void *ctx) {
     LLVMDisposeMessage(text);
 }
 
-static bool jit_is_intrinsic(const char *name) { return strncmp(name, "llvm.", 5) == 0; }
+/* Functions that are not among the embedded ones: LLVM's, and that of the run-time library which
+ * programs compiled ahead of time call (rt/rt_program.h). */
+static bool jit_is_intrinsic(const char *name) {
+    return strncmp(name, "llvm.", 5) == 0 || strcmp(name, "ctsc_rt_call") == 0;
+}
 
 /* A call of a function that exists with another type would be undefined behaviour without
  * a word from LLVM.
@@ -346,6 +363,8 @@ static bool jit_compile(const char *ir, size_t len, const jit_cpu *cpu, const ch
                         jit_output want, void **data, size_t *size, jit_error *error) {
     pthread_once(&jit_once, jit_init);
     error->text[0] = 0;
+    static pthread_once_t foreign = PTHREAD_ONCE_INIT;
+    if (cpu->triple[0]) pthread_once(&foreign, jit_init_foreign);
     bool ok = false;
     char *message = NULL;
     LLVMModuleRef m = NULL;

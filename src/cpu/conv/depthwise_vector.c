@@ -10,6 +10,7 @@
 #include <immintrin.h>
 
 /* UBSan would also find pointers in front of a row's first column. */
+#if ISA_BUILDS(AVX2)
 #define V __m256
 #define LANES 8
 #define ROWS 1
@@ -24,7 +25,9 @@
 #define KERNELS const depthwise_kernels depthwise_avx2
 #define KERNELS_HEAD ISA_AVX2
 #include "cpu/conv/depthwise_tile.h"
+#endif
 
+#if ISA_BUILDS(AVX512)
 #define V __m512
 #define LANES 16
 #define ROWS 2
@@ -39,5 +42,6 @@
 #define KERNELS const depthwise_kernels depthwise_avx512
 #define KERNELS_HEAD ISA_AVX512
 #include "cpu/conv/depthwise_tile.h"
+#endif
 
 #endif

@@ -22,6 +22,7 @@ static inline TARGET_AVX2 void winograd_put(float *p, __m256 v, int64_t n) {
     memcpy(p, all, (size_t)n * sizeof *p);
 }
 
+#if ISA_BUILDS(AVX2)
 #define V __m256
 #define LANES 8
 #define NAME(x) winograd_avx2_##x
@@ -42,7 +43,9 @@ static inline TARGET_AVX2 void winograd_put(float *p, __m256 v, int64_t n) {
 #define KERNELS const winograd_kernels winograd_avx2
 #define KERNELS_HEAD ISA_AVX2
 #include "cpu/conv/winograd_tile.h"
+#endif
 
+#if ISA_BUILDS(AVX512)
 #define V __m512
 #define LANES 16
 #define NAME(x) winograd_avx512_##x
@@ -63,5 +66,6 @@ static inline TARGET_AVX2 void winograd_put(float *p, __m256 v, int64_t n) {
 #define KERNELS const winograd_kernels winograd_avx512
 #define KERNELS_HEAD ISA_AVX512
 #include "cpu/conv/winograd_tile.h"
+#endif
 
 #endif

@@ -17,6 +17,7 @@ static inline TARGET_AVX512 __mmask16 activation_mask(int64_t n) {
     return (__mmask16)((1u << n) - 1);
 }
 
+#if ISA_BUILDS(AVX2)
 #define V __m256
 #define I __m256i
 #define LANES 8
@@ -45,7 +46,9 @@ static inline TARGET_AVX512 __mmask16 activation_mask(int64_t n) {
 #define KERNELS const activation_kernels activation_avx2
 #define KERNELS_HEAD ISA_AVX2
 #include "cpu/rows/activation_tile.h"
+#endif
 
+#if ISA_BUILDS(AVX512)
 #define V __m512
 #define I __m512i
 #define LANES 16
@@ -74,5 +77,6 @@ static inline TARGET_AVX512 __mmask16 activation_mask(int64_t n) {
 #define KERNELS const activation_kernels activation_avx512
 #define KERNELS_HEAD ISA_AVX512
 #include "cpu/rows/activation_tile.h"
+#endif
 
 #endif

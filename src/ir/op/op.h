@@ -175,5 +175,11 @@ bool op_is_pure(const op *o);
 /* Runs an operator from C by key: args may be fewer than the schema has, the rest are defaults.
  * results must have room for all returns. The one way in which kernels use one another. */
 ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, value *results);
+/* Told of each such call, with all of its arguments; NULL: nobody is. Of the whole process, for
+ * tools that compile ahead of time (runtime/aot/), while nothing else runs. */
+typedef struct op_listener {
+    void (*called)(struct op_listener *l, const op *o, int nargs, const value *args);
+} op_listener;
+extern op_listener *op_listening;
 
 #endif

@@ -4,6 +4,8 @@
 
 enum { OP_CALL_ARGS = 32 };
 
+op_listener *op_listening;
+
 static ctsc_status op_fill(diag *d, const op *o, int nargs, const value *args, value *full) {
     const schema *s = o->schema;
     if (nargs > s->nargs && !s->vararg)
@@ -33,6 +35,7 @@ ctsc_status op_call(op_ctx *cx, const char *key, int nargs, const value *args, v
         return diag_no_memory(cx->diag);
     for (int i = 0; i < o->schema->nreturns; i++) results[i] = value_none();
     ctsc_status s = op_fill(cx->diag, o, nargs, args, full);
+    if (s == CTSC_OK && op_listening) op_listening->called(op_listening, o, room, full);
     if (s == CTSC_OK && cx->call) {
         s = cx->call(cx, key, room, full, results);
     } else if (s == CTSC_OK) {

@@ -6,13 +6,13 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/qengine.h"
 #include "base/threads/background.h"
 #include "base/threads/float_mode.h"
 #include "base/threads/thread_pool.h"
 #include "codegen/cache/cache.h"
 #include "runtime/api/api.h"
 #include "runtime/kernels/engine/kernel_settings.h"
-#include "tensor/qengine.h"
 
 #include <stdio.h>
 

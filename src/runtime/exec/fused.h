@@ -32,6 +32,9 @@
 
 /* The last of them are generic: they take any size where the earlier ones may have made
  * short rows constants. */
+struct nest;       /* codegen/nest/nest.h */
+struct group_plan; /* codegen/lower/plan/group_plan.h */
+
 enum { FUSED_MAX_KERNELS = 8, FUSED_GENERIC_KERNELS = 2, FUSED_MAX_VALUES = CODE_GROUP_VALUES };
 
 /* What code_host.group_new is. */
@@ -42,8 +45,21 @@ const graph *fused_graph(const code_group *g);
  * results are dropped. False: it has one, or failed. */
 bool fused_profile_run(code_group *g, struct interp *in, value *args);
 
+/* Told of each kernel that a group asks for, with the nest that it is made of; plan: what the group
+ * keeps of it. NULL: nobody is. Of the whole process, for tools that compile ahead of time
+ * (runtime/aot/), while nothing else runs. */
+typedef struct fused_listener {
+    void (*made)(struct fused_listener *l, const code_group *g, struct nest *n,
+                 const struct group_plan *plan);
+} fused_listener;
+extern fused_listener *fused_listening;
+/* What runs where no kernel does: the group's operators in smaller groups, or one by one. */
+const struct code *fused_operators(const code_group *g);
+
 /* Calls with tensors on a device so far: by a kernel, and without one. For tests and tools. */
-typedef struct fused_device_stats { int64_t native, interpreted; } fused_device_stats;
+typedef struct fused_device_stats {
+    int64_t native, interpreted;
+} fused_device_stats;
 fused_device_stats fused_get_device_stats(void);
 
 #endif

@@ -12,6 +12,8 @@
 /* Lowering allocates a little everywhere; with this much at hand nothing of it fails. */
 enum { FUSED_SCRATCH = 8 << 20 };
 
+fused_listener *fused_listening;
+
 /* What a launch need not look for each time. */
 static void fused_describe(fused_kernel *k) {
     const group_plan *p = k->plan;
@@ -40,7 +42,11 @@ static fused_kernel *fused_make(fused *f, const value *args, bool now, diag *d) 
         made = arena_new(&f->arena, fused_kernel);
         made->plan = plan_copy(&f->arena, plan);
         made->kernel = k;
-        if (!arena_failed(&f->arena)) fused_describe(made);
+        if (!arena_failed(&f->arena)) {
+            fused_describe(made);
+            if (fused_listening)
+                fused_listening->made(fused_listening, &f->group, plan->nest, made->plan);
+        }
     }
     arena_free(&scratch);
     float_mode_end(outer);

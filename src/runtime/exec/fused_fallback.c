@@ -29,6 +29,12 @@ void fused_give_up(fused *f, int key_at, diag *d) {
     atomic_store_explicit(&f->keys[key_at].negative, true, memory_order_relaxed);
 }
 
+const code *fused_operators(const code_group *g) {
+    const fused *f = (const fused *)g;
+    code *split = atomic_load_explicit(&f->split, memory_order_acquire);
+    return split ? split : f->fallback;
+}
+
 ctsc_status fused_interpret(fused *f, interp *in, const value *args, value *results) {
     value own[FUSED_MAX_VALUES], out = value_none();
     for (int i = 0; i < f->group.nparams; i++) own[i] = value_ref(args[i]);

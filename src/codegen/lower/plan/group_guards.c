@@ -80,3 +80,14 @@ bool plan_guards_hold(const group_plan *p, const value *args, int64_t *slots) {
         if (!plan_guard_holds(&p->guards.data[i], slots)) return false;
     return true;
 }
+
+void plan_output_layout(const group_output *o, const int64_t *slots, int64_t *sizes,
+                        int64_t *strides) {
+    int64_t step = 1;
+    for (int i = o->ndim - 1; i >= 0; i--) {
+        int d = o->permuted ? o->order[i] : i;
+        sizes[d] = slots[o->sizes[i]];
+        strides[d] = step;
+        if (sizes[d]) step *= sizes[d];
+    }
+}

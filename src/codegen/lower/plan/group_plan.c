@@ -82,17 +82,6 @@ uint64_t group_key(int n, const value *args) {
     return h;
 }
 
-void plan_output_layout(const group_output *o, const int64_t *slots, int64_t *sizes,
-                        int64_t *strides) {
-    int64_t step = 1;
-    for (int i = o->ndim - 1; i >= 0; i--) {
-        int d = o->permuted ? o->order[i] : i;
-        sizes[d] = slots[o->sizes[i]];
-        strides[d] = step;
-        if (sizes[d]) step *= sizes[d];
-    }
-}
-
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 #define PLAN_COPY(a, to, from)                                                                     \

@@ -9,10 +9,10 @@
  * Tests: tests/unit/test_py_torch.c
  */
 #include "frontend/pyeval/torch/py_torch.h"
+#include "base/qengine.h"
 #include "base/threads/float_mode.h"
 #include "frontend/pyeval/core/py_internal.h"
 #include "frontend/pyeval/torch/py_trace.h"
-#include "tensor/qengine.h"
 
 #include <float.h>
 #include <math.h>

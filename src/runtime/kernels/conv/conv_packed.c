@@ -19,24 +19,22 @@
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 
-#include <pthread.h>
 #include <string.h>
 
 enum { PACKED_ALIGN = 64, PACKED_CHANNELS = 16 };
 
-/* What a storage keeps. */
-typedef struct packed_forms {
-    /* of the weight this was made of: other views of its storage are not it */
-    int64_t offset, strides[CONV_DIMS + 2], groups;
-    int ndim;
-    _Atomic(conv_packed *) form[CONV_FORMS];
-    bool used[CONV_FORMS]; /* once, in turn */
-} packed_forms;
-
+#ifdef CTSC_RT /* nothing is packed, so nothing is written */
+static void packed_enter(void) {}
+static void packed_leave(void) {}
+#else
+#include <pthread.h>
 static pthread_mutex_t packed_lock = PTHREAD_MUTEX_INITIALIZER;
+static void packed_enter(void) { pthread_mutex_lock(&packed_lock); }
+static void packed_leave(void) { pthread_mutex_unlock(&packed_lock); }
+#endif
 
-static void packed_free(void *derived) {
-    packed_forms *f = derived;
+void conv_packed_free(void *derived) {
+    conv_packed_forms *f = derived;
     for (int i = 0; f && i < CONV_FORMS; i++) {
         conv_packed *p = atomic_load_explicit(&f->form[i], memory_order_relaxed);
         if (p) page_pool_free(p->memory, p->room);
@@ -223,7 +221,7 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
 
 /* ---- keeping --------------------------------------------------------------------------------- */
 
-static bool packed_is_of(const packed_forms *f, const conv_shape *s, const tensor *w) {
+static bool packed_is_of(const conv_packed_forms *f, const conv_shape *s, const tensor *w) {
     bool same = f->groups == s->groups && f->offset == w->offset && f->ndim == w->ndim;
     for (int i = 0; same && i < w->ndim; i++) same = f->strides[i] == w->strides[i];
     return same;
@@ -237,7 +235,7 @@ typedef struct packed_key {
 
 static void *packed_begin(const void *from) {
     const packed_key *k = from;
-    packed_forms *f = mem_zalloc(sizeof *f);
+    conv_packed_forms *f = mem_zalloc(sizeof *f);
     if (!f) return NULL;
     f->offset = k->w->offset, f->ndim = k->w->ndim, f->groups = k->s->groups;
     for (int i = 0; i < k->w->ndim; i++) f->strides[i] = k->w->strides[i];
@@ -245,18 +243,19 @@ static void *packed_begin(const void *from) {
 }
 
 /* NULL: something else is kept there. */
-static packed_forms *packed_forms_of(const conv_shape *s, const tensor *w) {
+static conv_packed_forms *packed_forms_of(const conv_shape *s, const tensor *w) {
     packed_key key = {s, w};
-    packed_forms *f = prepack_derived_now(w->storage, packed_begin, &key, packed_free);
+    conv_packed_forms *f = prepack_derived_now(w->storage, packed_begin, &key, conv_packed_free);
     return f && packed_is_of(f, s, w) ? f : NULL;
 }
 
 static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, const tensor *factors,
                                         conv_form form) {
-    packed_forms *f = packed_forms_of(s, w);
+    conv_packed_forms *f = packed_forms_of(s, w);
     if (!f) return NULL;
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return form == CONV_BF16 && !conv_bf16_suits(s, &p->quads) ? NULL : p;
+    if (!PREPACK_MAKES) return NULL;
     p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
     if (p) prepack_drop(w);
@@ -266,9 +265,9 @@ static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, co
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
                                   conv_form form) {
     if (!w->storage->constant || w->ndim > CONV_DIMS + 2) return NULL;
-    pthread_mutex_lock(&packed_lock);
+    packed_enter();
     const conv_packed *p = packed_locked(s, w, factors, form);
-    pthread_mutex_unlock(&packed_lock);
+    packed_leave();
     return p;
 }
 
@@ -277,11 +276,11 @@ const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const te
 bool conv_packed_is_first(const conv_shape *s, const tensor *w, conv_form form) {
     bool panels = form == CONV_ROWS || conv_winograd_products(form);
     if (!panels || s->groups > 1 || !w->storage->constant || w->ndim > CONV_DIMS + 2) return false;
-    pthread_mutex_lock(&packed_lock);
-    packed_forms *f = packed_forms_of(s, w);
-    bool first = f && !f->used[form];
-    if (first) f->used[form] = true;
-    pthread_mutex_unlock(&packed_lock);
+    packed_enter();
+    conv_packed_forms *f = packed_forms_of(s, w);
+    bool first = PREPACK_MAKES ? f && !f->used[form] : !f || !f->form[form];
+    if (first && PREPACK_MAKES) f->used[form] = true;
+    packed_leave();
     return first;
 }
 

@@ -52,6 +52,15 @@ typedef struct conv_packed {
     size_t room; /* of it */
 } conv_packed;
 
+/* What a weight's storage keeps (storage.derived). */
+typedef struct conv_packed_forms {
+    /* of the weight this was made of: other views of its storage are not it */
+    int64_t offset, strides[CONV_DIMS + 2], groups;
+    int ndim;
+    _Atomic(conv_packed *) form[CONV_FORMS];
+    bool used[CONV_FORMS]; /* once, in turn */
+} conv_packed_forms;
+
 /* Groups that CONV_GROUPS puts side by side; less than 2: it is not for these. */
 int64_t conv_packed_groups(const conv_shape *s);
 /* Each of the rows of w, of n elements together, times its factor: rounded once. */

@@ -12,11 +12,17 @@
  * Tests: tests/unit/test_matmul.c, tests/unit/test_gemm_block.c
  */
 /* Comes first: OpenBLAS declares a type bfloat16 of its own and brings in complex.h's macros. */
+#ifdef CTSC_RT
+#include "runtime/kernels/matmul/no_blas.h"
+#else
 #define bfloat16 openblas_bfloat16
 #include <cblas.h>
 #undef bfloat16
 #undef complex
 #undef I
+#include <pthread.h>
+enum { GEMM_HAS_BLAS = 1 };
+#endif
 
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/engine/slots.h"
@@ -30,17 +36,20 @@
 #include "runtime/kernels/engine/device_kernels.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 enum { GEMM_CHUNKS = SLOTS_MAX }; /* of an own product at most */
 
+#ifdef CTSC_RT
+void gemm_setup(void) {}
+#else
 static void gemm_setup_once(void) { openblas_set_num_threads(1); }
 
 void gemm_setup(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, gemm_setup_once);
 }
+#endif
 
 bool gemm_supports(dtype dt) {
     return dtype_is_int(dt) || dtype_is_float(dt) || dt == DT_COMPLEX64 || dt == DT_COMPLEX128;
@@ -107,6 +116,7 @@ static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_
 #define BLAS(x) cblas_d##x
 #include "runtime/kernels/matmul/gemm_wide.h"
 
+#ifndef CTSC_RT
 #define T complex64
 #define NAME(x) x##_complex64
 #define PART float
@@ -120,6 +130,7 @@ static gemm_layout gemm_layout_of(int64_t rows, int64_t cols, int64_t rs, int64_
 #define BLAS(x) cblas_z##x
 #define SCALAR(x) scalar_##x##_c128
 #include "runtime/kernels/matmul/gemm_complex.h"
+#endif
 
 /* What BLAS multiplies. own: gemm_block.c may, too. */
 typedef struct gemm_type {
@@ -130,8 +141,10 @@ typedef struct gemm_type {
 static const gemm_type gemm_types[DT_COMPUTED] = {
     [DT_FLOAT32] = {gemm_scale_float, gemm_tiny_float, gemm_chunk_float, true},
     [DT_FLOAT64] = {gemm_scale_double, gemm_tiny_double, gemm_chunk_double, true},
+#ifndef CTSC_RT
     [DT_COMPLEX64] = {gemm_scale_complex64, gemm_tiny_complex64, gemm_chunk_complex64, false},
     [DT_COMPLEX128] = {gemm_scale_complex128, gemm_tiny_complex128, gemm_chunk_complex128, false},
+#endif
 };
 
 #define T uint8_t
@@ -371,6 +384,7 @@ ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm
 
 static ctsc_status gemm_wide(diag *d, gemm_job *g) {
     const gemm_type *type = &gemm_types[g->dt];
+    if (!type->scale) return diag_fail(d, CTSC_UNSUPPORTED, "a product of complex numbers");
     if (g->k == 0 || (g->alpha.f == 0 && g->alpha.im == 0)) {
         type->scale(g);
         return CTSC_OK;
@@ -385,6 +399,7 @@ static ctsc_status gemm_wide(diag *d, gemm_job *g) {
         own.plan = gemm_block_plan(gemm_micro_best(g->dt), &own.whole);
         if (own.plan.method != GEMM_BLAS) return gemm_own(d, &own);
     }
+    if (!GEMM_HAS_BLAS) return diag_fail(d, CTSC_UNSUPPORTED, "a product of vectors with gaps");
     gemm_setup();
     void *packed_a = NULL, *packed_b = NULL;
     ctsc_status st = CTSC_OK;

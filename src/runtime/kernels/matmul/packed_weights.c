@@ -12,9 +12,28 @@
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
+#ifndef CTSC_RT
 #include <pthread.h>
+#endif
 
 enum { PREPACK_ALIGN = 64 };
+
+#ifdef CTSC_RT
+
+void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from,
+                      void (*release)(void *made)) {
+    (void)make, (void)from;
+    void *seen = atomic_load_explicit(&s->derived, memory_order_relaxed);
+    return seen && s->derived_free == release ? seen : NULL;
+}
+
+void *prepack_derived_now(storage *s, void *(*make)(const void *from), const void *from,
+                          void (*release)(void *made)) {
+    return prepack_derived(s, make, from, release);
+}
+
+#else
+
 static char prepack_used_once, prepack_never; /* their addresses are the marks */
 
 void *prepack_derived(storage *s, void *(*make)(const void *from), const void *from,
@@ -54,6 +73,8 @@ void *prepack_derived_now(storage *s, void *(*make)(const void *from), const voi
     bool made = seen && seen != &prepack_never && seen != &prepack_used_once;
     return made && s->derived_free == release ? seen : NULL;
 }
+
+#endif
 
 void prepack_drop(const tensor *w) {
     if (w->storage->of_file) pages_drop(w->storage->data, w->storage->nbytes);
@@ -108,7 +129,7 @@ ctsc_status prepack_widened(diag *d, tensor *w, tensor **out) {
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-static void prepack_free(void *derived) {
+void prepack_free(void *derived) {
     gemm_prepacked *b = derived;
     page_pool_free(b->memory, b->room);
     mem_free(b);

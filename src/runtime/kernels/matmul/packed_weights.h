@@ -15,6 +15,17 @@
 #include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/matmul/gemm.h"
 
+/* Programs compiled ahead of time have what was packed when they were compiled, and pack nothing:
+ * their weights are read-only. */
+#ifdef CTSC_RT
+enum { PREPACK_MAKES = 0 };
+#else
+enum { PREPACK_MAKES = 1 };
+#endif
+/* `release` of the forms that such programs have. */
+void prepack_free(void *derived);     /* gemm_prepacked */
+void conv_packed_free(void *derived); /* conv_packed.h: conv_packed_forms */
+
 /* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth
  * it yet (it is made at the second call), or could not be made, or something else, with another
  * `release`, was made before. Thread-safe. */

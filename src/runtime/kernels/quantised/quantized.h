@@ -19,15 +19,15 @@
  *
  * Weights are int8, activations uint8, sums int32; a sum becomes an integer
  * of the result by one float multiplication, rounding to nearest even.
- * Where PyTorch's engines differ, tensor/qengine.h says which is followed.
+ * Where PyTorch's engines differ, base/qengine.h says which is followed.
  * Tests: tests/unit/test_quantized.c, tests/corpus/quantized
  */
 #ifndef CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 #define CTSC_RUNTIME_KERNELS_QUANTISED_QUANTIZED_H
 
+#include "base/qengine.h"
 #include "runtime/kernels/engine/wide.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
-#include "tensor/qengine.h"
 #include "tensor/quantiser.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ typedef struct quant_target {
     double scale;
     int64_t zero, lo, hi;
     dtype dt;
-    bool fbgemm; /* bias and scales as fbgemm has them, else qnnpack (tensor/qengine.h) */
+    bool fbgemm; /* bias and scales as fbgemm has them, else qnnpack (base/qengine.h) */
     bool whole;  /* the bias was quantised, to steps of the sums */
 } quant_target;
 

@@ -3,7 +3,7 @@
  * quantized_binary.c - sums and products of two quantised tensors, or of one and a number,
  * and concatenation.
  *
- * Method. With the engine qnnpack (tensor/qengine.h) the sum of two quint8 tensors is
+ * Method. With the engine qnnpack (base/qengine.h) the sum of two quint8 tensors is
  * computed in integers: each operand times its scale over the result's, as a number of 22
  * bits, and a shift that rounds halves away from zero; qint8 as its XNNPACK does. Scales that
  * differ too much for that, and qint32, go through float, as all do with the other engines. A

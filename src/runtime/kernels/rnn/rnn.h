@@ -5,6 +5,7 @@
 #ifndef CTSC_RUNTIME_KERNELS_RNN_RNN_H
 #define CTSC_RUNTIME_KERNELS_RNN_RNN_H
 
+#include "runtime/kernels/matmul/packed_weights.h"
 #include "tensor/tensor.h"
 
 typedef enum rnn_kind { RNN_LSTM, RNN_GRU, RNN_TANH, RNN_RELU } rnn_kind;
@@ -20,7 +21,22 @@ typedef struct rnn_weights {
 
 /* ---- weights that were packed before (rnn_prepacked.c) --------------------------------------- */
 
-typedef struct rnn_prepacked rnn_prepacked;
+typedef struct rnn_prepacked {
+    rnn_kind kind;
+    /* data of the four parameters; a constant hidden weight might have got others beside it */
+    const void *made_of[4];
+    int64_t hidden, blocks;
+    /* the products with the input, of blocks * gates * nr columns; its micro is that of all */
+    gemm_prepacked input;
+    float *state; /* panels of the hidden weight */
+    /* of the gates; it does not include what is added to the hidden products separately */
+    float *bias;
+    /* GRU: of the hidden product of the new gate, which the reset gate weighs */
+    float *fresh;
+    void *memory;
+    size_t room; /* of it */
+} rnn_prepacked;
+void rnn_prepack_free(void *made);
 
 /* Of w, which fit together and are contiguous or not. NULL: they are not constants, it is not worth
  * it yet, or cannot be done; then the layer takes them as they are. Thread-safe; the result lives

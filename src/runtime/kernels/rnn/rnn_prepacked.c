@@ -30,22 +30,6 @@
 
 enum { RNN_ALIGN = 64 };
 
-struct rnn_prepacked {
-    rnn_kind kind;
-    /* data of the four parameters; a constant hidden weight might have got others beside it */
-    const void *made_of[4];
-    int64_t hidden, blocks;
-    /* the products with the input, of blocks * gates * nr columns; its micro is that of all */
-    gemm_prepacked input;
-    float *state; /* panels of the hidden weight */
-    /* of the gates; it does not include what is added to the hidden products separately */
-    float *bias;
-    /* GRU: of the hidden product of the new gate, which the reset gate weighs */
-    float *fresh;
-    void *memory;
-    size_t room; /* of it */
-};
-
 /* ---- packing --------------------------------------------------------------------------------- */
 
 typedef struct rnn_source {
@@ -87,7 +71,7 @@ static void rnn_pack_biases(const rnn_prepacked *p, const rnn_weights *w) {
         }
 }
 
-static void rnn_prepack_free(void *made) {
+void rnn_prepack_free(void *made) {
     rnn_prepacked *p = made;
     page_pool_free(p->memory, p->room);
     mem_free(p);

@@ -179,7 +179,9 @@ typedef struct shape_chunks {
 
 /* Are the results of this overload copies (split_copy, unbind_copy)? */
 static bool shape_chunks_copied(const op_ctx *cx) {
-    return strstr(cx->op->schema->name, "_copy") != NULL;
+    const char *name = cx->op->schema->name;
+    size_t n = strlen(name), end = sizeof "_copy" - 1;
+    return n > end && !strcmp(name + n - end, "_copy");
 }
 
 static ctsc_status shape_chunks_add(shape_chunks *p, tensor *chunk) { /* takes chunk */

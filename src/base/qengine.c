@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* qengine.c - the process's choice of an engine for quantised layers (qengine.h). */
-#include "tensor/qengine.h"
+#include "base/qengine.h"
 
 #include <stdatomic.h>
 #include <string.h>

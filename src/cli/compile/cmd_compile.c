@@ -4,13 +4,26 @@
  * Tests: tests/lang, tests/cli/trace.test
  */
 #include "cli/cli.h"
+#include "cli/compile/ahead.h"
 #include "cli/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { OPT_FREEZE = 256, OPT_EXACT, OPT_TRACE, OPT_INPUT, OPT_INPUTS, OPT_NO_CHECK };
+enum {
+    OPT_FREEZE = 256,
+    OPT_EXACT,
+    OPT_TRACE,
+    OPT_INPUT,
+    OPT_INPUTS,
+    OPT_NO_CHECK,
+    OPT_AOT,
+    OPT_HEADER,
+    OPT_ARCH,
+    OPT_DIM,
+    OPT_CPU
+};
 
 typedef struct compile_args {
     cli_model model;
@@ -18,6 +31,7 @@ typedef struct compile_args {
     bool freeze, exact;
     cli_inputs inputs; /* of --trace */
     char **names;      /* parallel to its values */
+    cli_ahead ahead;
 } compile_args;
 
 static const struct argp_option compile_options[] = {
@@ -37,6 +51,18 @@ static const struct argp_option compile_options[] = {
      "name; once per argument",
      0},
     {"inputs", OPT_INPUTS, "FILE", 0, "with --trace: the arguments, a torch.save'd tuple", 0},
+    {"aot", OPT_AOT, "FILE.o", 0,
+     "write an object file for programs in C, with all of forward as it runs for arguments like "
+     "those of --input, for libctsc-rt.a (docs/aot.md); its function has the file's name",
+     0},
+    {"header", OPT_HEADER, "FILE.h", 0, "with --aot: the header file (FILE.h of FILE.o)", 0},
+    {"arch", OPT_ARCH, "NAME", 0, "with --aot: arm64 or x86_64 (this machine's)", 0},
+    {"cpu", OPT_CPU, "NAME", 0,
+     "with --aot: avx2 or avx512 (the better of those that this machine has)", 0},
+    {"dim", OPT_DIM, "NAME=PLACES", 0,
+     "with --aot: the sizes at these places, ARG.DIM[,ARG.DIM...][:MIN], counted from 0, are a "
+     "parameter of the function, from MIN (1) to what the example has; once per dim",
+     0},
     {"no-check", OPT_NO_CHECK, 0, 0, "with --trace: do not run forward again to compare", 0},
     {0},
 };
@@ -48,12 +74,22 @@ static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     case OPT_FREEZE: a->freeze = true; break;
     case OPT_EXACT: a->exact = true; break;
     case OPT_TRACE: a->model.compile.trace = true; break;
+    case OPT_AOT: a->ahead.object = arg; break;
+    case OPT_HEADER: a->ahead.header = arg; break;
+    case OPT_ARCH: a->ahead.arch = arg; break;
+    case OPT_CPU: a->ahead.cpu = arg; break;
+    case OPT_DIM:
+        if (!cli_ahead_dim(&a->ahead, arg)) argp_error(state, "--dim: '%s' is not understood", arg);
+        break;
     case OPT_NO_CHECK: a->model.compile.skip_trace_check = true; break;
     case OPT_INPUT: a->inputs.specs[a->inputs.nspecs++] = arg; break;
     case OPT_INPUTS: a->inputs.file = arg; break;
     case ARGP_KEY_END:
-        if ((a->inputs.nspecs || a->inputs.file) && !a->model.compile.trace)
-            argp_error(state, "--input and --inputs go with --trace");
+        if ((a->inputs.nspecs || a->inputs.file) && !a->model.compile.trace && !a->ahead.object)
+            argp_error(state, "--input and --inputs go with --trace and --aot");
+        if (!a->ahead.object &&
+            (a->ahead.header || a->ahead.arch || a->ahead.cpu || a->ahead.ndims))
+            argp_error(state, "--header, --arch, --cpu and --dim go with --aot");
         break;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model; break;
     default: return ARGP_ERR_UNKNOWN;
@@ -70,7 +106,10 @@ static char *compile_output(const cli_model *m) {
     return out;
 }
 
-typedef struct compile_sum { size_t tensors, parameters; int64_t elements; } compile_sum;
+typedef struct compile_sum {
+    size_t tensors, parameters;
+    int64_t elements;
+} compile_sum;
 
 static void compile_count(void *ctx, const ctsc_attribute_info *a) {
     compile_sum *sum = ctx;
@@ -114,7 +153,7 @@ const struct argp cmd_compile_argp = {
     "The entry is --entry, else the function 'forward', else the class 'Main', else the only "
     "module class that no other one uses, else the only scripted function; a function that returns "
     "a module is called. An archive instead "
-    "of source is read and written again.",
+    "of source is read and written again.\n\nWith --aot an object file is written instead.",
     compile_children,
     NULL,
     NULL};
@@ -145,27 +184,36 @@ static void compile_free(compile_args *a) {
     free(a->inputs.specs);
 }
 
+/* --aot: what the model is compiled to is not an archive. */
+static int compile_ahead(compile_args *a, const ctsc_module *m, ctsc_error *e) {
+    int code = a->model.compile.trace ? 0 : (int)cli_read_inputs(&a->inputs, m, "forward", e);
+    return code ? code : cli_ahead_compile(&a->ahead, m, &a->inputs, e);
+}
+
 int cmd_compile(int argc, char **argv) {
     compile_args a = {.inputs.specs = calloc((size_t)argc, sizeof *a.inputs.specs)};
     if (!a.inputs.specs) return compile_free(&a), cli_complain(CTSC_LIMIT, "out of memory");
     cli_parse_args(&cmd_compile_argp, argc, argv, &a);
-    char *output = a.output ? NULL : compile_output(&a.model);
-    const char *path = a.output ? a.output : output;
+    char *output = a.output || a.ahead.object ? NULL : compile_output(&a.model);
+    const char *path = a.ahead.object ? a.ahead.object : a.output ? a.output : output;
     if (!path)
         return compile_free(&a),
                cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
-    int code = a.model.compile.trace ? compile_inputs(&a, e) : 0;
+    int code = 0;
+    if (a.ahead.cpu && ctsc_set_cpu(a.ahead.cpu, e) != CTSC_OK) code = cli_report(e);
+    if (!code && a.model.compile.trace) code = compile_inputs(&a, e);
     progress_say("%s: %s", a.model.path, a.model.compile.trace ? "tracing" : "compiling");
-    if (!code) code = cli_check_output(path, CLI_ARCHIVE);
+    if (!code) code = cli_check_output(path, a.ahead.object ? CLI_OBJECT : CLI_ARCHIVE);
     if (!code) code = cli_load(&a.model, &m, e);
     if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace)
         compile_hint(e);
     if (!code && a.freeze && ctsc_module_freeze(m, !a.exact, e) != CTSC_OK) code = cli_report(e);
-    if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
+    if (!code && a.ahead.object) code = compile_ahead(&a, m, e);
+    else if (!code && ctsc_module_save(m, path, e) != CTSC_OK) code = cli_report(e);
     progress_end();
-    if (!code) cli_say_saved(m, path);
+    if (!code && !a.ahead.object) cli_say_saved(m, path);
     ctsc_module_free(m);
     ctsc_error_free(e);
     free(output);

@@ -16,8 +16,8 @@
  *
  * Tests: tests/unit/test_quantized.c, tests/lang/quantized_engine.py
  */
-#ifndef CTSC_TENSOR_QENGINE_H
-#define CTSC_TENSOR_QENGINE_H
+#ifndef CTSC_BASE_QENGINE_H
+#define CTSC_BASE_QENGINE_H
 
 #include <stdbool.h>
 

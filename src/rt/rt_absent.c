@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rt_absent.c - what operators of the run-time library can turn to in libctsc, and not here: other
+ * dtypes, devices, classes. The compiler refuses programs that come to any of these (the names in
+ * runtime/aot/aot_ops.c, and the run that it makes); a program that comes here
+ * nevertheless, for arguments of another kind, fails.
+ */
+#include "rt/rt_internal.h"
+#include "runtime/kernels/attention/attention_job.h"
+#include "runtime/kernels/conv/conv_bf16.h"
+#include "runtime/kernels/conv/conv_half.h"
+#include "runtime/kernels/conv/conv_tune.h"
+#include "runtime/kernels/engine/nested.h"
+#include "runtime/kernels/matmul/gemm_bf16.h"
+#include "runtime/kernels/matmul/linear_half.h"
+#include "runtime/kernels/pointwise/pointwise.h"
+#include "runtime/kernels/quantised/quantized.h"
+#include "runtime/kernels/reduce/reduce_complex.h"
+#include "runtime/kernels/scalar/complex.h"
+#include "runtime/kernels/vision/upsample.h"
+#include "tensor/quantiser.h"
+
+/* ---- bfloat16 and float16 in convolutions and linear layers ---------------------------------- */
+
+bool conv_bf16_fits(const conv_shape *s) { return (void)s, false; }
+bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed) {
+    return (void)s, (void)packed, false;
+}
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
+                      const float *scale, const dense_epilogue *after, void *out) {
+    (void)s, (void)w, (void)dt, (void)in, (void)scale, (void)after, (void)out;
+    return rt_fail(d, CTSC_UNSUPPORTED);
+}
+bool conv_half_bounds(const dense_epilogue *after) { return (void)after, false; }
+void conv_half_scale(dtype dt, const half_scale *by, const void *in, int64_t first, int64_t n,
+                     void *out) {
+    (void)dt, (void)by, (void)in, (void)first, (void)n, (void)out;
+}
+ctsc_status conv_half(diag *d, const conv_shape *s, dtype dt, const void *in, const float *scale,
+                      const dense_epilogue *after, void *out, conv_of_floats *run, void *ctx) {
+    (void)s, (void)dt, (void)in, (void)scale, (void)after, (void)out, (void)run, (void)ctx;
+    return rt_fail(d, CTSC_UNSUPPORTED);
+}
+bool gemm_bf16_usable(void) { return false; }
+ctsc_status gemm_bf16(diag *d, const gemm_bf16_product *p) {
+    return (void)p, rt_fail(d, CTSC_UNSUPPORTED);
+}
+ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, epilogue *e,
+                        tensor *out, bool *done) {
+    (void)input, (void)weight, (void)bias, (void)e, (void)out, (void)done;
+    return rt_fail(d, CTSC_UNSUPPORTED);
+}
+static bool absent_fit(attention_job *job) { return (void)job, false; }
+const attention_way attention_quads = {absent_fit, NULL};
+
+conv_form conv_tune(const conv_shape *s) { return (void)s, CONV_ROWS; }
+
+/* ---- nested tensors, bytes, operands that no kernel has taken -------------------------------- */
+
+tensor *nested_lengths(const tensor *t) { return (void)t, NULL; }
+ctsc_status nested_new(diag *d, const tensor *padded, tensor *lengths, tensor **out) {
+    return (void)padded, (void)lengths, (void)out, rt_fail(d, CTSC_UNSUPPORTED);
+}
+ctsc_status nested_padding(diag *d, const tensor *nested, tensor **out) {
+    return (void)nested, (void)out, rt_fail(d, CTSC_UNSUPPORTED);
+}
+ctsc_status upsample_bytes(op_ctx *cx, tensor *input, const upsample_table *rows,
+                           const upsample_table *columns, tensor **out) {
+    (void)input, (void)rows, (void)columns, (void)out;
+    return rt_fail(cx->diag, CTSC_UNSUPPORTED);
+}
+bool quantiser_equal(const quantiser *a, const quantiser *b) { return a == b; }
+ctsc_status op_check_promotion(diag *d, dtype a, dtype b) {
+    return a == b || !(dtype_is_stored(a) || dtype_is_stored(b)) ? CTSC_OK
+                                                                 : rt_fail(d, CTSC_UNSUPPORTED);
+}
+
+/* ---- cells of recurrent layers whose weights are bytes --------------------------------------- */
+
+ctsc_status packed_of(op_ctx *cx, const value *v, packed_kind kind, const packed **out) {
+    return (void)v, (void)kind, (void)out, rt_fail(cx->diag, CTSC_UNSUPPORTED);
+}
+ctsc_status quant_linear_object(op_ctx *cx, const value *v, tensor *x, bool reduce_range,
+                                tensor **out) {
+    (void)v, (void)x, (void)reduce_range, (void)out;
+    return rt_fail(cx->diag, CTSC_UNSUPPORTED);
+}
+
+/* ---- complex numbers ------------------------------------------------------------------------- */
+
+#define ABSENT_OPERATOR(name)                                                                      \
+    ctsc_status name(op_ctx *cx, const value *args, value *results);                               \
+    ctsc_status name(op_ctx *cx, const value *args, value *results) {                              \
+        return (void)args, (void)results, rt_fail(cx->diag, CTSC_UNSUPPORTED);                     \
+    }
+#define ABSENT_COMPLEX(name) ABSENT_OPERATOR(op_complex_##name)
+ABSENT_COMPLEX(abs)
+ABSENT_COMPLEX(acos)
+ABSENT_COMPLEX(acosh)
+ABSENT_COMPLEX(add)
+ABSENT_COMPLEX(angle)
+ABSENT_COMPLEX(asin)
+ABSENT_COMPLEX(asinh)
+ABSENT_COMPLEX(atan)
+ABSENT_COMPLEX(atanh)
+ABSENT_COMPLEX(cos)
+ABSENT_COMPLEX(cosh)
+ABSENT_COMPLEX(div)
+ABSENT_COMPLEX(eq)
+ABSENT_COMPLEX(exp)
+ABSENT_COMPLEX(log)
+ABSENT_COMPLEX(log10)
+ABSENT_COMPLEX(log_base)
+ABSENT_COMPLEX(mul)
+ABSENT_COMPLEX(ne)
+ABSENT_COMPLEX(neg)
+ABSENT_COMPLEX(pow)
+ABSENT_COMPLEX(sin)
+ABSENT_COMPLEX(sinh)
+ABSENT_COMPLEX(sqrt)
+ABSENT_COMPLEX(sub)
+ABSENT_COMPLEX(tan)
+ABSENT_COMPLEX(tanh)
+
+#define ABSENT_STEP(name)                                                                          \
+    REDUCE_COMPLEX_STEP(name) { (void)j, (void)a, (void)data, (void)n, (void)first; }
+ABSENT_STEP(reduce_sum_c64)
+ABSENT_STEP(reduce_sum_c128)
+ABSENT_STEP(reduce_prod_c64)
+ABSENT_STEP(reduce_prod_c128)
+ABSENT_STEP(reduce_count_c64)
+ABSENT_STEP(reduce_count_c128)
+void reduce_store_complex(const reduce_job *j, int64_t result, double f, double g, double n) {
+    (void)j, (void)result, (void)f, (void)g, (void)n;
+}
+
+/* ---- types and classes ----------------------------------------------------------------------- */
+
+type *type_of_kind(type_kind k) { return (void)k, NULL; }
+type *type_of_value(value v) { return (void)v, NULL; }
+list_kind type_list_kind(const type *elem) { return (void)elem, LIST_VALUE; }
+type *type_tuple(int n, type *const *elems) { return (void)n, (void)elems, NULL; }
+void type_print(const type *t, strbuf *out) { (void)t, (void)out; }
+void type_print_python(const type *t, strbuf *out) { (void)t, (void)out; }
+struct function *class_find_method(const type *cls, const char *name) {
+    return (void)cls, (void)name, NULL;
+}
+const op_host *op_host_installed;
+
+int schema_find_arg(const schema *s, const char *name) {
+    for (int i = 0; i < s->nargs; i++)
+        if (s->args[i].name && !strcmp(s->args[i].name, name)) return i;
+    return -1;
+}
