@@ -341,7 +341,7 @@ static ctsc_status copy_check_shapes(diag *d, const tensor *dst, const tensor *s
 enum {
     COPY_TILE_BYTES = 8192,
     COPY_TILE_MIN = 32,
-    COPY_TILE_MIN_WORDS = 8, /* the same where transpose.h does it */
+    COPY_TILE_MIN_DIRECT = 8, /* the same where transpose.h does it */
     COPY_TILE_NARROW = 2,
     COPY_TILE_NARROW_ROWS = 1024,
     COPY_TILE_COLS = 1024, /* of a piece at least, and fewer than twice as many */
@@ -355,7 +355,7 @@ typedef struct copy_transposed {
     int64_t rows, cols;          /* of a matrix of dst, which is contiguous */
     int64_t src_col;             /* stride in bytes; that of a row is the item's size */
     int64_t row_tiles, col_pieces;
-    bool words; /* transpose.h does it: tiles are as wide as a piece */
+    bool direct; /* transpose.h does it: tiles are as wide as a piece */
     int nbatches;
     /* of src's dims; the first nbatches count the matrices */
     int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
@@ -366,16 +366,13 @@ typedef struct copy_transposed {
     for (int64_t j = 0; j < w; j++) {                                                              \
         const char *from = src + j * c->src_col;                                                   \
         for (int64_t i = 0; i < h; i++)                                                            \
-            memcpy(buffer + (i * w + j) * (int64_t)sizeof(T), from + i * (int64_t)sizeof(T),       \
-                   sizeof(T));                                                                     \
+            ((T *)(void *)buffer)[i * w + j] = ((const T *)(const void *)from)[i];                 \
     }
 
 static void copy_one_tile(const copy_transposed *c, char *dst, const char *src, int64_t h,
                           int64_t w) {
     _Alignas(64) char buffer[COPY_TILE_BYTES];
     switch (c->item) {
-    case 1: COPY_TILE_FILL(uint8_t) break;
-    case 2: COPY_TILE_FILL(uint16_t) break;
     case 4: COPY_TILE_FILL(uint32_t) break;
     case 8: COPY_TILE_FILL(uint64_t) break;
     default: COPY_TILE_FILL(copy_16bytes) break;
@@ -384,6 +381,16 @@ static void copy_one_tile(const copy_transposed *c, char *dst, const char *src, 
     else
         for (int64_t i = 0; i < h; i++)
             memcpy(dst + i * c->cols * c->item, buffer + i * w * c->item, (size_t)(w * c->item));
+}
+
+static void copy_direct(const copy_transposed *c, void *dst, const void *src, int64_t h,
+                        int64_t w) {
+    int64_t step = c->src_col / c->item;
+    switch (c->item) {
+    case 1: transpose_bytes(dst, c->cols, src, step, h, w); break;
+    case 2: transpose_halves(dst, c->cols, src, step, h, w); break;
+    default: transpose_words(dst, c->cols, src, step, h, w); break;
+    }
 }
 
 static const char *copy_tile_source(const copy_transposed *c, int64_t batch) {
@@ -406,10 +413,8 @@ static void copy_tiles(void *ctx, int64_t begin, int64_t end) {
                 last = piece + 1 < c->col_pieces ? first + COPY_TILE_COLS : c->cols;
         char *dst = c->dst + (batch * c->rows + row) * c->cols * c->item;
         const char *src = copy_tile_source(c, batch) + row * c->item;
-        if (c->words) {
-            transpose_words((uint32_t *)(void *)dst + first, c->cols,
-                            (const uint32_t *)(const void *)(src + first * c->src_col),
-                            c->src_col / c->item, h, last - first);
+        if (c->direct) {
+            copy_direct(c, dst + first * c->item, src + first * c->src_col, h, last - first);
             continue;
         }
         for (int64_t col = first; col < last; col += c->width) {
@@ -436,12 +441,14 @@ static int copy_merged(const tensor *src, int64_t *sizes, int64_t *strides) {
     return n;
 }
 
+static bool copy_is_direct(int64_t item) { return item < 4 || (item == 4 && transpose_usable()); }
+
 /* The sizes of tiles. */
 static void copy_tile_sizes(copy_transposed *c) {
     int64_t line = c->item <= 4 ? 128 / c->item : 16, room = COPY_TILE_BYTES / c->item;
-    c->words = c->item == 4 && transpose_usable();
-    c->width = c->words || c->cols < line ? c->cols : c->rows < line ? room / c->rows : line;
-    c->height = !c->words ? room / c->width : c->cols < 8 ? COPY_TILE_NARROW_ROWS : TRANSPOSE_ROWS;
+    c->direct = copy_is_direct(c->item);
+    c->width = c->direct || c->cols < line ? c->cols : c->rows < line ? room / c->rows : line;
+    c->height = !c->direct ? room / c->width : c->cols < 8 ? COPY_TILE_NARROW_ROWS : TRANSPOSE_ROWS;
     c->row_tiles = (c->rows + c->height - 1) / c->height;
     c->col_pieces = c->cols < COPY_TILE_COLS ? 1 : c->cols / COPY_TILE_COLS;
 }
@@ -459,7 +466,7 @@ static bool copy_try_tiles(tensor *dst, const tensor *src, bool *whole) {
     if (n < 2) return false;
     int64_t rows = c.rows = c.sizes[n - 2], cols = c.cols = c.sizes[n - 1];
     int64_t narrow = rows < cols ? rows : cols, wide = rows < cols ? cols : rows;
-    int64_t least = c.item == 4 && transpose_usable() ? COPY_TILE_MIN_WORDS : COPY_TILE_MIN;
+    int64_t least = copy_is_direct(c.item) ? COPY_TILE_MIN_DIRECT : COPY_TILE_MIN;
     if (narrow < COPY_TILE_NARROW || wide < least || c.strides[n - 2] != 1 || c.strides[n - 1] == 1)
         return false;
     c.src_col = c.strides[n - 1] * c.item;

@@ -31,22 +31,33 @@ static void guarded_free(char *p, size_t n) {
     munmap((char *)((uintptr_t)p / page * page) - page, (n + page - 1) / page * page + 2 * page);
 }
 
-static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
+static void transpose(size_t item, void *d, int64_t ld, const void *s, int64_t step, int64_t rows,
+                      int64_t cols) {
+    if (item == 1) transpose_bytes(d, ld, s, step, rows, cols);
+    else if (item == 2) transpose_halves(d, ld, s, step, rows, cols);
+    else transpose_words(d, ld, s, step, rows, cols);
+}
+
+static void check_items(size_t item, int64_t rows, int64_t cols, int64_t gap, bool front) {
     int64_t step = rows + gap, taken = (cols - 1) * step + rows;
     int64_t ld = cols < 8 ? cols : cols + rows % 3; /* the gap between rows is unchanged */
-    size_t in = (size_t)taken * 4, out = (size_t)((rows - 1) * ld + cols) * 4;
-    char *src = guarded(in, front), *dst = guarded(out, front);
-    uint32_t *s = (uint32_t *)(void *)src, *d = (uint32_t *)(void *)dst;
-    for (int64_t i = 0; i < taken; i++) s[i] = (uint32_t)i * 2654435761u; /* NaN, too */
-    for (size_t i = 0; i < out / 4; i++) d[i] = 12345;
-    transpose_words(d, ld, s, step, rows, cols);
+    size_t in = (size_t)taken * item, out = (size_t)((rows - 1) * ld + cols) * item;
+    char *s = guarded(in, front), *d = guarded(out, front), kept[4];
+    for (size_t i = 0; i < in; i++) s[i] = (char)((i * 2654435761u) >> 13); /* NaN, too */
+    memset(d, 77, out), memset(kept, 77, sizeof kept);
+    transpose(item, d, ld, s, step, rows, cols);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < (i + 1 < rows ? ld : cols); j++)
-            if (d[i * ld + j] != (j < cols ? s[j * step + i] : 12345))
-                fail_msg("%d x %d, gap %d: row %d, column %d", (int)rows, (int)cols, (int)gap,
-                         (int)i, (int)j);
-    guarded_free(src, in);
-    guarded_free(dst, out);
+            if (memcmp(d + (size_t)(i * ld + j) * item,
+                       j < cols ? s + (size_t)(j * step + i) * item : kept, item) != 0)
+                fail_msg("%d bytes, %d x %d, gap %d: row %d, column %d", (int)item, (int)rows,
+                         (int)cols, (int)gap, (int)i, (int)j);
+    guarded_free(s, in);
+    guarded_free(d, out);
+}
+
+static void check_matrix(int64_t rows, int64_t cols, int64_t gap, bool front) {
+    for (size_t item = 1; item <= 4; item *= 2) check_items(item, rows, cols, gap, front);
 }
 
 static void test_matrices(void **state) {

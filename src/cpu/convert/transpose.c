@@ -12,6 +12,9 @@
 #include "cpu/convert/transpose.h"
 
 #include "cpu/isa.h"
+#include "cpu/vector.h"
+
+#include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -238,3 +241,97 @@ void transpose_words(uint32_t *dst, int64_t ld, const uint32_t *src, int64_t ste
 }
 
 #endif
+
+/* ---- smaller elements ------------------------------------------------------------------------ */
+
+/* Images: few columns that are all of dst's, or few rows that are all of src's. Loops whose steps
+ * are constants become vectors. */
+#define TRANSPOSE_FEW(T, name)                                                                     \
+    VECTOR_CLONES static void transpose_weave_##name(T *restrict dst, const T *restrict src,       \
+                                                     int64_t step, int64_t rows, int64_t cols) {   \
+        const T *a = src, *b = src + step, *c = b + step, *d = c + step;                           \
+        switch (cols) {                                                                            \
+        case 2:                                                                                    \
+            for (int64_t i = 0; i < rows; i++) dst[2 * i] = a[i], dst[2 * i + 1] = b[i];           \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            for (int64_t i = 0; i < rows; i++)                                                     \
+                dst[3 * i] = a[i], dst[3 * i + 1] = b[i], dst[3 * i + 2] = c[i];                   \
+            break;                                                                                 \
+        default:                                                                                   \
+            for (int64_t i = 0; i < rows; i++) {                                                   \
+                dst[4 * i] = a[i], dst[4 * i + 1] = b[i];                                          \
+                dst[4 * i + 2] = c[i], dst[4 * i + 3] = d[i];                                      \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    VECTOR_CLONES static void transpose_part_##name(                                               \
+        T *restrict dst, int64_t ld, const T *restrict src, int64_t rows, int64_t cols) {          \
+        T *a = dst, *b = dst + ld, *c = b + ld, *d = c + ld;                                       \
+        switch (rows) {                                                                            \
+        case 2:                                                                                    \
+            for (int64_t j = 0; j < cols; j++) a[j] = src[2 * j], b[j] = src[2 * j + 1];           \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            for (int64_t j = 0; j < cols; j++)                                                     \
+                a[j] = src[3 * j], b[j] = src[3 * j + 1], c[j] = src[3 * j + 2];                   \
+            break;                                                                                 \
+        default:                                                                                   \
+            for (int64_t j = 0; j < cols; j++) {                                                   \
+                a[j] = src[4 * j], b[j] = src[4 * j + 1];                                          \
+                c[j] = src[4 * j + 2], d[j] = src[4 * j + 3];                                      \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static bool transpose_image_##name(T *dst, int64_t ld, const T *src, int64_t step,             \
+                                       int64_t rows, int64_t cols) {                               \
+        bool weave = cols >= 2 && cols <= 4 && ld == cols,                                         \
+             part = rows >= 2 && rows <= 4 && step == rows;                                        \
+        if (weave) transpose_weave_##name(dst, src, step, rows, cols);                             \
+        else if (part) transpose_part_##name(dst, ld, src, rows, cols);                            \
+        return weave || part;                                                                      \
+    }                                                                                              \
+    static void transpose_each_##name(T *restrict dst, int64_t ld, const T *restrict src,          \
+                                      int64_t step, int64_t rows, int64_t cols) {                  \
+        for (int64_t j = 0; j < cols; j++)                                                         \
+            for (int64_t i = 0; i < rows; i++) dst[i * ld + j] = src[j * step + i];                \
+    }
+TRANSPOSE_FEW(uint8_t, bytes)
+TRANSPOSE_FEW(uint16_t, halves)
+
+typedef uint16_t transpose_eight_halves __attribute__((vector_size(16)));
+
+/* Zips lines k and k + 4 three times: then line k has column k. */
+static inline void transpose_zip(const transpose_eight_halves in[8],
+                                 transpose_eight_halves out[8]) {
+    for (int k = 0; k < 4; k++) {
+        out[2 * k] = __builtin_shufflevector(in[k], in[k + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+        out[2 * k + 1] = __builtin_shufflevector(in[k], in[k + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+}
+
+static void transpose_block_halves(uint16_t *dst, int64_t ld, const uint16_t *src, int64_t step) {
+    transpose_eight_halves a[8], b[8];
+    for (int k = 0; k < 8; k++) memcpy(&a[k], src + k * step, sizeof a[k]);
+    transpose_zip(a, b);
+    transpose_zip(b, a);
+    transpose_zip(a, b);
+    for (int k = 0; k < 8; k++) memcpy(dst + k * ld, &b[k], sizeof b[k]);
+}
+
+void transpose_halves(uint16_t *dst, int64_t ld, const uint16_t *src, int64_t step, int64_t rows,
+                      int64_t cols) {
+    if (transpose_image_halves(dst, ld, src, step, rows, cols)) return;
+    int64_t down = rows / 8 * 8, right = cols / 8 * 8;
+    for (int64_t j = 0; j < right; j += 8)
+        for (int64_t i = 0; i < down; i += 8)
+            transpose_block_halves(dst + i * ld + j, ld, src + j * step + i, step);
+    transpose_each_halves(dst + right, ld, src + right * step, step, down, cols - right);
+    transpose_each_halves(dst + down * ld, ld, src + down, step, rows - down, cols);
+}
+
+void transpose_bytes(uint8_t *dst, int64_t ld, const uint8_t *src, int64_t step, int64_t rows,
+                     int64_t cols) {
+    if (!transpose_image_bytes(dst, ld, src, step, rows, cols))
+        transpose_each_bytes(dst, ld, src, step, rows, cols);
+}
