@@ -266,6 +266,7 @@ typedef struct conv_case {
         outputs;
     bool relu, whole;
     bool halves; /* the tensors are bfloat16 for the operator, and the same numbers here */
+    bool half_input, half_other, half_result; /* some of them are */
 } conv_case;
 
 static conv_case random_conv(void) {
@@ -330,11 +331,12 @@ static void check_place(const conv_case *c, const tensor *y, int64_t n, int64_t 
     int64_t i = (n * places + k) * c->outputs + o;
     double other = c->other ? (double)TENSOR_AT(c->other, float)[i] : 0,
            bound = c->whole ? 0 : bound_bf16(products, fabs(bias) + fabs(other), in * taps),
-           got = c->halves ? (double)bfloat16_to_float(TENSOR_AT(y, bfloat16)[i])
-                           : (double)TENSOR_AT(y, float)[i];
-    if (c->halves) bound += 0x1p-8 * fabs(want);
+           got = y->dtype == DT_BFLOAT16 ? (double)bfloat16_to_float(TENSOR_AT(y, bfloat16)[i])
+                                         : (double)TENSOR_AT(y, float)[i];
+    bool halves = c->halves || c->half_result;
+    if (halves || (c->other && c->half_other)) bound += 0x1p-8 * fabs(want);
     want += other;
-    if (c->halves && c->other) bound += 0x1p-8 * (fabs(want) + bound);
+    if (halves && c->other) bound += 0x1p-8 * (fabs(want) + bound);
     if (c->relu && want < 0) want = 0;
     if (!(fabs(got - want) <= bound))
         fail_msg("%d dims, %lld to %lld channels, %lld groups, kernel %lld %lld %lld: %.9g instead "
@@ -369,14 +371,20 @@ static void check_conv(conv_case *c) {
         all[0] = to_halves(&c->x), all[1] = constant(to_halves(&c->w));
         all[2] = to_halves(&c->b), all[3] = to_halves(&c->other);
     }
-    value args[] = {value_of(all[0]),         value_of(all[1]),          value_of(all[2]),
-                    ints(c->dims, c->stride), ints(c->dims, c->padding), ints(c->dims, c->dilation),
-                    value_bool(false),        ints(c->dims, zeros),      value_int(c->groups),
-                    value_bool(true),         value_of(all[3]),          value_str_take(text),
-                    value_bool(false)};
+    if (c->half_input) all[0] = to_halves(&c->x);
+    if (c->half_other) all[3] = to_halves(&c->other);
+    value args[] = {value_of(all[0]),          value_of(all[1]),
+                    value_of(all[2]),          ints(c->dims, c->stride),
+                    ints(c->dims, c->padding), ints(c->dims, c->dilation),
+                    value_bool(false),         ints(c->dims, zeros),
+                    value_int(c->groups),      value_bool(true),
+                    value_of(all[3]),          value_str_take(text),
+                    value_bool(false),         value_none(),
+                    value_bool(c->half_input), value_bool(c->half_result)};
     for (int again = 0; again < 2; again++) {
-        value y = call(c->halves ? "ctsc::conv_channels_last" : "ctsc::conv_channels_last_bf16", 13,
-                       args);
+        value y = c->halves ? call("ctsc::conv_channels_last", 14, args)
+                            : call("ctsc::conv_channels_last_bf16", 16, args);
+        assert_int_equal(y.u.tensor->dtype, c->halves || c->half_result ? DT_BFLOAT16 : DT_FLOAT32);
         int64_t places = c->place[0] * c->place[1] * c->place[2];
         for (int64_t k = 0; k < c->batch * c->outputs * places; k++)
             check_place(c, y.u.tensor, k / places / c->outputs, k / places % c->outputs,
@@ -384,14 +392,19 @@ static void check_conv(conv_case *c) {
         value_unref(y);
     }
     for (size_t i = 0; i < sizeof args / sizeof *args; i++) value_unref(args[i]);
-    for (int i = 0; c->halves && i < 4; i++) tensor_unref(all[i]);
+    for (int i = 0; i < 4; i++)
+        if (c->halves || (i == 0 && c->half_input) || (i == 3 && c->half_other))
+            tensor_unref(all[i]);
 }
 
 static void check_convs(int cases) {
     tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
     for (int i = 0; i < cases; i++) {
         conv_case c = random_conv();
-        c.halves = i % 3 == 2;
+        c.halves = i % 4 == 3;
+        c.half_input = !c.halves && random_one_in(2);
+        c.half_other = !c.halves && random_one_in(2);
+        c.half_result = !c.halves && random_one_in(2);
         /* sums of whole numbers are exact then */
         atomic_store(&kernel_no_winograd, c.halves || c.whole);
         pool_set_threads(1 + (int)random_below(3));

@@ -23,7 +23,11 @@ enum {
     CONV_LAST_ACTIVATION,
     CONV_LAST_WRITTEN,
     CONV_LAST_FACTORS,
-    CONV_LAST_ARGS
+    CONV_LAST_ARGS,
+    /* of ctsc::conv_channels_last_bf16 */
+    CONV_LAST_HALF_INPUT = CONV_LAST_ARGS,
+    CONV_LAST_HALF_RESULT,
+    CONV_LAST_BF16_ARGS
 };
 
 #endif

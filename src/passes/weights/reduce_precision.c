@@ -5,6 +5,7 @@
  *
  *     reduce-bf16     ctsc::linear_prepacked    ->  ctsc::linear_bf16
  *                     ctsc::conv_channels_last  ->  ctsc::conv_channels_last_bf16
+ *                     whose results may stay bfloat16 (reduce_results.h)
  *     reduce-int8w    ctsc::linear_prepacked    ->  ctsc::linear_int8w
  *                     aten::embedding           ->  ctsc::embedding_int8w
  *     reduce-int4w    the same of 4 bits, with reduction.group and .zeros
@@ -24,9 +25,11 @@
  */
 #include "passes/weights/reduce_precision.h"
 
+#include "ir/op/conv_last_args.h"
 #include "passes/pass/rewrite.h"
 #include "passes/pass/value_analysis.h"
 #include "passes/weights/prepack.h"
+#include "passes/weights/reduce_results.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,13 +42,26 @@ static bool reduce_node(node *n, op_symbol from, op_symbol to) {
     return true;
 }
 
-static bool reduce_bf16_rule(const alias_db *db, node *n) {
-    (void)db;
-    return reduce_node(n, SYM_CTSC_LINEAR_PREPACKED, SYM_CTSC_LINEAR_BF16) ||
-           reduce_node(n, SYM_CTSC_CONV_CHANNELS_LAST, SYM_CTSC_CONV_CHANNELS_LAST_BF16);
+static bool reduce_conv(node *n) {
+    ir_value *in[CONV_LAST_BF16_ARGS];
+    if (!node_is_overload(n, SYM_CTSC_CONV_CHANNELS_LAST) || n->inputs.len != CONV_LAST_ARGS)
+        return false;
+    memcpy(in, n->inputs.data, CONV_LAST_ARGS * sizeof *in);
+    in[CONV_LAST_HALF_INPUT] = in[CONV_LAST_HALF_RESULT] = rewrite_bool(n, false);
+    ir_value *y = rewrite_op(n, op_of(SYM_CTSC_CONV_CHANNELS_LAST_BF16), CONV_LAST_BF16_ARGS, in);
+    if (y) rewrite_result(n, y);
+    return y != NULL;
 }
 
-bool pass_reduce_bf16(pass_ctx *cx, graph *g) { return rewrite_each(cx, g, reduce_bf16_rule); }
+static bool reduce_bf16_rule(const alias_db *db, node *n) {
+    (void)db;
+    return reduce_node(n, SYM_CTSC_LINEAR_PREPACKED, SYM_CTSC_LINEAR_BF16) || reduce_conv(n);
+}
+
+bool pass_reduce_bf16(pass_ctx *cx, graph *g) {
+    bool changed = rewrite_each(cx, g, reduce_bf16_rule);
+    return reduce_results(g, true) || changed;
+}
 
 /* ---- weights alone --------------------------------------------------------------------------- */
 
@@ -219,8 +235,7 @@ static bool reduce_auto_rule(const alias_db *db, node *n) {
     tensor *w;
     (void)db;
     return n->kind == N_OP && n->inputs.len > 1 && known_tensor(n->inputs.data[1], &w) &&
-           w->dtype == DT_FLOAT32 &&
-           reduce_node(n, SYM_CTSC_CONV_CHANNELS_LAST, SYM_CTSC_CONV_CHANNELS_LAST_BF16);
+           w->dtype == DT_FLOAT32 && reduce_conv(n);
 }
 
 bool reduce_auto_convs(const pass_ctx *cx) {
@@ -228,7 +243,9 @@ bool reduce_auto_convs(const pass_ctx *cx) {
 }
 
 bool pass_reduce_auto(pass_ctx *cx, graph *g) {
-    return reduce_auto_convs(cx) && rewrite_each(cx, g, reduce_auto_rule);
+    if (!reduce_auto_convs(cx)) return false;
+    bool changed = rewrite_each(cx, g, reduce_auto_rule);
+    return reduce_results(g, false) || changed;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -31,6 +31,8 @@ typedef struct conv_call {
      * epilogue's tensors */
     bool channels_last;
     bool bf16;          /* factors may be rounded to bfloat16, where channels come last */
+    bool half_input;    /* bf16: the input may be bfloat16 where the weight is not */
+    dtype result;       /* bf16: what the result shall be, float32 or bfloat16 */
     const float *scale; /* [batch, channels]: what such an input is multiplied by; NULL: nothing */
     tensor *factors;    /* what the weight's rows are multiplied by; NULL: nothing */
     epilogue *epilogue; /* done where it fits; NULL: none */
@@ -169,6 +171,7 @@ static const char *conv_cpp_name(dtype dt) {
 
 static ctsc_status conv_check_dtypes(op_ctx *cx, const conv_call *c) {
     dtype in = (dtype)c->input->dtype, w = (dtype)c->weight->dtype;
+    if (c->half_input && in == DT_BFLOAT16 && w == DT_FLOAT32) in = w;
     if (c->bias && (dtype)c->bias->dtype != in)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "Input type (%s) and bias type (%s) should be the same", conv_cpp_name(in),
@@ -333,6 +336,36 @@ static ctsc_status conv_prepare(diag *d, tensor *t, dtype work, tensor **out) {
     return tensor_contiguous(d, t, out);
 }
 
+/* Do input, result and what is added differ in their dtypes? */
+static bool conv_is_mixed(const conv_call *c) {
+    const tensor *other = c->epilogue ? c->epilogue->other : NULL;
+    dtype dt = (dtype)c->input->dtype;
+    return c->bf16 && c->weight->dtype == DT_FLOAT32 &&
+           (dt != c->result || (other && (dtype)other->dtype != dt));
+}
+
+static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                        const int64_t *sizes, tensor **out);
+
+/* The same with floats alone. */
+static ctsc_status conv_compute_wide(diag *d, const conv_call *c, const conv_shape *s, int ndim,
+                                     const int64_t *sizes, tensor **out) {
+    conv_call plain = *c;
+    epilogue e = c->epilogue ? *c->epilogue : (epilogue){0};
+    tensor *in, *other = NULL;
+    TRY(tensor_to_dtype(d, c->input, DT_FLOAT32, &in));
+    ctsc_status st = e.other ? tensor_to_dtype(d, e.other, DT_FLOAT32, &other) : CTSC_OK;
+    plain.input = in;
+    plain.result = DT_FLOAT32;
+    e.other = other;
+    if (c->epilogue) plain.epilogue = &e;
+    if (st == CTSC_OK) st = conv_compute_tensors(d, &plain, s, ndim, sizes, out);
+    if (c->epilogue) c->epilogue->done = e.done;
+    tensor_unref(in);
+    tensor_unref(other);
+    return st;
+}
+
 /* The kernels for channels that come last: input and result are views that say otherwise. *out
  * stays NULL where they cannot do it. */
 static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_shape *s, int ndim,
@@ -341,6 +374,10 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     dtype dt = (dtype)c->input->dtype;
     if (c->transposed || wide_dtype(dt) != DT_FLOAT32 || tensor_device(c->input) != DEVICE_HOST)
         return CTSC_OK;
+    if (conv_is_mixed(c)) {
+        if (!conv_last_mixes(s)) return conv_compute_wide(d, c, s, ndim, sizes, out);
+        dt = c->result;
+    }
     int spatial = ndim - 2;
     bool done = false;
     int64_t last[CONV_DIMS + 2] = {sizes[0]};
@@ -371,9 +408,6 @@ static ctsc_status conv_compute_last(diag *d, const conv_call *c, const conv_sha
     tensor_unref(t);
     return st;
 }
-
-static ctsc_status conv_compute_tensors(diag *d, const conv_call *c, const conv_shape *s, int ndim,
-                                        const int64_t *sizes, tensor **out);
 
 /* The general kernels with an input that is to be multiplied first. */
 static ctsc_status conv_compute_scaled(diag *d, const conv_call *c, const conv_shape *s, int ndim,
@@ -656,6 +690,10 @@ static ctsc_status conv_channels_last_at(op_ctx *cx, tensor *input, const float 
     c.groups = arg_int(&args[CONV_LAST_GROUPS]);
     c.channels_last = true;
     c.bf16 = bf16;
+    if (bf16) {
+        c.half_input = arg_bool(&args[CONV_LAST_HALF_INPUT]);
+        c.result = arg_bool(&args[CONV_LAST_HALF_RESULT]) ? DT_BFLOAT16 : (dtype)c.weight->dtype;
+    }
     c.input = input, c.scale = scale;
     c.epilogue = &e;
     c.place = place;
@@ -704,9 +742,19 @@ ctsc_status op_conv_channels_last_placed(op_ctx *cx, const value *args, value *r
                                  &args[CONV_LAST_FACTORS], false, &p, args, results);
 }
 
+/* The same with factors of floats rounded to bfloat16, and (half_input, half_result): the input may
+ * be bfloat16, and the result is, where the weight is not; other is either. */
 ctsc_status op_conv_channels_last_bf16(op_ctx *cx, const value *args, value *results) {
-    return conv_channels_last(cx, arg_tensor(&args[CONV_LAST_INPUT]), NULL,
-                              &args[CONV_LAST_FACTORS], true, args, results);
+    bool halves = arg_bool(&args[CONV_LAST_HALF_RESULT]);
+    dtype of = (dtype)arg_tensor(&args[CONV_LAST_WEIGHT])->dtype;
+    TRY(conv_channels_last(cx, arg_tensor(&args[CONV_LAST_INPUT]), NULL, &args[CONV_LAST_FACTORS],
+                           true, args, results));
+    tensor *made = results[0].u.tensor, *t;
+    bool half = made->dtype == DT_BFLOAT16;
+    if (half == halves || (half && of != DT_FLOAT32)) return CTSC_OK;
+    ctsc_status st = tensor_to_dtype(cx->diag, made, halves ? DT_BFLOAT16 : of, &t);
+    value_unref(results[0]);
+    return st == CTSC_OK ? op_return_tensor(results, t) : st;
 }
 
 /* Is scale one number for each channel of x' images, whose rank is that with or without a batch

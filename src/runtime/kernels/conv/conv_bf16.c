@@ -36,9 +36,9 @@ typedef struct bf16_job {
     const float *bias;
     const dense_epilogue *after;
     char *out;
-    int64_t pitch; /* elements from one pixel of out to the next */
-    bool halves;   /* in, out and what is added are bfloat16, else floats */
-    int64_t size;  /* bytes of an element of them */
+    int64_t pitch;  /* elements from one pixel of out to the next */
+    conv_dtypes dt; /* each float32 or bfloat16 */
+    int64_t size;   /* bytes of an element of in */
     bool flat;
     bool direct;                 /* in is read where it is */
     int64_t period;              /* places from one row of a band to the next, if they are one; 0 */
@@ -144,7 +144,7 @@ static void bf16_round(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
     const char *from = j->in + at * j->s.in_channels * j->size;
     half_scale by = {j->scale, j->s.in_channels, j->s.in_size};
     if (j->scale) conv_half_scale(DT_BFLOAT16, &by, from, at, n, to);
-    else if (j->halves) memcpy(to, from, (size_t)elements * sizeof *to);
+    else if (j->dt.in == DT_BFLOAT16) memcpy(to, from, (size_t)elements * sizeof *to);
     else bfloat16_from_floats((const float *)(const void *)from, to, (size_t)elements);
 }
 
@@ -240,7 +240,8 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
                         .of = s->batch * s->out_size,
                         .segment = j->segment,
                         .start = j->bias ? j->bias + column : NULL,
-                        .halves = j->halves,
+                        .halves = j->dt.out == DT_BFLOAT16,
+                        .half_other = j->dt.other == DT_BFLOAT16,
                         .activation = (enum dense_activation)j->after->activation,
                         .period = j->period,
                         .keep = j->width,
@@ -261,10 +262,10 @@ static void bf16_panels(const bf16_job *j, const bf16_chunk *t, int64_t group, i
             quad_strip_see(&j->m, (t->row + y) * s->stride[1] - s->pad[1], s->dilation[1],
                            s->kernel[1], s->in[1], &strip);
         strip.rows = j->period ? (t->rows - 1) * j->period + j->width : bf16_places(j, t->row + y);
-        int64_t at = (bf16_at(j, t, y) * j->pitch + column) * j->size;
-        strip.out = j->out + at;
-        /* pixels that are not contiguous have none */
-        strip.other = j->after->other ? (const char *)j->after->other + at : NULL;
+        int64_t at = bf16_at(j, t, y) * j->pitch + column;
+        strip.out = j->out + at * (int64_t)dtype_size(j->dt.out);
+        if (j->after->other) /* pixels that are not contiguous have none */
+            strip.other = (const char *)j->after->other + at * (int64_t)dtype_size(j->dt.other);
         quad_strip_run(&j->m, group, panel, int64_min(panel + j->together, t->last), &strip, hold);
     }
 }
@@ -306,7 +307,8 @@ static void bf16_cut(bf16_job *j) {
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
     if (j->flat) j->pixel = quad_pitch(s->batch * s->out_size, 2 * j->pixel) / 2;
-    j->direct = j->flat && j->sets == 1 && j->halves && !j->scale && j->pixel == s->in_channels;
+    j->direct = j->flat && j->sets == 1 && j->dt.in == DT_BFLOAT16 && !j->scale &&
+                j->pixel == s->in_channels;
     if (j->flat) {
         int64_t places = s->batch * s->out_size;
         j->width = int64_min(BF16_PLACES, places);
@@ -341,8 +343,8 @@ static void bf16_segments(bf16_job *j) {
                              i % taps * s->dilation[2] * j->pixel);
 }
 
-ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
-                      const float *scale, const dense_epilogue *after, void *out) {
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, conv_dtypes dt,
+                      const void *in, const float *scale, const dense_epilogue *after, void *out) {
     bf16_job j = {.s = *s,
                   .in = in,
                   .scale = scale,
@@ -350,8 +352,8 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype 
                   .after = after,
                   .out = out,
                   .pitch = after->pitch ? after->pitch : s->out_channels,
-                  .halves = dt == DT_BFLOAT16,
-                  .size = (int64_t)dtype_size(dt)};
+                  .dt = dt,
+                  .size = (int64_t)dtype_size(dt.in)};
     size_t bytes;
     conv_bf16_layout(s, w->quads.kernels, &j.m, &bytes);
     j.m.data = w->quads.data;

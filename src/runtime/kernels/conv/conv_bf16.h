@@ -11,6 +11,9 @@
 #include "runtime/kernels/engine/epilogue.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
 
+typedef struct conv_dtypes { dtype in, other, out; } conv_dtypes;
+static inline conv_dtypes conv_dtypes_all(dtype dt) { return (conv_dtypes){dt, dt, dt}; }
+
 /* Is it worth it, and can it be done here? Depends on weights and geometry, and on the input's
  * size where that is out of the ordinary. */
 bool conv_bf16_fits(const conv_shape *s);
@@ -20,9 +23,9 @@ bool conv_bf16_layout(const conv_shape *s, const quad_kernels *u, quad_matrix *m
 bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed);
 /* w, contiguous and as in conv_shape, to m->data, which begins as zeros; false if out of memory. */
 bool conv_bf16_pack(const conv_shape *s, const quad_matrix *m, const float *w);
-/* As conv_rows; dt: float32, or bfloat16, of in, out and after->other; scale: for bfloat16 alone.
- * Fails without memory, and where a limit came between. */
-ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
-                      const float *scale, const dense_epilogue *after, void *out);
+/* As conv_rows; dt: each float32 or bfloat16; scale: of an input of bfloat16 alone. Fails without
+ * memory, and where a limit came between. */
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, conv_dtypes dt,
+                      const void *in, const float *scale, const dense_epilogue *after, void *out);
 
 #endif

@@ -14,13 +14,16 @@
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 
-/* What is added has to be as the result; else the operators do it, which broadcast and convert. */
-static bool last_epilogue(const epilogue *e, const tensor *bias, const tensor *t,
+/* What is added has to be as the result, or in one of the two dtypes that a kernel mixes; else the
+ * operators do it, which broadcast and convert. */
+static bool last_epilogue(const epilogue *e, const tensor *bias, const tensor *t, bool mixed,
                           dense_epilogue *after) {
     *after = (dense_epilogue){.bias = bias ? tensor_data(bias) : NULL};
     const tensor *o = e ? e->other : NULL;
-    if (o && (o->dtype != t->dtype || o->storage->device != t->storage->device ||
-              !tensor_same_shape(o, t) || !tensor_is_contiguous(o)))
+    bool fits = o && (o->dtype == t->dtype ||
+                      (mixed && (o->dtype == DT_FLOAT32 || o->dtype == DT_BFLOAT16)));
+    if (o && (!fits || o->storage->device != t->storage->device || !tensor_same_shape(o, t) ||
+              !tensor_is_contiguous(o)))
         return false;
     if (o) after->other = tensor_data(o);
     if (e) after->activation = e->activation;
@@ -33,11 +36,11 @@ typedef struct last_call {
     diag *d;
     const conv_shape *s;
     const tensor *weight, *factors;
-    const void *x; /* elements of dt, as out's */
+    const void *x;
     const float *scale;
     const dense_epilogue *after;
     void *out;
-    dtype dt;
+    conv_dtypes dt;       /* alike, except with CONV_BF16 */
     bool odd;             /* Winograd's sums are not finite */
     const conv_packed *w; /* of images of 16 bits */
 } last_call;
@@ -47,7 +50,7 @@ static ctsc_status last_run(last_call *c, const conv_shape *s, const conv_packed
     bool finite = true;
     switch (w->form) {
     case CONV_DEPTHWISE: return conv_last_depthwise(c->d, s, DT_FLOAT32, x, w->weights, after, out);
-    case CONV_BF16: return conv_bf16(c->d, s, w, DT_FLOAT32, x, NULL, after, out);
+    case CONV_BF16: return conv_bf16(c->d, s, w, conv_dtypes_all(DT_FLOAT32), x, NULL, after, out);
     case CONV_WINOGRAD_4:
     case CONV_WINOGRAD_2:
         TRY(conv_winograd(c->d, s, w, x, after, out, &finite));
@@ -83,20 +86,20 @@ static ctsc_status last_some(void *ctx, const conv_packed *w, int64_t first) {
 
 /* *done: there is memory for the weights. */
 static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
-    bool wide = c->dt == DT_FLOAT32;
+    dtype dt = c->dt.in;
+    bool wide = dt == DT_FLOAT32, mixed = c->dt.out != dt || c->dt.other != dt;
     *done = true;
-    if (wide && conv_packed_is_first(c->s, c->weight, form))
+    if (wide && !mixed && conv_packed_is_first(c->s, c->weight, form))
         return conv_packed_in_turn(c->d, c->s, c->weight, c->factors, form, last_some, c);
     c->w = conv_packed_of(c->s, c->weight, c->factors, form);
     *done = c->w != NULL;
     if (!c->w) return CTSC_OK;
-    if (form == CONV_BF16 && c->dt == DT_BFLOAT16)
+    if (form == CONV_BF16 && (mixed || dt == DT_BFLOAT16))
         return conv_bf16(c->d, c->s, c->w, c->dt, c->x, c->scale, c->after, c->out);
     if (form == CONV_DEPTHWISE && !wide && conv_last_depthwise_fits_half(c->s))
-        return conv_last_depthwise(c->d, c->s, c->dt, c->x, c->w->weights, c->after, c->out);
-    return wide
-               ? last_run(c, c->s, c->w, c->after, c->x, c->out)
-               : conv_half(c->d, c->s, c->dt, c->x, c->scale, c->after, c->out, last_run_floats, c);
+        return conv_last_depthwise(c->d, c->s, dt, c->x, c->w->weights, c->after, c->out);
+    return wide ? last_run(c, c->s, c->w, c->after, c->x, c->out)
+                : conv_half(c->d, c->s, dt, c->x, c->scale, c->after, c->out, last_run_floats, c);
 }
 
 /* Which of the kernels; CONV_FORMS: none of them. Factors of bfloat16 double the speed of vectors,
@@ -135,6 +138,8 @@ bool conv_last_takes_scale(const conv_shape *s, dtype dt) {
     return form == CONV_ROWS || form == CONV_GROUPS;
 }
 
+bool conv_last_mixes(const conv_shape *s) { return last_form(s, true) == CONV_BF16; }
+
 ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, const float *scale,
                               const tensor *weight, const tensor *factors, const tensor *bias,
                               epilogue *e, bool bf16, tensor *t, bool *done) {
@@ -146,9 +151,11 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
     if (unpacked && form != CONV_BF16) return CTSC_OK;
     if (form == CONV_FORMS) return CTSC_OK;
     dense_epilogue after;
-    bool with = last_epilogue(e, bias, t, &after);
+    bool mixed = form == CONV_BF16, with = last_epilogue(e, bias, t, mixed, &after);
+    conv_dtypes dt = {(dtype)in->dtype, (dtype)t->dtype, (dtype)t->dtype};
+    if (after.other) dt.other = (dtype)e->other->dtype;
     last_call c = {.d = d,
-                   .dt = (dtype)t->dtype,
+                   .dt = dt,
                    .s = s,
                    .weight = weight,
                    .factors = factors,

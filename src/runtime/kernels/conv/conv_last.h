@@ -25,9 +25,12 @@
 void conv_last_scale(const conv_shape *s, dtype dt, const void *x, const float *scale, void *out);
 /* Does conv_last_compute take a scale of s' input, which is of dt? */
 bool conv_last_takes_scale(const conv_shape *s, dtype dt);
+/* Is s one of the convolutions that conv_last_compute does with factors of bfloat16 (conv_bf16.h),
+ * where these may be? Its input, result and what it adds may then differ: float32 or bfloat16. */
+bool conv_last_mixes(const conv_shape *s);
 /* in: [batch, spatial..., in_channels], t: [batch, spatial..., out_channels], both contiguous, or t
- * in a place of its own (channels_place.h), if e adds nothing; weight as in
- * conv_shape, of in's and t's dtype, times factors (conv_packed.h; may be NULL), bias of
+ * in a place of its own (channels_place.h), if e adds nothing; weight as in conv_shape, of in's and
+ * t's dtype, unless conv_last_mixes, times factors (conv_packed.h; may be NULL), bias of
  * out_channels contiguous floats or NULL. Does e (may be NULL) where it can, and says so in
  * e->done. scale: what in is multiplied by first, rounded to its dtype, or NULL; bf16: factors of
  * floats may be rounded (conv_bf16.h), where there is no scale. *done:

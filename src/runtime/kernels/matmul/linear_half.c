@@ -231,6 +231,7 @@ static void half_quad_chunks(void *ctx, int64_t begin, int64_t end) {
                         .segment = segment,
                         .start = j->bias + column,
                         .halves = true,
+                        .half_other = true,
                         .activation = (enum dense_activation)j->after.activation,
                         .out = j->out + row * h->n + column,
                         .ldc = h->n};

@@ -258,9 +258,11 @@ enum { QUAD_ROW_COLUMNS = QUAD_ROW_PANELS * QUAD_COLUMNS };
 static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int rows, int cols,
                                int64_t at) {
     float low = -INFINITY, high = INFINITY;
+    const bfloat16 *other = s->other && s->half_other ? (const bfloat16 *)s->other + at : NULL;
+    for (int i = 0; s->other && !s->half_other && i < rows; i++)
+        ukernel_activation()->add(sums + i * ld, (const float *)s->other + at + i * s->ldc, cols);
     if (s->halves) {
         bfloat16 *out = (bfloat16 *)s->out + at;
-        const bfloat16 *other = s->other ? (const bfloat16 *)s->other + at : NULL;
         /* a bound that is a number of 16 bits may be put before or after rounding */
         bool bounds = activation_bounds(s->activation, &low, &high);
         if (!bounds) {
@@ -272,8 +274,7 @@ static void quad_store_numbers(const quad_strip *s, float *sums, int64_t ld, int
         return;
     }
     float *out = (float *)s->out + at;
-    for (int i = 0; s->other && i < rows; i++)
-        ukernel_activation()->add(sums + i * ld, (const float *)s->other + at + i * s->ldc, cols);
+    if (other) bfloat16_settle(sums, ld, other, s->ldc, false, rows, cols);
     activation_apply(s->activation, sums, rows * ld);
     for (int i = 0; i < rows; i++, sums += ld, out += s->ldc)
         memcpy(out, sums, (size_t)cols * sizeof *out);
@@ -374,11 +375,11 @@ int64_t quad_block_rows(const quad_matrix *m, int64_t bytes) {
 
 /* Prefetches the rows that a tile's sums will be added to, while the sums are computed. */
 static void quad_prefetch_other(const quad_strip *s, int64_t row, int rows, int64_t column) {
-    int64_t size = s->halves ? sizeof(bfloat16) : sizeof(float);
+    int64_t size = s->half_other ? sizeof(bfloat16) : sizeof(float);
     const char *at = (const char *)s->other + (row * s->ldc + column) * size;
     for (int i = 0; i < rows; i++, at += s->ldc * size) {
         __builtin_prefetch(at);
-        if (!s->halves) __builtin_prefetch(at + 64);
+        if (!s->half_other) __builtin_prefetch(at + 64);
     }
 }
 

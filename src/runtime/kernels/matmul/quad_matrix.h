@@ -119,9 +119,10 @@ typedef struct quad_strip {
     const void *start;
     const quant_bytes *bytes;
     const quant_floats *floats;
-    /* of bfloat16: out and other are bfloat16, else floats. Sums are rounded wherever a program's
-     * operators round: in front of other and of the activation, and at the end. */
-    bool halves;
+    /* of bfloat16: out is bfloat16, other is, else floats. Sums are rounded wherever a program's
+     * operators round: in front of such an other, and for such an out in front of the activation
+     * and at the end. */
+    bool halves, half_other;
     const void *other; /* to add, where out's elements are; NULL: nothing */
     enum dense_activation activation;
     /* Of each `period` rows the first `keep` are results, and these follow one another in out; the
