@@ -73,6 +73,8 @@ OF_SERVER := $(BUILD)/tests/unit/test_serve $(foreach n,request values,$(BUILD)/
 $(OF_SERVER): WITH := $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
 $(OF_SERVER): $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
 $(BUILD)/tests/unit/test_variables: WITH := -Wl,--wrap=pass_cse
+$(BUILD)/tests/unit/test_dist: WITH := $(BUILD)/libctsc-dist.so -Wl,-rpath,'$$ORIGIN/../..'
+$(BUILD)/tests/unit/test_dist: $(DIST_LIBS)
 $(BUILD)/tests/unit/test_serve: WITH += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 # The fuzzer's walker of loop nests finds the functions that nests call among the program's symbols.

@@ -99,6 +99,19 @@ CTSC_API ctsc_status ctsc_dist_subgroup(ctsc_dist_group *all, int n, const int *
 CTSC_API void ctsc_dist_group_free(ctsc_dist_group *g);
 CTSC_API int ctsc_dist_rank(const ctsc_dist_group *g);
 CTSC_API int ctsc_dist_size(const ctsc_dist_group *g);
+/* The group that the launcher of this process describes, and the store that it made for it (NULL:
+ * none was needed), which has to live as long as the group: of RANK, WORLD_SIZE, MASTER_ADDR and
+ * MASTER_PORT (torchrun, ctsc launch), of mpirun, or of srun. *out is NULL if no launcher says
+ * anything. */
+CTSC_API ctsc_status ctsc_dist_init_launched(int64_t timeout_ms, const char *name,
+                                             ctsc_dist_store **store, ctsc_dist_group **out,
+                                             ctsc_dist_error *e);
+/* From now on g is the group of this name for programs with collectives (_c10d_functional::*),
+ * until it is freed; the default group's name is "0". Another group of the same name is found again
+ * when g is freed. */
+CTSC_API ctsc_status ctsc_dist_publish(ctsc_dist_group *g, const char *name, ctsc_dist_error *e);
+/* The group that was published last under this name; NULL: none. */
+CTSC_API ctsc_dist_group *ctsc_dist_find(const char *name);
 /* Whether an engine can be opened here; if not, e says why. */
 CTSC_API bool ctsc_dist_has_engine(const char *engine, ctsc_dist_error *e);
 CTSC_API void ctsc_dist_group_set_timeout(ctsc_dist_group *g, int64_t timeout_ms);

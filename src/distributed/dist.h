@@ -15,6 +15,8 @@
  *   collective.c       collectives, made of messages
  *   process_group.c    process groups: what runs in which order, works, time-outs; message.c below
  *   dist_api.c         checks of arguments; ctsc_dist.h
+ *   launched.c         the group that torchrun, mpirun or srun describes
+ *   published.c        groups by name, for programs with collectives (runtime/kernels/collective)
  *
  * Above them are the names of PyTorch: python/ctsc/distributed.
  *

@@ -321,6 +321,7 @@ ctsc_status ctsc_dist_subgroup(ctsc_dist_group *all, int n, const int *ranks, in
 
 void ctsc_dist_group_free(ctsc_dist_group *g) {
     if (!g) return;
+    group_forget(g);
     pthread_mutex_lock(&g->lock);
     while (g->running || g->first) pthread_cond_wait(&g->changed, &g->lock);
     g->stopping = true;

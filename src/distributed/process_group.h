@@ -83,6 +83,11 @@ void flights_free(flights *f); /* ends those that still run */
 
 void collective_run(task *t);
 
+/* ---- names (published.c) --------------------------------------------------------------------- */
+
+/* It is found by no name from now on. */
+void group_forget(const ctsc_dist_group *g);
+
 /* ---- calls (process_group.c), checked -------------------------------------------------------- */
 
 ctsc_status dist_start(ctsc_dist_group *g, const ctsc_dist_call *c, ctsc_dist_work **out,

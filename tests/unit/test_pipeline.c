@@ -13,7 +13,7 @@
     "decompose-rest,lower-tuples,pool-constants," TIDY                                             \
     ",join-sums,fuse-loops,remove-mutation,unroll," TIDY ",batch-mm,fuse-attention,"
 #define GROUPS "pool-constants,recompute,fuse-loops,fuse,"
-#define LAST "dce,reorder"
+#define LAST "dce,reorder,overlap"
 
 static void order_is(const pass_ctx *cx, pipeline_stage stage, int level, const char *want) {
     strbuf got = STRBUF_INIT;
@@ -52,7 +52,7 @@ static void test_level_1(void **state) {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         order_is(&places[i], PIPELINE_OPTIMISE, 1,
                  "decompose-rest,lower-tuples,pool-constants,remove-mutation,unroll," TIDY
-                 ",pool-constants");
+                 ",pool-constants,overlap");
 }
 
 static void test_level_2(void **state) {

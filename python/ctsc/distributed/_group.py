@@ -203,6 +203,7 @@ class ProcessGroup:
         self._handle, self._ranks, self._backend, self.group_name, self.group_desc = handle, list(ranks), backend, name, description
         self._timeout, self._store, self._rank, self._held = timeout, store, library().rank(handle), None
         self.bound_device_id = None
+        library().publish(handle, name.encode()) # for programs with collectives (_c10d_functional::*)
 
     def size(self):
         return len(self._ranks)

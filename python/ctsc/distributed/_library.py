@@ -69,7 +69,7 @@ _FALLIBLE = {
     "store_check": (_pointer, _size, _texts, _out_bool), "store_wait": (_pointer, _size, _texts, _long), "store_delete": (_pointer, _text, _out_bool),
     "store_count": (_pointer, _out_long),
     "init": (_text, _pointer, _int, _int, _long, _text, _out), "subgroup": (_pointer, _int, ctypes.POINTER(_int), _long, _text, _out),
-    "run": (_pointer, ctypes.POINTER(Call), _out), "work_wait": (_pointer, _long),
+    "publish": (_pointer, _text), "run": (_pointer, ctypes.POINTER(Call), _out), "work_wait": (_pointer, _long),
     "mail_open": (_pointer, _text, _int, _text, _out), "mail_send": (_pointer, _int, _bytes, _size), "mail_receive": (_pointer, _long, _out, _out_size),
 }
 _PLAIN = {

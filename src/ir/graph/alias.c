@@ -422,6 +422,13 @@ static bool alias_swappable(const alias_mover *a, const alias_mover *b) {
     return !alias_footprints_clash(&a->print, &b->print);
 }
 
+bool alias_independent(const alias_db *db, const node *a, const node *b) {
+    alias_footprint first = {0}, second = {0};
+    alias_footprint_of(db, a, &first);
+    alias_footprint_of(db, b, &second);
+    return !alias_depends(b, a) && !alias_footprints_clash(&first, &second);
+}
+
 bool alias_can_move_before(const alias_db *db, const node *n, const node *at) {
     alias_mover mine, other;
     if (n->owner != at->owner) return false;

@@ -128,6 +128,13 @@ typedef enum autocast_class {
     SCRIPT_CAST_REFUSED = AUTOCAST_WIDEST, /* not within autocast */
 } autocast_class;
 
+/* COLLECTIVE(part): of a collective between processes, what passes/overlap.c moves apart. */
+typedef enum collective_part {
+    COLLECTIVE_NOT,
+    COLLECTIVE_START, /* its results have no elements until they are waited for */
+    COLLECTIVE_WAIT,  /* gives its argument, complete */
+} collective_part;
+
 /* STRIDES(rule): the memory order of the elements of new results (tensor/strides.h). */
 typedef enum strides_rule {
     STRIDES_AS_MADE,  /* the function sees to it: row-major, or by one of these rules */
@@ -235,6 +242,8 @@ typedef struct op_traits {
     /* the sizes of its results depend on elements: a call is no model of the next */
     bool sized_by_data : 1;
 
+    collective_part collective : 2;
+
     /* ---- what neither schema nor effects say (ir/graph/alias_effects.c). Without the first three
      * an optimisation is lost; without the others it is wrong ---- */
 
@@ -263,7 +272,7 @@ _Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
 _Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
                    TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && AUTOCAST_WIDEST < 4 &&
                    LOWERED_COUNT <= 256 && STRIDES_STACK < 16 && FAMILY_COUNT <= 64 &&
-                   CHECK_INDEX_SELECT < 8 && WRITES_COUNT <= 8,
+                   CHECK_INDEX_SELECT < 8 && WRITES_COUNT <= 8 && COLLECTIVE_WAIT < 4,
                "each kind fits into its field");
 
 /* Two calls may differ: not to be merged, folded or run early. */
@@ -325,6 +334,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define SCRIPT_CAST(class)  .script_cast = SCRIPT_CAST_##class
 #define TWIN(need)          .twin = TWIN_##need
 #define ASKS_STRIDES        .asks_strides = true
+#define COLLECTIVE(part)    .collective = COLLECTIVE_##part
 #define STRIDES(rule)       .strides = STRIDES_##rule
 #define ON_DEVICE           .on_device = true
 #define DEVICE_BLIND        .device_blind = true
