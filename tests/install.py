@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
     return failed;
 }
 """
-LARGEST = 4_960_000  # bytes of the stripped shared library: what it has, and what another compiler may need
+LARGEST = 4_990_000  # bytes of the stripped shared library: what it has, and what another compiler may need
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 

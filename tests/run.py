@@ -185,7 +185,7 @@ def group_unit(tally, args, env):
 SLOW = """
     amx attention block_plan codegen compile_faults conv_last conv_last_depthwise cuda_blas cuda_dense cuda_device cuda_emit cuda_grad
     cuda_recording cuda_replay damage export exported faults fft gemm_bf16 gemm_block grad_limits grad_program group group_blocks limits
-    linear_epilogue linear_half linear_nbits nbits optimizer pickle precision ptq py quantized_bytes quantized_plain
+    linear_epilogue linear_half linear_nbits nbits optimizer pickle precision ptq py quantized_bytes quantized_plain sparse
 """.split()
 
 

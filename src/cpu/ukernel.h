@@ -14,6 +14,7 @@
 #include "cpu/conv/winograd.h"
 #include "cpu/gemm/gemm_micro.h"
 #include "cpu/gemm/nbits.h"
+#include "cpu/gemm/sparse.h"
 #include "cpu/gemm/widen.h"
 #include "cpu/quad/quad.h"
 #include "cpu/rows/activation.h"
@@ -24,6 +25,7 @@
     UKERNEL_FAMILY(GEMM, "gemm", gemm_micro)               /* products of panels */                \
     UKERNEL_FAMILY(WIDEN, "widen", widen_micro)            /* narrow weights, few rows */          \
     UKERNEL_FAMILY(NBITS, "nbits", nbits_micro)            /* weights of 4 and 8 bits in groups */ \
+    UKERNEL_FAMILY(SPARSE, "sparse", sparse_micro)         /* few elements are stored */           \
     UKERNEL_FAMILY(QUAD, "quad", quad_kernels)             /* bytes and bfloat16 */                \
     UKERNEL_FAMILY(WINOGRAD, "winograd", winograd_kernels) /* transforms */                        \
     UKERNEL_FAMILY(DEPTHWISE, "depthwise", depthwise_kernels)                                      \
@@ -79,6 +81,10 @@ static inline const widen_micro *ukernel_widen(ukernel_type type) {
 }
 static inline const nbits_micro *ukernel_nbits(void) {
     return ukernel_best(UKERNEL_NBITS, UKERNEL_BYTES);
+}
+/* type: F32 or F64. */
+static inline const sparse_micro *ukernel_sparse(ukernel_type type) {
+    return ukernel_best(UKERNEL_SPARSE, type);
 }
 /* type: BF16 (NULL: none) or BYTES. */
 static inline const quad_kernels *ukernel_quad(ukernel_type type) {

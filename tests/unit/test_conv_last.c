@@ -125,6 +125,9 @@ static random_conv random_convolution(void) {
     }
     c.input = random_tensor(2 + c.spatial, xs);
     tensor *w = random_tensor(2 + c.spatial, ws);
+    bool sparse = pixels && random_below(2); /* CONV_SPARSE */
+    for (int64_t i = 0; sparse && i < w->numel; i++)
+        if (random_below(8)) TENSOR_AT(w, float)[i] = 0;
     assert_int_equal(tensor_constant(NULL, w, &c.weight), CTSC_OK);
     tensor_unref(w);
     c.bias = random_below(2) ? random_tensor(1, &biases) : NULL;

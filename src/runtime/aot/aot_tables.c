@@ -44,7 +44,14 @@ static bool tables_panels(aot *a, const gemm_prepacked *b, image_at data, size_t
     if (!record) return false;
     gemm_prepacked x = {.n = b->n, .k = b->k, .strides = {b->strides[0], b->strides[1]}};
     size_t bytes = (size_t)gemm_block_prepacked_size(b->micro, b->n, b->k) * (size_t)b->micro->size;
-    image_at panels = image_put(&a->image, IMAGE_WEIGHTS, b->panels, bytes, TABLES_ALIGN);
+    void *dense = b->panels ? NULL : mem_alloc(bytes); /* one that is mostly zero has none */
+    if (!b->panels && !dense) return false;
+    if (dense)
+        gemm_block_prepack(b->micro, b->n, b->k, (gemm_matrix){b->of, b->strides[1], b->strides[0]},
+                           dense);
+    image_at panels = image_put(&a->image, IMAGE_WEIGHTS, dense ? dense : b->panels, bytes,
+                                TABLES_ALIGN);
+    mem_free(dense);
     *out = image_put(&a->image, IMAGE_TABLES, &x, sizeof x, 8);
     image_refer(&a->image, *out, offsetof(gemm_prepacked, micro), record, 0);
     image_point(&a->image, *out, offsetof(gemm_prepacked, panels), panels);
@@ -55,7 +62,7 @@ static bool tables_panels(aot *a, const gemm_prepacked *b, image_at data, size_t
 
 static bool tables_conv(aot *a, const conv_packed *p, image_at *out) {
     const char *record = tables_record(p->micro);
-    if (!record || p->form == CONV_BF16) return false;
+    if (!record || p->form == CONV_BF16 || p->form == CONV_SPARSE) return false;
     conv_packed x = *p;
     x.micro = NULL, x.tiles = NULL, x.weights = NULL, x.memory = NULL;
     image_at weights = image_put(&a->image, IMAGE_WEIGHTS, p->weights, p->room - TABLES_ALIGN,

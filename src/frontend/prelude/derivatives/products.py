@@ -490,3 +490,29 @@ def linalg_vander__as(x: Tensor, N: Optional[int]) -> Tensor:
     powers = torch.cumprod(torch.expand(torch.unsqueeze(x, -1), sizes), -1, dtype=None)
     ones = torch.ones_like(torch.narrow(powers, -1, 0, 1))
     return torch.cat([ones, powers], -1)
+
+
+# ---- sparse matrices: starts of rows, columns, values ------------------------------------------------
+
+
+def _transposed_mm(crow: Tensor, columns: Tensor, values: Tensor, dense: Tensor, size: int) -> Tensor:
+    start, rows, order = torch.ops.ctsc.sparse_transposed(crow, columns, size)
+    return torch.ops.ctsc.sparse_mm(start, rows, torch.index_select(values, 0, order), dense)
+
+
+def sparse_mm__d_values(grad: Tensor, crow: Tensor, columns: Tensor, dense: Tensor) -> Tensor:
+    if dense.dim() == 1:
+        return torch.ops.ctsc.sparse_sampled(crow, columns, torch.unsqueeze(grad, 1), torch.unsqueeze(dense, 1))
+    return torch.ops.ctsc.sparse_sampled(crow, columns, grad, dense)
+
+
+def sparse_mm__d_dense(grad: Tensor, crow: Tensor, columns: Tensor, values: Tensor, dense_sizes: List[int]) -> Tensor:
+    return __torch__.derivatives.products._transposed_mm(crow, columns, values, grad, dense_sizes[0])
+
+
+def sparse_sampled__d_a(grad: Tensor, crow: Tensor, columns: Tensor, b: Tensor) -> Tensor:
+    return torch.ops.ctsc.sparse_mm(crow, columns, grad, b)
+
+
+def sparse_sampled__d_b(grad: Tensor, crow: Tensor, columns: Tensor, a: Tensor, b_sizes: List[int]) -> Tensor:
+    return __torch__.derivatives.products._transposed_mm(crow, columns, grad, a, b_sizes[0])

@@ -22,6 +22,8 @@
 /* n > 0 in parts of at most `most`: how many. */
 static inline int64_t conv_parts(int64_t n, int64_t most) { return (n + most - 1) / most; }
 
+/* Is a pixel of the output made of the one at its place alone? */
+bool conv_is_pointwise(const conv_shape *s);
 /* bias: out_channels elements, or NULL. dt: int, float or double. */
 ctsc_status conv_compute(diag *d, const conv_shape *s, dtype dt, const void *input,
                          const void *weight, const void *bias, void *out);

@@ -234,7 +234,7 @@ static int64_t conv_block_columns(const conv_shape *s) {
 
 /* ---- entry ----------------------------------------------------------------------------------- */
 
-static bool conv_is_pointwise(const conv_shape *s) {
+bool conv_is_pointwise(const conv_shape *s) {
     for (int i = 0; i < CONV_DIMS; i++)
         if (s->kernel[i] != 1 || s->stride[i] != 1 || s->pad[i] != 0 || s->in[i] != s->out[i])
             return false;

@@ -13,6 +13,7 @@
 #include "runtime/kernels/conv/conv_winograd.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/sparse/sparse_weight.h"
 
 /* What is added has to be as the result, or in one of the two dtypes that a kernel mixes; else the
  * operators do it, which broadcast and convert. */
@@ -102,6 +103,17 @@ static ctsc_status last_form_run(last_call *c, conv_form form, bool *done) {
                 : conv_half(c->d, c->s, dt, c->x, c->scale, c->after, c->out, last_run_floats, c);
 }
 
+/* Pixels times a matrix that is mostly zero, where it is, and they are finite. */
+static ctsc_status last_sparse(last_call *c, bool *done) {
+    const conv_shape *s = c->s;
+    int64_t pixels = s->batch * s->out_size;
+    const conv_packed *w = conv_packed_of(s, c->weight, c->factors, CONV_SPARSE);
+    if (!w || !w->sparse || !sparse_weight_pays(w->sparse, pixels)) return CTSC_OK;
+    return sparse_weight_run(c->d, w->sparse, pixels, (gemm_matrix){c->x, s->in_channels, 1},
+                             c->after, c->out, c->after->pitch ? c->after->pitch : s->out_channels,
+                             done);
+}
+
 /* Which of the kernels; CONV_FORMS: none of them. Factors of bfloat16 double the speed of vectors,
  * which is less than Winograd's larger tiles gain, and multiply it in tile registers. */
 static conv_form last_form(const conv_shape *s, bool bf16) {
@@ -163,7 +175,12 @@ ctsc_status conv_last_compute(diag *d, const conv_shape *s, const tensor *in, co
                    .scale = scale,
                    .after = &after,
                    .out = tensor_data(t)};
-    TRY(last_form_run(&c, form, done));
+    bool sparse = false;
+    if (form == CONV_ROWS && c.dt.in == DT_FLOAT32 && !scale && s->groups == 1 &&
+        conv_is_pointwise(s))
+        TRY(last_sparse(&c, &sparse));
+    *done = sparse;
+    if (!sparse) TRY(last_form_run(&c, form, done));
     /* the direct way where Winograd's meets a number that is not finite */
     if (c.odd) TRY(last_form_run(&c, CONV_ROWS, done));
     if (!*done) return CTSC_OK;

@@ -18,6 +18,7 @@
 #include "runtime/kernels/engine/kernel_tuning.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
+#include "runtime/kernels/sparse/sparse_weight.h"
 
 #include <string.h>
 
@@ -38,6 +39,7 @@ void conv_packed_free(void *derived) {
     for (int i = 0; f && i < CONV_FORMS; i++) {
         conv_packed *p = atomic_load_explicit(&f->form[i], memory_order_relaxed);
         if (p) page_pool_free(p->memory, p->room);
+        if (p) sparse_weight_free(p->sparse);
         mem_free(p);
     }
     mem_free(f);
@@ -219,6 +221,24 @@ static conv_packed *packed_make_bf16(const conv_shape *s, const tensor *w, const
     return NULL;
 }
 
+static conv_packed *packed_make_sparse(const conv_shape *s, const tensor *w,
+                                       const tensor *factors) {
+    tensor *whole, *matrix;
+    conv_packed *made = mem_zalloc(sizeof *made);
+    if (!made || packed_source(w, factors, &whole) != CTSC_OK) {
+        mem_free(made);
+        return NULL;
+    }
+    made->form = CONV_SPARSE;
+    if (tensor_view(NULL, whole, 2, (int64_t[]){s->out_channels, s->in_channels}, &matrix) ==
+        CTSC_OK) {
+        made->sparse = sparse_weight_make(matrix);
+        tensor_unref(matrix);
+    }
+    tensor_unref(whole);
+    return made;
+}
+
 /* ---- keeping --------------------------------------------------------------------------------- */
 
 static bool packed_is_of(const conv_packed_forms *f, const conv_shape *s, const tensor *w) {
@@ -256,9 +276,11 @@ static const conv_packed *packed_locked(const conv_shape *s, const tensor *w, co
     conv_packed *p = atomic_load_explicit(&f->form[form], memory_order_relaxed);
     if (p) return form == CONV_BF16 && !conv_bf16_suits(s, &p->quads) ? NULL : p;
     if (!PREPACK_MAKES) return NULL;
-    p = form == CONV_BF16 ? packed_make_bf16(s, w, factors) : packed_make(s, w, factors, form);
+    p = form == CONV_BF16     ? packed_make_bf16(s, w, factors)
+        : form == CONV_SPARSE ? packed_make_sparse(s, w, factors)
+                              : packed_make(s, w, factors, form);
     atomic_store_explicit(&f->form[form], p, memory_order_release);
-    if (p) prepack_drop(w);
+    if (p && (form != CONV_SPARSE || p->sparse)) prepack_drop(w);
     return p;
 }
 

@@ -15,6 +15,7 @@
  *                     channels of one group: each lane has the weights of its own
  *     CONV_WINOGRAD_4, CONV_WINOGRAD_2   the same for each of the transform's products in place of the taps of a slice, products outermost
  *     CONV_DEPTHWISE  one weight per channel, taps outermost
+ *     CONV_SPARSE     1x1, where most weights are zero: a matrix of a pixel's channels (kernels/sparse/sparse_weight.h)
  *
  * Tests: tests/unit/test_conv_last.c
  */
@@ -32,6 +33,7 @@ typedef enum conv_form {
     CONV_WINOGRAD_2, /* of 2 x 2 */
     CONV_DEPTHWISE,
     CONV_BF16, /* conv_bf16.h */
+    CONV_SPARSE,
     CONV_FORMS
 } conv_form;
 
@@ -47,6 +49,7 @@ typedef struct conv_packed {
     int64_t depth, steps;         /* of a tap, of a panel */
     int32_t lanes[GEMM_MAX_COLS]; /* CONV_GROUPS: where in its set a lane's group begins */
     quad_matrix quads;            /* CONV_BF16: all but form, memory and room is in it */
+    struct sparse_weight *sparse; /* CONV_SPARSE: all there is; NULL: it is not worth it */
     float *weights;               /* aligned to 64 bytes */
     void *memory;
     size_t room; /* of it */

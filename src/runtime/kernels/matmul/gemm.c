@@ -30,6 +30,7 @@ enum { GEMM_HAS_BLAS = 1 };
 #include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
+#include "runtime/kernels/sparse/sparse_weight.h"
 
 #include "base/memory/recycle.h"
 #include "ir/scalar/scalar_ops_complex.h"
@@ -362,9 +363,28 @@ static void *gemm_move_apart(const gemm_prepacked *b, int64_t m, gemm_matrix *a,
     return copy;
 }
 
+/* Rows with infinities or NaN, by a weight that has no panels: as it was given. */
+static ctsc_status gemm_run_odd(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
+                                const dense_epilogue *after, float *c, int64_t ldc) {
+    gemm_matrix w = {.p = b->of, .rs = b->strides[1], .cs = b->strides[0]};
+    TRY(gemm_run(d, DT_FLOAT32, m, b->n, b->k, gemm_one, a, w, gemm_zero, c, ldc));
+    const float *bias = after ? after->bias : NULL;
+    for (int64_t r = 0; after && r < m; r++, c += ldc) {
+        for (int64_t i = 0; bias && i < b->n; i++) c[i] += bias[i];
+        epilogue_rows(after, c, r * ldc, b->n);
+    }
+    return CTSC_OK;
+}
+
 ctsc_status gemm_run_prepacked(diag *d, const gemm_prepacked *b, int64_t m, gemm_matrix a,
                                const dense_epilogue *after, void *c, int64_t ldc) {
     if (m == 0) return CTSC_OK;
+    if (b->sparse && sparse_weight_pays(b->sparse, m)) {
+        bool done;
+        TRY(sparse_weight_run(d, b->sparse, m, a, after, c, ldc, &done));
+        if (done) return CTSC_OK;
+    }
+    if (PREPACK_MAKES && !b->panels) return gemm_run_odd(d, b, m, a, after, c, ldc);
     size_t apart_size = 0;
     void *apart = gemm_move_apart(b, m, &a, &apart_size);
     gemm_own_job own = {.plan = gemm_block_plan_prepacked(b->micro, m, b->k, &a)};

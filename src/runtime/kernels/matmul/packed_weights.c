@@ -11,6 +11,7 @@
 #include "base/memory/pages.h"
 #include "runtime/kernels/engine/kernel_settings.h"
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/sparse/sparse_weight.h"
 
 #ifndef CTSC_RT
 #include <pthread.h>
@@ -132,7 +133,19 @@ ctsc_status prepack_widened(diag *d, tensor *w, tensor **out) {
 void prepack_free(void *derived) {
     gemm_prepacked *b = derived;
     page_pool_free(b->memory, b->room);
+    sparse_weight_free(b->sparse);
     mem_free(b);
+}
+
+/* False: out of memory. */
+static bool prepack_panels(gemm_prepacked *b, const tensor *w, size_t bytes) {
+    b->room = bytes + PREPACK_ALIGN;
+    b->memory = page_pool_alloc(b->room);
+    if (!b->memory) return false;
+    b->panels = (char *)b->memory + (-(uintptr_t)b->memory & (PREPACK_ALIGN - 1));
+    gemm_block_prepack(b->micro, b->n, b->k,
+                       (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]}, b->panels);
+    return true;
 }
 
 static void *prepack_make(const void *from) {
@@ -143,17 +156,17 @@ static void *prepack_make(const void *from) {
                         dtype_size((dtype)w->dtype), &bytes))
         return NULL;
     gemm_prepacked *b = mem_alloc(sizeof *b);
-    size_t room = bytes + PREPACK_ALIGN;
-    char *memory = b ? page_pool_alloc(room) : NULL;
-    if (!memory) {
-        mem_free(b);
+    if (!b) return NULL;
+    *b = (gemm_prepacked){.micro = u,
+                          .n = w->sizes[0],
+                          .k = w->sizes[1],
+                          .of = tensor_data(w),
+                          .strides = {w->strides[0], w->strides[1]},
+                          .sparse = w->dtype == DT_FLOAT32 ? sparse_weight_make(w) : NULL};
+    if (!(b->sparse && sparse_weight_is_whole(b->sparse)) && !prepack_panels(b, w, bytes)) {
+        prepack_free(b);
         return NULL;
     }
-    char *panels = memory + (-(uintptr_t)memory & (PREPACK_ALIGN - 1));
-    *b = (gemm_prepacked){u,      w->sizes[0], w->sizes[1],    panels,
-                          memory, room,        tensor_data(w), {w->strides[0], w->strides[1]}};
-    gemm_block_prepack(u, b->n, b->k, (gemm_matrix){tensor_data(w), w->strides[1], w->strides[0]},
-                       panels);
     prepack_drop(w);
     return b;
 }

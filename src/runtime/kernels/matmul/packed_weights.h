@@ -53,6 +53,9 @@ typedef struct gemm_prepacked {
     /* the data of the weight, and its strides: another view of the storage is another weight */
     const void *of;
     int64_t strides[2];
+    /* where most of it is zero (kernels/sparse/); NULL: not. panels is NULL if
+     * that is always used */
+    struct sparse_weight *sparse;
 } gemm_prepacked;
 
 /* For w, a constant [n, k] as in linear layers. NULL: it is not worth it yet, or cannot be
