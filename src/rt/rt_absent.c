@@ -26,8 +26,8 @@ bool conv_bf16_fits(const conv_shape *s) { return (void)s, false; }
 bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed) {
     return (void)s, (void)packed, false;
 }
-ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, dtype dt, const void *in,
-                      const float *scale, const dense_epilogue *after, void *out) {
+ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, conv_dtypes dt,
+                      const void *in, const float *scale, const dense_epilogue *after, void *out) {
     (void)s, (void)w, (void)dt, (void)in, (void)scale, (void)after, (void)out;
     return rt_fail(d, CTSC_UNSUPPORTED);
 }
