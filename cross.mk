@@ -28,7 +28,7 @@ CROSS_MAKE = $(MAKE) --no-print-directory -j$(JOBS) BUILD=$(CROSS) ARCHITECTURE=
     AR=$(TRIPLET_$(ARCH))-ar GRPC=0 $(CROSS_JIT)
 
 cross: $(CROSS_DONE)
-	@$(CROSS_MAKE) build-all $(CROSS)/examples/demo
+	@$(CROSS_MAKE) build-all rt $(CROSS)/examples/demo
 # One with LLVM serves both.
 $(CROSS)/sysroot.done $(CROSS)/sysroot.llvm.done: scripts/cross-sysroot
 	@scripts/install-deps cross-$(ARCH)
@@ -39,7 +39,7 @@ $(CROSS)/sysroot.done $(CROSS)/sysroot.llvm.done: scripts/cross-sysroot
 # Programs of the build folder that run under QEMU, for tests/run.py: build-arm64/qemu is like a build folder. QEMU_CPU names the processor.
 EMULATED = $(CROSS)/qemu
 emulated: $(CROSS_DONE)
-	@$(CROSS_MAKE) build-all unit $(CROSS)/examples/demo $(CROSS)/examples/trace $(CROSS)/examples/train $(CROSS)/threads
+	@$(CROSS_MAKE) build-all rt unit $(CROSS)/examples/demo $(CROSS)/examples/trace $(CROSS)/examples/train $(CROSS)/threads
 	@for p in ctsc threads examples/demo examples/trace examples/train $(UNIT_SRC:tests/unit/%.c=tests/unit/%); do \
 	    mkdir -p $(EMULATED)/$$(dirname $$p) && \
 	    printf '#!/bin/sh\nexec $(QEMU_$(ARCH)) -L "$(SYSROOT)" "$(CURDIR)/$(CROSS)/%s" "$$@"\n' $$p > $(EMULATED)/$$p && chmod +x $(EMULATED)/$$p; done
@@ -57,6 +57,8 @@ else
 	@QEMU_CPU=max python3 tests/run.py --build build-arm64/qemu --only "unit:$(ARM_KERNELS),corpus,demo,trace"
 	@QEMU_CPU=max python3 tests/serve/client.py --ctsc build-arm64/qemu/ctsc --only test_infer
 	@QEMU_CPU=cortex-a53 python3 tests/run.py --build build-arm64/qemu --only "unit:isa+epilogue+quantized_plain,corpus,demo"
+	@if [ -e build-arm64/libctsc-jit.so ]; then QEMU_CPU=cortex-a53 python3 tests/aot/aot.py --build $(BUILD) --arm64 build-arm64; \
+	    else echo "aot: no libctsc-jit.so for arm64 (CROSS_LLVM=1): not compared"; fi
 endif
 
 CROSS_TESTS ?= check

@@ -36,7 +36,7 @@ $(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk
 	  grep -v '^ \*' include/ctsc.h | grep -o '^CTSC_API .*' | grep -o '\bctsc_[a-z0-9_]*(' | tr -d '(' | sort -u | sed 's/.*/    &;/'; \
 	  echo "  local: *;"; echo "};"; } > $@
 # What only the command calls (ctsc_compiler.h) and nothing else needs is not in it.
-SHARED_OBJ := $(filter-out $(addprefix $(BUILD)/src/runtime/api/,api_aot.o api_layers.o api_variables.o) $(BUILD)/src/runtime/aot/%,$(LIB_OBJ))
+SHARED_OBJ := $(filter-out $(addprefix $(BUILD)/src/runtime/api/,api_aot.o api_layers.o api_variables.o) $(BUILD)/src/cpu/neon_elsewhere.o $(BUILD)/src/runtime/aot/%,$(LIB_OBJ))
 $(SHARED): $(SHARED_OBJ) $(BUILD)/libctsc.map
 	@echo "  LD    $@"
 	$(Q)$(CC) -shared -o $@ $(SHARED_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \

@@ -15,7 +15,7 @@ RT_SETS_arm64 := neon
 RT_SETS := $(RT_SETS_$(ARCHITECTURE))
 RT_FLAGS_avx2 := -march=x86-64-v3 -DRT_ISA=AVX2 -DRT_NAME=avx2
 RT_FLAGS_avx512 := -march=x86-64-v3 -DRT_ISA=AVX512 -DRT_NAME=avx512
-RT_FLAGS_neon := -DRT_ISA=NEON -DRT_NAME=neon
+RT_FLAGS_neon := -mno-outline-atomics -DRT_ISA=NEON -DRT_NAME=neon
 
 RT_K := src/runtime/kernels
 rt_in = $(addprefix $(1)/,$(addsuffix .c,$(2)))
@@ -41,7 +41,7 @@ RT_SECTIONS := $(RT_MORE)
 
 # $(1): a set. Objects are in $(BUILD)/rt/SET/, named like their sources.
 RT_CFLAGS = -std=c11 $(WARN) -g1 -Wno-unused -Wno-unused-parameter -fPIE -fvisibility=hidden -fno-strict-aliasing -fno-math-errno -ffp-contract=off -fno-trapping-math \
-    -fno-asynchronous-unwind-tables -fno-stack-protector -fno-jump-tables -DCTSC_RT -include src/rt/rt_floor.h
+    -fno-unwind-tables -fno-asynchronous-unwind-tables -fno-ident -fno-stack-protector -fno-jump-tables -DCTSC_RT -include src/rt/rt_floor.h
 ifeq ($(findstring clang,$(CC)),)
 RT_CFLAGS += -fno-align-functions -fno-align-jumps -fno-align-loops
 endif

@@ -42,7 +42,7 @@ MAY_INCLUDE = {
 # The rooms of a folder from the bottom to the top, "" being what is in none: one needs only those before it. runtime/kernels is one here.
 ROOMS = {
     "base": ["memory", "text", "", "threads"],
-    "cpu": ["isa", "vector", "neon", "neon_bytes", "cpu_tuning", "convert", "gemm", "quad", "conv", "rows", "ukernel", "narrow"],
+    "cpu": ["isa", "vector", "neon_vectors", "neon", "neon_bytes", "cpu_tuning", "convert", "gemm", "quad", "conv", "rows", "ukernel", "ukernel_elsewhere", "neon_elsewhere", "narrow"],
     "ir": ["", "ops", "op", "graph", "scalar"],
     "frontend": ["syntax", "export", "onnx", "codeprint", "codeload", "pyeval/core", "pyeval/lib", "irgen", "trace", "pyeval/torch", "program", "prelude"],
     "passes": ["pass", "peephole", "weights", "fusion", "layout", "quantise", ""],

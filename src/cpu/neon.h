@@ -9,10 +9,14 @@
 #ifndef CTSC_CPU_NEON_H
 #define CTSC_CPU_NEON_H
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/isa.h"
 
+#if defined(__aarch64__)
 #include <arm_neon.h>
+#else
+#include "cpu/neon_vectors.h"
+#endif
 
 /* The first n floats, zeros after them. */
 static inline TARGET_NEON float32x4_t neon_part(const float *p, int64_t n) {

@@ -35,7 +35,14 @@ const ukernel *ukernel_at(int i) { return i < UKERNEL_COUNT ? &ukernel_table[i] 
 /* 1 more than the place of the first row of each; 0: not looked for yet. */
 static uint8_t ukernel_places[UKERNEL_FAMILIES][UKERNEL_TYPES];
 
+static ukernel ukernel_pretended[UKERNEL_FAMILIES][UKERNEL_TYPES];
+
+void ukernel_pretend(ukernel_family family, ukernel_type type, const void *record) {
+    ukernel_pretended[family][type] = (ukernel){family, type, ISA_PLAIN, "", record};
+}
+
 const ukernel *ukernel_first(ukernel_family family, ukernel_type type) {
+    if (ukernel_pretended[family][type].record) return &ukernel_pretended[family][type];
     uint8_t place = __atomic_load_n(&ukernel_places[family][type], __ATOMIC_RELAXED);
     if (!place) {
         const ukernel *u = ukernel_table, *end = u + UKERNEL_COUNT;
@@ -47,18 +54,13 @@ const ukernel *ukernel_first(ukernel_family family, ukernel_type type) {
 }
 
 const ukernel *ukernel_next(const ukernel *u) {
-    const ukernel *next = ukernel_at((int)(u - ukernel_table) + 1);
+    const ukernel *next = u->record == ukernel_pretended[u->family][u->type].record
+                              ? NULL
+                              : ukernel_at((int)(u - ukernel_table) + 1);
     return next && next->family == u->family && next->type == u->type ? next : NULL;
 }
 
-static const void *ukernel_pretended[UKERNEL_FAMILIES][UKERNEL_TYPES];
-
-void ukernel_pretend(ukernel_family family, ukernel_type type, const void *record) {
-    ukernel_pretended[family][type] = record;
-}
-
 const void *ukernel_best(ukernel_family family, ukernel_type type) {
-    if (ukernel_pretended[family][type]) return ukernel_pretended[family][type];
     const ukernel *u = ukernel_first(family, type);
     while (u && !isa_pays(u->isa)) u = ukernel_next(u);
     return u ? u->record : NULL;

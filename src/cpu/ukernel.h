@@ -67,8 +67,8 @@ const ukernel *ukernel_next(const ukernel *u);
 const ukernel *ukernel_at(int i);
 /* The record of the fastest that may run and is worth it; NULL: none. Thread-safe. */
 const void *ukernel_best(ukernel_family family, ukernel_type type);
-/* For tests, while nothing else runs: from now on `record` is the fastest of its family and type,
- * whatever the processor has; NULL ends that. */
+/* For tests and compilers, while nothing else runs: from now on `record` is the only one of its
+ * family and type, whatever the processor has; NULL ends that. */
 void ukernel_pretend(ukernel_family family, ukernel_type type, const void *record);
 
 /* NULL: none for this processor. type: F32 or F64. */

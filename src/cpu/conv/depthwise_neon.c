@@ -6,7 +6,7 @@
  */
 #include "cpu/conv/depthwise.h"
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/neon.h"
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
  */
 #include "cpu/conv/winograd.h"
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/neon.h"
 
 #define V float32x4_t

@@ -12,7 +12,7 @@
  */
 #include "cpu/gemm/gemm_micro.h"
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/neon.h"
 
 #include <stddef.h>

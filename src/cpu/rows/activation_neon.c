@@ -5,7 +5,7 @@
  */
 #include "cpu/rows/activation.h"
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/neon.h"
 
 static inline TARGET_NEON int32x4_t activation_right(int32x4_t v) {

@@ -5,6 +5,7 @@
 
 #include "codegen/cache/cache.h"
 #include "codegen/lower/group.h"
+#include "cpu/ukernel_elsewhere.h"
 #include "rt/rt_heap.h"
 #include "rt/rt_program.h"
 #include "runtime/aot/aot.h"
@@ -63,6 +64,7 @@ typedef struct aot {
     const aot_options *o;
     codegen *cg;
     const char *triple; /* NULL: this architecture's */
+    uint32_t allowed;   /* instruction sets, while runs pretend to be on another one */
     int nargs;
     const value *args;
     ptrmap groups; /* code_group -> aot_group */
@@ -103,6 +105,8 @@ aot_group *aot_group_new(aot *a, int nparams, int nresults);
 /* ---- aot_run.c ------------------------------------------------------------------------------- */
 
 ctsc_status aot_explore(aot *a);
+/* Is it compiled for another architecture whose kernels run here, too? */
+static inline bool aot_pretends(const aot *a) { return a->triple && ukernel_elsewhere[0].record; }
 /* Did a run come to site i of c? */
 bool aot_saw(const aot *a, const code *c, int site);
 

@@ -439,12 +439,23 @@ static ctsc_status aot_run_branches(aot *a) {
     return CTSC_OK;
 }
 
+/* From now on, or no longer, operators see the micro-kernels of the architecture that is compiled
+ * for. */
+static void aot_pretend(aot *a, bool there) {
+    if (!aot_pretends(a)) return;
+    for (const ukernel *u = ukernel_elsewhere; u->record; u++)
+        ukernel_pretend(u->family, u->type, there ? u->record : NULL);
+    if (there) a->allowed = isa_has(ISA_PLAIN) ? isa_allowed_bits : 0;
+    isa_allowed_bits = there ? 1u << ISA_PLAIN | 1u << a->o->isa : a->allowed;
+}
+
 ctsc_status aot_explore(aot *a) {
     void *reserved = mmap(NULL, AOT_HEAP, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) return diag_no_memory(a->d);
     int threads = pool_threads();
     pool_set_threads(1);
+    aot_pretend(a, true);
     a->heap.base = reserved;
     a->watch.fn = &aot_watch;
     a->fused.made = aot_made;
@@ -460,6 +471,7 @@ ctsc_status aot_explore(aot *a) {
     }
     if (st == CTSC_OK) st = aot_run_dims(a);
     if (st == CTSC_OK) st = aot_run_branches(a);
+    aot_pretend(a, false);
     pool_set_threads(threads);
     a->peak += a->peak / 16 + AOT_MARGIN;
     ptrmap_free(&a->places);

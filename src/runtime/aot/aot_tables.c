@@ -9,7 +9,7 @@
  *
  * Tests: tests/aot/
  */
-#include "cpu/ukernel.h"
+#include "cpu/ukernel_elsewhere.h"
 #include "runtime/aot/aot_internal.h"
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/matmul/gemm_block.h"
@@ -35,6 +35,8 @@ static bool tables_marked(const ptrmap *m, const void *key, image_at *at) {
 static const char *tables_record(const void *record) {
     for (int i = 0; ukernel_at(i); i++)
         if (ukernel_at(i)->record == record) return ukernel_at(i)->name;
+    for (const ukernel *u = ukernel_elsewhere; u->record; u++)
+        if (u->record == record) return u->name;
     return NULL;
 }
 
@@ -145,7 +147,7 @@ static void tables_derived(aot *a, const storage *s, image_at storage_at, image_
     image_at derived;
     void *made = atomic_load(&((storage *)s)->derived);
     const char *release = NULL;
-    if (!made || a->triple) return;
+    if (!made || (a->triple && !aot_pretends(a))) return;
     if (s->derived_free == rnn_prepack_free && tables_recurrent(a, made, &derived)) {
         release = "rnn_prepack_free";
     } else if (s->derived_free == prepack_free) {
