@@ -8,7 +8,7 @@
  * in its epilogue is no factor: that may be rounded where `sums` says so.
  *
  * Kernels of bfloat16 mix dtypes as they come. A 3x3 convolution may be done with Winograd's
- * transforms instead, in float32 (conv_last.c): it is fast where its input, its result and what it
+ * transforms instead, in float32: it is fast where its input, its result and what it
  * adds are all bfloat16, or none is, and such results are given up until that is so. Depthwise
  * convolutions and others without kernels of bfloat16 have float32 on both sides.
  * Tests: tests/ir/reduce-bf16/results.ir, tests/unit/test_precision.c
