@@ -142,8 +142,7 @@ int bind_init_object(PyObject *m);
 extern PyMethodDef bind_operator_methods[];
 int bind_init_operator(PyObject *m);
 /* Calls an operator; NULL with an exception. */
-ctsc_value *bind_call(const char *key, size_t n, const char *const *names, const bind_arg *args,
-                      bool random);
+ctsc_value *bind_call(const char *key, size_t n, const char *const *names, ctsc_value *const *args);
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args);
 /* Whether calls are Python's to change, and such a call of one operand (b NULL) or two. */
 bool bind_intercepts(Py_ssize_t n, PyObject *const *args);

@@ -8,6 +8,7 @@
  */
 #include "bind.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct indexing {
@@ -341,12 +342,42 @@ static PyObject *traced_number(PyObject *v, int dtype) {
     return full;
 }
 
+/* A number that some dtype has no room for. */
+static bool may_not_fit(PyObject *v) {
+    if (PyFloat_Check(v)) return !(fabs(PyFloat_AsDouble(v)) <= 65504);
+    if (!PyLong_Check(v)) return false;
+    int overflow;
+    long long i = PyLong_AsLongLongAndOverflow(v, &overflow);
+    return overflow || i < 0 || i > 127;
+}
+
+/* The same as a 0-dim tensor, refused as fill_ refuses it for several elements. */
+static PyObject *checked_number(PyObject *v, int dtype) {
+    PyObject *pair = Py_BuildValue("[i]", 2), *first = NULL;
+    bind_arg args[3] = {{0}};
+    const char *const names[] = {NULL, NULL, "dtype"};
+    bool own;
+    if (pair && bind_to_value(pair, false, &args[0]) && bind_to_value(v, false, &args[1])) {
+        args[2].v = bind_small_int(dtype, &args[2].own);
+        ctsc_value *full = bind_call("aten::full", 3, names,
+                                     (ctsc_value *[]){args[0].v, args[1].v, args[2].v});
+        ctsc_value *zero = bind_small_int(0, &own);
+        if (full) first = bind_call_object("aten::select", 3, (ctsc_value *[]){full, zero, zero});
+        ctsc_value_free(full);
+    }
+    bind_free_args(3, args);
+    Py_XDECREF(pair);
+    return first;
+}
+
 /* v as a tensor that x[...] takes: of x's dtype, numbers 0-dim. */
 static PyObject *assigned(PyObject *x, PyObject *v) {
     if (TensorCheck(v)) return bind_ref(v);
     int dtype = (int)ctsc_tensor_dtype(((Tensor *)x)->v);
     if (bind_is_number(v) || PyBool_Check(v))
-        return bind_tracing() ? traced_number(v, dtype) : bind_tensor_of(v, dtype);
+        return bind_tracing()   ? traced_number(v, dtype)
+               : may_not_fit(v) ? checked_number(v, dtype)
+                                : bind_tensor_of(v, dtype);
     if (PyObject_CheckBuffer(v) && !PyBytes_Check(v)) return bind_tensor_of(v, -1);
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(v), "__name__");
     PyErr_Format(PyExc_TypeError, "can't assign a %U to a ctsc tensor", name);
@@ -367,14 +398,52 @@ static PyObject *without_ones(PyObject *x, PyObject *t_take) {
     return t_take;
 }
 
+/* t, broadcast to x as a view: so that x[:] = x[0] asks for no elements that both have. Else t, for
+ * the copy to say what is wrong. */
+static PyObject *as_wide(PyObject *x, PyObject *t_take) {
+    const ctsc_value *a = t_take ? ((Tensor *)t_take)->v : NULL, *b = ((Tensor *)x)->v;
+    if (!a || bind_tracing() || !ctsc_tensor_ndim(a)) return t_take;
+    int n = ctsc_tensor_ndim(a);
+    if (n == ctsc_tensor_ndim(b) &&
+        !memcmp(ctsc_tensor_sizes(a), ctsc_tensor_sizes(b), (size_t)n * sizeof(int64_t)))
+        return t_take;
+    ctsc_value *args[2] = {(ctsc_value *)a, (ctsc_value *)b};
+    PyObject *wide = bind_call_object("aten::expand_as", 2, args);
+    if (!wide) return PyErr_Clear(), t_take;
+    Py_DECREF(t_take);
+    return wide;
+}
+
+/* x is filled with v: a number is converted as fill_ does it, and tensors of several dims may be
+ * expanded ones. */
+static PyObject *filled(PyObject *x, PyObject *v) {
+    bind_arg value = {0};
+    PyObject *done = NULL;
+    if (bind_to_value(v, false, &value))
+        done = bind_call_object("aten::fill_", 2, (ctsc_value *[]){((Tensor *)x)->v, value.v});
+    bind_free_args(1, &value);
+    return done;
+}
+
+static bool fills(PyObject *x, PyObject *v) {
+    if (bind_tracing()) return false;
+    if (TensorCheck(v))
+        return !ctsc_tensor_ndim(((Tensor *)v)->v) && ctsc_tensor_ndim(((Tensor *)x)->v);
+    return bind_is_number(v) || PyBool_Check(v);
+}
+
 int bind_setitem(PyObject *self, PyObject *index, PyObject *v) {
     indexing ix;
     if (!v) return PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items"), -1;
-    PyObject *t = assigned(self, v), *done = NULL;
-    if (!t) return -1;
+    PyObject *t = NULL, *done = NULL;
     if (!apply(&ix, self, index, true)) goto out;
+    if (!ix.ntensors && fills(ix.x, v)) {
+        done = filled(ix.x, v);
+        goto out;
+    }
+    if (!(t = assigned(self, v))) goto out;
     if (!ix.ntensors) {
-        t = without_ones(ix.x, t);
+        t = as_wide(ix.x, without_ones(ix.x, t));
         ctsc_value *args[2] = {((Tensor *)ix.x)->v, t ? ((Tensor *)t)->v : NULL};
         if (t) done = bind_call_object("aten::copy_", 2, args);
     } else {

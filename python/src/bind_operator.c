@@ -129,6 +129,11 @@ static ctsc_value *call_plain(const char *key, size_t n, const char *const *name
     return st == CTSC_OK ? out : (bind_raise(e, key), NULL);
 }
 
+ctsc_value *bind_call(const char *key, size_t n, const char *const *names,
+                      ctsc_value *const *args) {
+    return call_plain(key, n, names, args, false, NULL);
+}
+
 PyObject *bind_call_object(const char *key, size_t n, ctsc_value *const *args) {
     ctsc_scope *trace = bind_tracing();
     if (trace) {
@@ -234,6 +239,8 @@ PyObject *bind_intercepted(const char *key, PyObject *a, PyObject *b) {
 
 /* ---- calls from Python ----------------------------------------------------------------------- */
 
+enum { CALL_OUT = 4, CALL_NAME = 24 }; /* tensors of out=, a name of one */
+
 typedef struct call {
     size_t n;
     bind_arg args[BIND_ARGS];
@@ -242,6 +249,7 @@ typedef struct call {
     /* by_dtype: a dtype in place of the usual size, view(dtype) */
     bool keywords, requires_grad, by_dtype, truth;
     ctsc_scope *generator; /* of generator=; NULL: the process's random numbers */
+    char out_names[CALL_OUT][CALL_NAME];
 } call;
 
 static bool call_add(call *c, const char *name, PyObject *o) {
@@ -252,6 +260,42 @@ static bool call_add(call *c, const char *name, PyObject *o) {
     c->handles[c->n] = c->args[c->n].v;
     c->names[c->n++] = name;
     c->keywords |= name != NULL;
+    return true;
+}
+
+/* ---- out=(values, indices) ------------------------------------------------------------------- */
+
+typedef struct out_search {
+    const char *key; /* without overload */
+    Py_ssize_t n;
+    bool found;
+    call *c;
+} out_search;
+
+/* The names of what a schema writes: "..., Tensor(a!) values, Tensor(b!) indices) -> ...". */
+static void out_visit(void *ctx, const ctsc_operator_info *o) {
+    out_search *s = ctx;
+    size_t len = strlen(s->key);
+    if (s->found || strncmp(o->key, s->key, len) != 0 || o->key[len] != '.') return;
+    const char *stop = strstr(o->schema, ") -> "), *p = o->schema;
+    Py_ssize_t n = 0;
+    while ((p = strstr(p, "!) ")) && p < stop) {
+        p += 3;
+        size_t width = strcspn(p, ",)");
+        if (n == CALL_OUT || width >= CALL_NAME) return;
+        memcpy(s->c->out_names[n], p, width);
+        s->c->out_names[n++][width] = 0;
+    }
+    s->found = n == s->n;
+}
+
+static bool call_out(const Operator *op, call *c, PyObject *tuple) {
+    out_search s = {.key = op->key, .n = PyTuple_Size(tuple), .c = c};
+    if (s.n == 1) return call_add(c, "out", PyTuple_GetItem(tuple, 0));
+    ctsc_operators(out_visit, &s);
+    if (!s.found) return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;
+    for (Py_ssize_t i = 0; i < s.n; i++)
+        if (!call_add(c, c->out_names[i], PyTuple_GetItem(tuple, i))) return false;
     return true;
 }
 
@@ -267,8 +311,7 @@ static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *
                          !strcmp(s, "device") || !strcmp(s, "layout")))
         return true;
     if (!strcmp(s, "generator")) return bind_generator_scope(o, &c->generator);
-    if (!strcmp(s, "out") && PyTuple_Check(o))
-        return PyErr_SetString(PyExc_TypeError, "out= takes one tensor"), false;
+    if (!strcmp(s, "out") && PyTuple_Check(o)) return call_out(op, c, o);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(s, others[i].name) && !(i == 2 && (op->flags & ROW_INPUT))) s = others[i].means;
     return call_add(c, s, o);
@@ -370,6 +413,12 @@ static PyObject *operator_result(Operator *op, PyObject *o, PyObject *const *arg
                                  PyObject *names) {
     size_t len = strlen(op->name);
     PyObject *same = NULL;
+    for (Py_ssize_t i = 0; o && PyTuple_Check(o) && names && i < PyTuple_Size(names); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), "out") == 0 &&
+            PyTuple_Check(args[n + i])) {
+            Py_DECREF(o);
+            o = bind_ref(args[n + i]);
+        }
     if (o && TensorCheck(o)) {
         same = operator_argument(o, args, n);
         if (n && TensorCheck(args[0]) && op->name[len - 1] == '_' && op->name[len - 2] != '_')

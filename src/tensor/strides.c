@@ -37,6 +37,15 @@ static bool strides_are_in_order(const tensor *t, int n, const int *order) {
     return true;
 }
 
+bool tensor_has_row_strides(const tensor *t) {
+    int64_t step = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->strides[i] != step) return false;
+        step *= t->sizes[i] > 1 ? t->sizes[i] : 1;
+    }
+    return true;
+}
+
 bool tensor_is_in_format(const tensor *t, memory_format format) {
     int order[TENSOR_MAX_DIMS];
     if (format <= FORMAT_PRESERVE) return tensor_is_contiguous(t);
@@ -231,7 +240,7 @@ static ctsc_status clone_strided(diag *d, const tensor *t, const int64_t *stride
 
 ctsc_status tensor_clone_like(diag *d, const tensor *t, tensor **out) {
     int64_t strides[TENSOR_MAX_DIMS];
-    if (tensor_is_contiguous(t) && tensor_is_dense(t)) return tensor_clone(d, t, out);
+    if (tensor_has_row_strides(t)) return tensor_clone(d, t, out);
     tensor_like_strides(t, strides);
     return clone_strided(d, t, strides, out);
 }

@@ -36,6 +36,8 @@ typedef enum memory_format {
 
 /* Neither gaps nor elements that share a place, in whatever order. */
 bool tensor_is_dense(const tensor *t);
+/* Contiguous, and dims of size 1 have the strides of such a tensor, too. */
+bool tensor_has_row_strides(const tensor *t);
 /* is_contiguous(memory_format=format): dims of size 1 may have any stride. */
 bool tensor_is_in_format(const tensor *t, memory_format format);
 /* The channels-last format by the order of t's strides (gaps are no matter), or contiguous. */

@@ -37,6 +37,16 @@ def results(torch, v):
     return [described(torch, x) for x in v] if isinstance(v, (list, tuple)) else [described(torch, v)]
 
 
+def shares(torch, v):
+    """Of each tensor the first one that has its memory, and where it begins there; its bits, and whether it is contiguous."""
+    seen, out = {}, []
+    for i, x in enumerate(v):
+        if isinstance(x, torch.Tensor) and x.numel():
+            first = seen.setdefault(x.untyped_storage().data_ptr(), (i, x.storage_offset()))
+            out.append([first[0], x.storage_offset() - first[1], x.is_conj(), x.is_neg(), x.is_contiguous(), x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last)])
+    return out
+
+
 def run_call(torch, case):
     scope = {"torch": torch, "F": torch.nn.functional, "nan": math.nan, "inf": math.inf}
     exec(case["text"].rpartition("\n")[0], scope)
@@ -44,15 +54,20 @@ def run_call(torch, case):
 
 
 def run_program(torch, case):
-    """The last of three calls; under ctsc at a level. The arguments are made anew each time, for programs write them."""
-    function = torch.jit.CompilationUnit(case["text"]).forward
+    """The last of three calls; under ctsc at a level, or as Python. The arguments are made anew each time, for programs write them."""
+    if case.get("eager"):
+        scope = {"torch": torch, "nan": math.nan, "inf": math.inf}
+        exec(case["text"], scope)
+        function = scope["forward"]
+    else:
+        function = torch.jit.CompilationUnit(case["text"]).forward
     if "level" in case and hasattr(function, "set_opt"):
         function.set_opt(case["level"])
     for _ in range(3):
         scope = {"torch": torch, "nan": math.nan, "inf": math.inf}
         exec(case["setup"], scope)
         out = function(*[scope[name] for name in case["arguments"]])
-    return results(torch, out)
+    return results(torch, out) + ([shares(torch, out)] if case.get("shares") else [])
 
 
 def message(e, program):

@@ -371,3 +371,79 @@ def test_ravel_shares_what_is_lazily_negated():
     negated = torch._neg_view(x).ravel()
     negated[0] = 7
     assert negated.is_neg() and x[0, 0] == -7
+
+
+LAST = torch.arange(96.).reshape(2, 4, 4, 3).permute(0, 3, 1, 2)
+RESIZED = [  # out= of another shape lies as the functional form's result, where PyTorch's kernel makes it
+    (lambda x, q: torch.add(x, x, out=q), (48, 1, 12, 3)),
+    (lambda x, q: torch.mul(x, 2, out=q), (48, 1, 12, 3)),
+    (lambda x, q: torch.where(x > 0, x, x, out=q), (48, 1, 12, 3)),
+    (lambda x, q: torch.cat([x, x], 1, out=q), (96, 1, 24, 6)),
+    (lambda x, q: torch.ops.aten.avg_pool2d.out(x, [2, 2], out=q), (12, 1, 6, 3)),
+    (lambda x, q: torch.cumsum(x, 1, out=q), (48, 16, 4, 1)),
+    (lambda x, q: torch.index_select(x, 1, torch.tensor([0, 1]), out=q), (32, 16, 4, 1)),
+    (lambda x, q: torch.sum(x, 1, out=q), (16, 4, 1)),
+]
+
+
+@pytest.mark.parametrize("case", range(len(RESIZED)))
+def test_of_out_that_is_resized(case):
+    f, strides = RESIZED[case]
+    q = torch.empty(0)
+    assert f(LAST, q) is q and q.stride() == strides
+    plain = torch.empty(0)
+    f(LAST.contiguous(), plain)
+    assert torch.equal(q, plain)
+    fits = torch.empty(q.shape)
+    assert f(LAST, fits).stride() == fits.contiguous().stride() and torch.equal(fits, q)
+
+
+def test_of_several_out():
+    x = torch.tensor([[3., 1.], [2., 5.]])
+    for name, more in (("sort", {"dim": 1}), ("topk", {"k": 1}), ("max", {"dim": 1}), ("median", {"dim": 1}), ("cummax", {"dim": 0})):
+        values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
+        got, want = getattr(torch, name)(x, **more, out=(values, indices)), getattr(torch, name)(x, **more)
+        assert got[0] is values and got.indices is indices and torch.equal(values, want[0]) and torch.equal(indices, want[1])
+    with pytest.raises(TypeError):
+        torch.add(x, x, out=(x, x))
+
+
+def test_of_dims_of_one():  # a channels-last image of one channel stays one
+    x = torch.zeros(2, 3, 4, 1).permute(0, 3, 1, 2)
+    assert x.stride() == (12, 1, 4, 1)
+    assert x.clone().stride() == (x * 2).stride() == (x * torch.ones(4)).stride() == (12, 1, 4, 1)
+    assert (x + x).stride() == x.abs().stride() == (12, 12, 4, 1)
+
+
+def test_writes_to_overlapping_elements_are_made_one_by_one():
+    x = torch.ones(3)
+    windows = x.unfold(0, 2, 1)
+    windows *= 2
+    assert x.tolist() == [2, 4, 2]
+    x = torch.zeros(2).expand(3, 2)
+    x[0] = 1
+    x[:] = torch.tensor(2.)
+    assert x.tolist() == [[2, 2]] * 3
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        x[:] = torch.tensor([3.])
+    x.copy_(x)  # nothing is written
+    y = torch.arange(6.).reshape(2, 3)
+    y[:] = y[0]
+    assert y.tolist() == [[0, 1, 2]] * 2
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        y.copy_(y[0])
+
+
+def test_numbers_that_the_dtype_lacks_are_assigned_as_they_are_filled():
+    x = torch.zeros(2, 2, dtype=torch.float16)
+    for index in (0, torch.tensor([0])):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            x[index] = 1e5
+    x[0, 0] = 1e5
+    assert x[0, 0] == float("inf")
+    x = torch.zeros(2, dtype=torch.uint8)
+    x[0] = -1
+    x[torch.tensor([1])] = -2
+    assert x.tolist() == [255, 254]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        x[0] = 300

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { ORDER_MAX_OPERANDS = 8 };
+enum { ORDER_MAX_OPERANDS = 8, ORDER_MAX_OUT = 3 };
 
 /* Formats are told by the strides of dims of size 1, too. */
 static bool order_tensor_is_rows(const tensor *t) {
@@ -105,11 +105,16 @@ static void order_stack(const value *args, const tensor *t, int64_t *strides) {
     strides[dim] = of[dim] * t->sizes[dim + 1];
 }
 
+static bool order_writes(const op *o, const value *args, int i) {
+    return args[i].tag == V_TENSOR && o->schema->args[i].alias && o->schema->args[i].alias->write;
+}
+
 static void order_operands(const op *o, const value *args, const tensor *t, int64_t *strides) {
     tensor *operands[ORDER_MAX_OPERANDS];
     int n = 0;
     for (int i = 0; i < o->schema->nargs && n < ORDER_MAX_OPERANDS; i++)
-        if (args[i].tag == V_TENSOR && args[i].u.tensor->ndim <= t->ndim)
+        if (args[i].tag == V_TENSOR && args[i].u.tensor->ndim <= t->ndim &&
+            !order_writes(o, args, i))
             operands[n++] = args[i].u.tensor;
     broadcast_strides(t->ndim, t->sizes, n, operands, strides);
 }
@@ -174,9 +179,59 @@ static ctsc_status op_in_order(op_ctx *cx, const value *args, value *results) {
     return CTSC_OK;
 }
 
+/* t, which is row-major, keeps its elements and its storage. */
+static ctsc_status order_in_place(op_ctx *cx, tensor *t, const int64_t *strides) {
+    tensor *copy, *shaped;
+    TRY(tensor_clone_in(cx->diag, t, FORMAT_CONTIGUOUS, &copy));
+    ctsc_status st = tensor_view_raw(cx->diag, t, t->ndim, t->sizes, strides, t->offset, &shaped);
+    if (st == CTSC_OK) {
+        tensor_swap_geometry(t, shaped);
+        tensor_unref(shaped);
+        st = tensor_copy(cx->diag, t, copy);
+    }
+    tensor_unref(copy);
+    return st;
+}
+
+/* out= of another shape becomes what the functional form gives; one that fits keeps its strides. */
+static ctsc_status op_out_in_order(op_ctx *cx, const value *args, value *results) {
+    const op *o = cx->op;
+    int64_t sizes[ORDER_MAX_OUT][TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
+    int ndim[ORDER_MAX_OUT], first = o->schema->nargs - o->schema->nreturns;
+    for (int i = first; i < o->schema->nargs; i++) {
+        if (args[i].tag != V_TENSOR) continue;
+        const tensor *t = args[i].u.tensor;
+        ndim[i - first] = t->ndim;
+        memcpy(sizes[i - first], t->sizes, (size_t)t->ndim * sizeof **sizes);
+    }
+    TRY(o->fn(cx, args, results));
+    for (int i = first; i < o->schema->nargs; i++) {
+        tensor *t = args[i].tag == V_TENSOR ? args[i].u.tensor : NULL;
+        bool fitted = t && t->ndim == ndim[i - first] &&
+                      !memcmp(sizes[i - first], t->sizes, (size_t)t->ndim * sizeof **sizes);
+        if (!t || fitted || !tensor_is_contiguous(t) || !order_of(o, args, t, strides)) continue;
+        ctsc_status st = order_in_place(cx, t, strides);
+        if (st == CTSC_OK) continue;
+        for (int k = 0; k < o->schema->nreturns; k++) value_set(&results[k], value_none());
+        return st;
+    }
+    return CTSC_OK;
+}
+
+/* Whether the outputs are the overload's last arguments, and have an order. */
+static bool order_is_out(const op *o, const value *args) {
+    const schema *s = o->schema;
+    if (!o->traits.orders_out || s->nreturns > ORDER_MAX_OUT || s->nreturns >= s->nargs)
+        return false;
+    for (int i = s->nargs - s->nreturns; i < s->nargs; i++)
+        if (!order_writes(o, args, i)) return false;
+    return true;
+}
+
 op_fn op_function_in_order(const op *o, int nargs, const value *args) {
-    if (o->schema->has_alias_write) return o->fn;
+    if (o->schema->has_alias_write && !order_is_out(o, args)) return o->fn;
     for (int i = 0; i < nargs; i++)
-        if (!order_is_rows(&args[i])) return op_in_order;
+        if (!order_is_rows(&args[i]))
+            return o->schema->has_alias_write ? op_out_in_order : op_in_order;
     return o->fn;
 }

@@ -213,6 +213,7 @@ typedef struct op_traits {
     bool asks_strides : 1;    /* looks at how the elements are laid out, not only at them */
     twin_need twin : 2;
     strides_rule strides : 4;
+    bool orders_out : 1; /* of an out= overload: what it resizes gets the base's order, too */
 
     /* ---- work -------------------------------------------------------------------------------- */
 
@@ -284,6 +285,13 @@ static inline bool op_traits_take_stored(op_traits t) {
            t.fusible == FUSIBLE_VIEW;
 }
 
+/* PyTorch generates the out= overloads of the others (clone.out, relu.out): row-major. */
+static inline bool op_orders_out(op_traits t) {
+    return t.strides == STRIDES_OPERANDS || t.strides == STRIDES_FORMAT ||
+           t.strides == STRIDES_CAT ||
+           (t.strides == STRIDES_AS_MADE && t.fusible == FUSIBLE_POINTWISE);
+}
+
 /* What holds for the in-place and out= overloads of an operator as well: effects, work, that the
  * function touches no element, and warnings. */
 static inline op_traits op_traits_of_writes(op_traits t) {
@@ -305,6 +313,8 @@ static inline op_traits op_traits_of_writes(op_traits t) {
         .may_return_argument = t.may_return_argument,
         .writes = t.writes,
         .moves = t.moves,
+        .strides = op_orders_out(t) ? t.strides : STRIDES_AS_MADE,
+        .orders_out = op_orders_out(t),
     };
 }
 

@@ -142,14 +142,24 @@ OPERATOR(identity) {
     (void)cx;
     return op_return_self(results, args);
 }
+/* The very elements, in the same order: nothing is copied, whatever else a
+ * written tensor must be. */
+static bool convert_same_data(const tensor *a, const tensor *b) {
+    return a == b ||
+           (a->storage == b->storage && a->offset == b->offset && a->dtype == b->dtype &&
+            a->conjugated == b->conjugated && a->negated == b->negated && tensor_same_shape(a, b) &&
+            !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides));
+}
+
 /* copy_(self, src): src is broadcast and converted. */
 OPERATOR(copy_) {
     tensor *self = args[0].u.tensor, *src = args[1].tag == V_TENSOR ? args[1].u.tensor : NULL;
+    if (src && convert_same_data(self, src)) return op_return_self(results, args);
     if (src && tensor_partial_overlap(self, src) && tensor_is_dense(self) && tensor_is_dense(src))
         return op_refuse_partial_overlap(cx);
     TRY(tensor_make_writable(cx->diag, self));
     if (!src) TRY(create_fill(cx, self, &args[1]));
-    else if (src != self) TRY(tensor_copy(cx->diag, self, src));
+    else TRY(tensor_copy(cx->diag, self, src));
     return op_return_self(results, args);
 }
 /* copy(self, src): src in self's shape and dtype. */

@@ -204,12 +204,24 @@ ctsc_status op_finish_inplace(op_ctx *cx, const value *self, tensor *computed, v
     return st == CTSC_OK ? op_return_self(results, self) : st;
 }
 
+/* t, just resized, lies as `as` does, if that is dense. */
+static ctsc_status kernel_restride(op_ctx *cx, tensor *t, const tensor *as) {
+    tensor *shaped;
+    if (!tensor_is_dense(as)) return CTSC_OK;
+    TRY(tensor_view_raw(cx->diag, t, t->ndim, t->sizes, as->strides, t->offset, &shaped));
+    tensor_swap_geometry(t, shaped);
+    tensor_unref(shaped);
+    return CTSC_OK;
+}
+
 ctsc_status op_finish_out(op_ctx *cx, const value *out, tensor *computed, value *results) {
     tensor *target = out->u.tensor;
     if (computed == target) return op_return_tensor(results, computed);
     ctsc_status st = kernel_check_cast(cx, computed, target);
-    if (st == CTSC_OK && !tensor_same_shape(target, computed))
+    if (st == CTSC_OK && !tensor_same_shape(target, computed)) {
         st = tensor_resize(cx->diag, target, computed->ndim, computed->sizes);
+        if (st == CTSC_OK && cx->op->traits.orders_out) st = kernel_restride(cx, target, computed);
+    }
     if (st == CTSC_OK) st = tensor_make_writable(cx->diag, target);
     if (st == CTSC_OK) st = tensor_copy(cx->diag, target, computed);
     tensor_unref(computed);

@@ -321,6 +321,7 @@ void pw_half_number(iter_kernel loop, dtype dt, float y, int64_t n, char *const 
 typedef struct pw_output {
     tensor *t;      /* where the loop writes; owned */
     bool is_target; /* it is self or out */
+    bool overlaps;  /* with itself: an element may be written several times, one after the other */
 } pw_output;
 
 /* A written tensor with a stride of 0 would get several values per element. */
@@ -352,19 +353,20 @@ static ctsc_status pw_check_target(op_ctx *cx, const tensor *target, int n, pw_o
         if (dense && tensor_is_dense(t) && !operands[i].owned) return op_refuse_partial_overlap(cx);
         *shared = true;
     }
-    if (tensor_may_overlap(target)) *shared = true;
     return CTSC_OK;
 }
 
 static ctsc_status pw_output_new(op_ctx *cx, int n, const pw_operand *operands, dtype dt, int ndim,
                                  const int64_t *sizes, tensor **out) {
     tensor *of[PW_MAX_OPERANDS];
-    bool rows = true;
+    bool rows = true, odd = false, same = true;
     for (int i = 0; i < n; i++) {
         of[i] = operands[i].given ? operands[i].given : operands[i].t;
         rows = rows && tensor_is_contiguous(of[i]);
+        odd = odd || !tensor_has_row_strides(of[i]);
+        same = same && tensor_same_shape(of[0], of[i]);
     }
-    if (rows) return tensor_new(cx->diag, dt, ndim, sizes, out);
+    if (rows && (same || !odd)) return tensor_new(cx->diag, dt, ndim, sizes, out);
     int64_t strides[TENSOR_MAX_DIMS];
     broadcast_strides(ndim, sizes, n, of, strides);
     return tensor_new_strided(cx->diag, DEVICE_HOST, dt, ndim, sizes, strides, out);
@@ -374,7 +376,7 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
                                    dtype dt, int ndim, const int64_t *sizes, pw_output *out) {
     int index;
     tensor *target = op_target(cx, args, &index);
-    out->is_target = false;
+    out->is_target = out->overlaps = false;
     if (!target) return pw_output_new(cx, n, operands, dt, ndim, sizes, &out->t);
     bool shared;
     TRY(pw_check_target(cx, target, n, operands, &shared));
@@ -385,11 +387,12 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     for (int i = 0; i < cx->op->schema->nargs; i++)
         read = read || (i != index && args[i].tag == V_TENSOR && args[i].u.tensor == target);
     if (read) TRY(op_check_inplace_shape(cx, target, ndim, sizes));
-    if (!fits || shared || target->dtype != dt)
-        return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
+    if (!fits) return pw_output_new(cx, n, operands, dt, ndim, sizes, &out->t);
+    if (shared || target->dtype != dt) return tensor_new(cx->diag, dt, ndim, sizes, &out->t);
     TRY(tensor_make_writable(cx->diag, target));
     out->t = tensor_ref(target);
     out->is_target = true;
+    out->overlaps = tensor_may_overlap(target);
     return CTSC_OK;
 }
 
@@ -471,8 +474,10 @@ ctsc_status pw_loop(op_ctx *cx, const value *args, int n, pw_operand *operands, 
     for (int i = 0; i < n; i++) all[i + 1] = operands[i].t;
     pw_packed packed = {.loop = loop, .ctx = ctx};
     bool packs = pw_worth_packing(out.t, n, operands, &packed);
-    if (!iter_run_limited(ndim, sizes, n + 1, all, packs ? pw_packed_run : loop,
-                          packs ? &packed : ctx, 0)) {
+    iter_kernel run = packs ? pw_packed_run : loop;
+    void *with = packs ? &packed : ctx;
+    if (!(out.overlaps ? iter_run_ordered_limited(ndim, sizes, n + 1, all, run, with)
+                       : iter_run_limited(ndim, sizes, n + 1, all, run, with, 0))) {
         tensor_unref(out.t);
         return limits_fail(cx->diag);
     }
@@ -532,7 +537,10 @@ static bool pw_is_plain(const op_ctx *cx, int n, const value *values, const pw_o
         t->numel > PW_PLAIN_MAX || !tensor_is_contiguous(t))
         return false;
     for (int i = 1; i < n; i++) {
-        if (values[i].tag == V_FLOAT || values[i].tag == V_INT) continue;
+        if (values[i].tag == V_FLOAT || values[i].tag == V_INT) {
+            if (!tensor_has_row_strides(t)) return false; /* as for a tensor of another shape */
+            continue;
+        }
         const tensor *u = values[i].u.tensor;
         if (values[i].tag != V_TENSOR || u->dtype != t->dtype || !tensor_same_shape(u, t) ||
             !tensor_is_contiguous(u))
