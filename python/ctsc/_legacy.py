@@ -218,18 +218,30 @@ def spmm(input, mat2):
 dsmm = hsmm = spmm
 
 
-def _other_layout(name):
-    def function(*args, **kwargs):
-        from .sparse import refuse_layout
-        refuse_layout(name)
-    function.__name__ = name
-    return function
-
-
 def sparse_coo_tensor(*args, **kwargs):
     from .sparse import sparse_coo_tensor
     return sparse_coo_tensor(*args, **kwargs)
 
 
-for _name in ("sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"):
-    globals()[_name] = _other_layout(_name)
+def sparse_compressed_tensor(compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None):
+    from ._compressed import compressed
+    return compressed("sparse_compressed_tensor", compressed_indices, plain_indices, values, size, dtype, device, layout, requires_grad)
+
+
+def _of_layout(name, first, second):
+    def function(*args, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, **kwargs):
+        from . import _types
+        from ._compressed import compressed
+        for key, value in zip((first, second, "values", "size"), args):
+            kwargs[key] = value
+        if len(args) > 4 or not {first, second, "values"} <= set(kwargs) <= {first, second, "values", "size"}:
+            raise TypeError("%s() takes %s, %s, values and size" % (name, first, second))
+        return compressed(name, kwargs[first], kwargs[second], kwargs["values"], kwargs.get("size"), dtype, device, getattr(_types, name[:-len("_tensor")]), requires_grad)
+    function.__name__ = name
+    return function
+
+
+for _name in ("sparse_csr_tensor", "sparse_bsr_tensor"):
+    globals()[_name] = _of_layout(_name, "crow_indices", "col_indices")
+for _name in ("sparse_csc_tensor", "sparse_bsc_tensor"):
+    globals()[_name] = _of_layout(_name, "ccol_indices", "row_indices")

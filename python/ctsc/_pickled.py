@@ -19,6 +19,7 @@ from .storage import in_memory
 Tensor = _C.Tensor
 _DTYPES = {kind + "Storage": name for name, kind in KINDS.items()}
 _ALIGNMENT = 64
+_SPARSE = ("SparseTensor", "CompressedTensor")
 
 
 # ---- loading
@@ -49,6 +50,16 @@ def _v3(storage, offset, sizes, strides, requires_grad, hooks, dtype, metadata=N
     return _tensor((storage[0], dtype, storage[2]), offset, sizes, strides, requires_grad, hooks, metadata)
 
 
+def _sparse(layout, data):
+    """torch.sparse_coo: (indices, values, size, whether coalesced); others: (compressed indices, plain indices, values, size). Checked, as a file may say anything."""
+    if layout is _types.sparse_coo:
+        from .sparse import sparse_coo_tensor
+        indices, values, size = data[:3]
+        return sparse_coo_tensor(indices, values, size, is_coalesced=data[3] if len(data) > 3 else False)
+    from ._compressed import compressed
+    return compressed("sparse_compressed_tensor", *data, layout=layout)
+
+
 class _Storage:
     """torch.FloatStorage: names a dtype."""
 
@@ -57,7 +68,7 @@ class _Storage:
 
 
 _PLACES = {"torch._utils._rebuild_tensor_v2": _tensor, "torch._utils._rebuild_tensor_v3": _v3, "torch._utils._rebuild_parameter": _parameter,
-           "torch._utils._rebuild_parameter_with_state": _parameter, "torch.Size": Size, "torch.device": device, "torch.storage.UntypedStorage": _Storage("uint8"),
+           "torch._utils._rebuild_parameter_with_state": _parameter, "torch._utils._rebuild_sparse_tensor": _sparse, "torch.Size": Size, "torch.device": device, "torch.storage.UntypedStorage": _Storage("uint8"),
            "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "collections.defaultdict": defaultdict, "builtins.set": set, "builtins.frozenset": frozenset,
            "builtins.bytearray": bytearray, "builtins.complex": complex, "builtins.slice": slice, "builtins.range": range, "builtins.list": list, "builtins.dict": dict,
            "builtins.int": int, "builtins.float": float, "builtins.str": str, "builtins.bool": bool, "builtins.tuple": tuple}
@@ -185,6 +196,12 @@ class _Pickler(pickle._Pickler):
             if known is not None:
                 return self.write(self.get(known[0]))
             return self.tensor(x, kind is not Tensor and kind.__name__ == "Parameter")
+        if kind.__name__ in _SPARSE and isinstance(x, Tensor):
+            known = self.memo.get(id(x))
+            return self.write(self.get(known[0])) if known is not None else self.sparse(x)
+        if kind is _types.layout:
+            known = self.memo.get(id(x))
+            return self.write(self.get(known[0])) if known is not None else self.call("torch.serialization", "_get_layout", ("torch." + x._name,), x)
         if kind is _C.dtype:
             return self.name("torch", x.name)
         if kind is Size:
@@ -194,6 +211,12 @@ class _Pickler(pickle._Pickler):
             known = self.memo.get(id(x))
             return self.write(self.get(known[0])) if known is not None else self.call("torch", "device", (x.type,) if x.index is None else (x.type, x.index), x)
         return super().save(x, save_persistent_id)
+
+    def sparse(self, t):
+        parts = (t._i, t._v.detach()) if t.is_sparse else (t._c, t._p, t._v.detach())
+        data = parts + (Size(int(k) for k in t.shape),) + ((bool(t._is),) if t.is_sparse else ())
+        self.kept.append(data)
+        self.call("torch._utils", "_rebuild_sparse_tensor", (t.layout, data), t)
 
     def tensor(self, t, parameter):
         here = t.detach()
@@ -256,7 +279,7 @@ def fits(obj):
     if obj is None or kind in (bool, int, float, complex, str, bytes, _C.dtype, Size, device):
         return True
     if isinstance(obj, Tensor):
-        return obj.dtype.name in KINDS and (kind is Tensor or kind.__name__ in ("Parameter", "Buffer"))
+        return obj.dtype.name in KINDS and (kind is Tensor or kind.__name__ in _SPARSE or kind.__name__ in ("Parameter", "Buffer"))
     if kind.__module__ == "numpy" and hasattr(obj, "__array_interface__"): # arrays and numbers of NumPy's, pickled as such
         return not obj.dtype.hasobject
     if kind in (list, tuple, set, frozenset):

@@ -339,19 +339,40 @@ def to_dense(self, dtype=None, *, masked_grad=None):
     return self if dtype is None else self.to(dtype)
 
 
-def _of_sparse(name):
+def _of_sparse(name, what="coordinate"):
     def method(self, *args, **kwargs):
-        if name.startswith("to_"):
-            from .sparse import refuse_layout
-            refuse_layout(name)
-        raise RuntimeError("%s expected sparse coordinate tensor layout but got Strided" % name)
+        raise RuntimeError("%s expected sparse %s tensor layout but got %s" % (name, what, "Sparse" if self.is_sparse else "Strided"))
     method.__name__ = name
     return method
 
 
-for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim",
-              "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_mask", "sparse_resize_"):
+for _name in ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "sparse_resize_"):
     setattr(Tensor, _name, _of_sparse(_name))
+for _name in ("crow_indices", "col_indices"):
+    setattr(Tensor, _name, _of_sparse(_name, "row compressed"))
+for _name in ("ccol_indices", "row_indices"):
+    setattr(Tensor, _name, _of_sparse(_name, "column compressed"))
+
+
+def _to_layout(name, blocks):
+    def method(self, blocksize=None, dense_dim=None):
+        from . import _types
+        from .sparse import to_sparse
+        return to_sparse(self, layout=getattr(_types, name[3:]), blocksize=blocksize)
+    if not blocks:
+        method_of_blocks = method
+        method = lambda self, dense_dim=None: method_of_blocks(self) # noqa: E731
+    method.__name__ = name
+    return method
+
+
+for _name in ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc"):
+    setattr(Tensor, _name, _to_layout(_name, "_bs" in _name))
+
+
+@_method("sparse_mask")
+def sparse_mask(self, mask):
+    return type(mask).__torch_function__(sparse_mask, (), (self, mask))
 
 
 @_method("__rdiv__")

@@ -119,6 +119,46 @@ def _default_dtypes():
     return d, _C.complex128 if d is _C.float64 else _C.complex64
 
 
+def _contents(t, indent):
+    """Elements as they are printed, without what is said of them."""
+    if t.numel() == 0:
+        return "[]"
+    edge = _options["edgeitems"] if t.numel() > _options["threshold"] else 0
+    values = _shown(t, edge)
+    return _body(t, indent, edge, _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point))
+
+
+def _noted(text, last, notes, indent, newline=False):
+    """text, whose last line has `last` characters, and notes behind it, or in lines of their own."""
+    for note in notes:
+        if newline or last + len(note) + 2 > _options["linewidth"]:
+            text += ",\n" + " " * indent + note
+            last, newline = indent + len(note), False
+        else:
+            text += ", " + note
+            last += len(note) + 2
+    return text + ")"
+
+
+def sparse_str(t, parts, newline):
+    """parts: (name, tensor) of a sparse tensor; newline: what is said of it begins a line."""
+    indent, texts = 7, []
+    for name, part in parts:
+        part = part.detach().cpu()
+        contents = _contents(part, indent + len(name) + 8)
+        texts.append("%s=tensor(%s%s)" % (name, contents, ", size=%s" % (tuple(part.shape),) if part.numel() == 0 else ""))
+    body = "tensor(" + (",\n" + " " * indent).join(texts)
+    notes = (["device='%s'" % t.device] if t.is_cuda else []) + ["size=%s" % (tuple(int(k) for k in t.shape),), "nnz=%d" % t._nnz()]
+    if t.dtype not in (_C.int64, _C.bool) and t.dtype not in _default_dtypes():
+        notes.append("dtype=%s" % t.dtype)
+    notes.append("layout=torch.%s" % str(t.layout).rpartition(".")[2])
+    if t.grad_fn is not None:
+        notes.append("grad_fn=<%s>" % t.grad_fn.name())
+    elif t.requires_grad:
+        notes.append("requires_grad=True")
+    return _noted(body, len(body) - body.rfind("\n") + 1, notes, indent, newline)
+
+
 def tensor_str(t):
     from ._types import device
     name = type(t).__name__ if type(t) is not Tensor and type(t).__module__ != "ctsc.nn.parameter" else "tensor"
@@ -149,24 +189,10 @@ def tensor_str(t):
     else:
         if not default:
             notes.append("dtype=%s" % t.dtype)
-        edge = _options["edgeitems"] if t.numel() > _options["threshold"] else 0
-        values = _shown(here, edge)
-        if t.dtype.is_complex:
-            f = _ComplexFormatter(values)
-        else:
-            f = _Formatter(values, t.dtype.is_floating_point)
-        body = _body(here, indent, edge, f)
+        body = _contents(here, indent)
     made_by = given.grad_fn
     if made_by is not None:
         notes.append("grad_fn=<%s>" % made_by.name())
     elif given.requires_grad:
         notes.append("requires_grad=True")
-    text, last = prefix + body, len(body) - body.rfind("\n") + 1 + (0 if "\n" in body else indent)
-    for note in notes:
-        if last + len(note) + 2 > _options["linewidth"]:
-            text += ",\n" + " " * indent + note
-            last = indent + len(note)
-        else:
-            text += ", " + note
-            last += len(note) + 2
-    return text + ")"
+    return _noted(prefix + body, len(body) - body.rfind("\n") + 1 + (0 if "\n" in body else indent), notes, indent)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sparse.py - torch.sparse: tensors of which only some elements are stored, by their coordinates (COO).
+"""sparse.py - torch.sparse: tensors of which only some elements are stored, by their coordinates (COO); _compressed.py has the other layouts.
 
 A sparse tensor is a view of one element, which has the sizes, with coordinates and values beside it; its class's __torch_function__ does what is done to sparse tensors, by
-gathers and index_add on the values, through which gradients flow. What needs another layout, or gives dense what PyTorch gives sparse, is refused.
+operators on the values, through which gradients flow: ctsc::sparse_mm of compressed rows, gathers and index_add. What gives dense what PyTorch gives sparse is refused.
 """
 from . import _C, _subclass
 from ._refused import refuse
-from ._types import Size, parse_to, sparse_coo, strided
+from ._tensor_str import sparse_str
+from ._types import Size, parse_to, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 
 Tensor, _op = _C.Tensor, _C._operator
-__getattr__ = refuse("torch.sparse", "ctsc has sparse tensors of coordinates (COO) only, and few functions of them; index_add, scatter and dense matrices do the same sums")
+__getattr__ = refuse("torch.sparse", "sparse tensors have few functions; index_add, scatter and dense matrices do the same sums")
 
 
 class SparseTensor(Tensor):
@@ -18,6 +19,7 @@ class SparseTensor(Tensor):
     layout, is_sparse = sparse_coo, True
     requires_grad = property(lambda self: self._v.requires_grad, lambda self, on: setattr(self._v, "requires_grad", on))
     grad_fn, is_leaf = property(lambda self: self._v.grad_fn), property(lambda self: self._v.is_leaf)
+    grad = property(lambda self: None if self._v.grad is None else self._with(self._v.grad), lambda self, g: setattr(self._v, "grad", None if g is None else g._v))
     device, is_cuda = property(lambda self: self._v.device), property(lambda self: self._v.is_cuda)
 
     @classmethod
@@ -87,8 +89,31 @@ class SparseTensor(Tensor):
         dense = dense.reshape(tuple(int(k) for k in self.shape))
         return dense if dtype is None else dense.to(dtype)
 
-    def to_sparse(self, *args, **kwargs):
-        return self
+    def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+        return self if layout in (None, sparse_coo) else _convert(self, layout, blocksize)
+
+    def to_sparse_csr(self, dense_dim=None):
+        return _convert(self, sparse_csr)
+
+    def to_sparse_csc(self, dense_dim=None):
+        return _convert(self, sparse_csc)
+
+    def to_sparse_bsr(self, blocksize, dense_dim=None):
+        return _convert(self, sparse_bsr, blocksize)
+
+    def to_sparse_bsc(self, blocksize, dense_dim=None):
+        return _convert(self, sparse_bsc, blocksize)
+
+    def _csr(self):
+        """(crow, columns, values) of a matrix's elements; equal coordinates may be there twice. Indices do not change, so what is found of them is kept."""
+        kept = self.__dict__.get("_rows")
+        if kept is None:
+            rows, columns, order = self._i[0], self._i[1], None
+            if not self._is:
+                order = rows.argsort(stable=True)
+                rows, columns = rows[order], columns[order]
+            self._rows = kept = _op("_convert_indices_from_coo_to_csr")(rows, int(self.shape[0])), columns, order
+        return kept[0], kept[1], self._v if kept[2] is None else self._v.index_select(0, kept[2])
 
     def to(self, *args, **kwargs):
         place = parse_to(args, **kwargs)[0]
@@ -108,13 +133,7 @@ class SparseTensor(Tensor):
         return self
 
     def __repr__(self):
-        def block(name, t):
-            return "%s=%s" % (name, repr(t.detach()).replace("\n", "\n       " + " " * (len(name) + 1)))
-        more = ("" if self.dtype in (_C.float32, _C.int64, _C.bool) else ", dtype=%s" % self.dtype) + (", grad_fn=<%s>" % self.grad_fn.name() if self.grad_fn is not None else
-                                                                                                      ", requires_grad=True" if self.requires_grad else "")
-        return "tensor(%s,\n       %s,\n       size=%s, nnz=%d%s, layout=torch.sparse_coo%s)" % (
-            block("indices", self._i), block("values", self._v), tuple(int(k) for k in self.shape), self._nnz(),
-            "" if not self.is_cuda else ", device='%s'" % self.device, more)
+        return sparse_str(self, [("indices", self._i), ("values", self._v)], True)
 
     def __reduce_ex__(self, protocol):
         return _made, (self._i, self._v, tuple(int(k) for k in self.shape), self._is)
@@ -150,8 +169,7 @@ def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, devic
     if values.ndim == 0:
         values = values.expand(indices.shape[1])
     if values.shape[0] != indices.shape[1]:
-        raise RuntimeError("number of dimensions must be sparse_dim (%d) + dense_dim (%d), and each column of indices has a value: got %d columns and %d values" % (
-            indices.shape[0], values.ndim - 1, indices.shape[1], values.shape[0]))
+        raise RuntimeError("indices and values must have same nnz, but got nnz from indices: %d, nnz from values: %d" % (indices.shape[1], values.shape[0]))
     if size is None:
         size = tuple(int(k) + 1 for k in indices.amax(1)) + tuple(values.shape[1:])
     size = Size(int(k) for k in size)
@@ -168,8 +186,8 @@ def sparse_coo_tensor(indices=None, values=None, size=None, *, dtype=None, devic
 
 
 def to_sparse(dense, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
-    if layout not in (None, sparse_coo) or blocksize is not None:
-        refuse_layout("to_sparse(layout=...)")
+    if layout not in (None, sparse_coo):
+        return _convert(dense, layout, blocksize)
     n = dense.ndim if sparse_dim is None else sparse_dim
     kept = dense.detach() != 0
     kept = kept if n == dense.ndim else kept.flatten(n).any(-1)
@@ -177,11 +195,38 @@ def to_sparse(dense, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=
     return _made(at, dense[tuple(at)], dense.shape, True)
 
 
-def refuse_layout(name):
-    __getattr__(name)()
+def _convert(x, layout, blocksize=None):
+    from ._compressed import convert
+    return convert(x, layout, blocksize)
 
 
 # ---- functions
+
+
+def _at(name):
+    from . import ops
+    return getattr(ops.ctsc, name)
+
+
+def _multiply(crow, columns, values, dense):
+    """A matrix of compressed rows times a dense one, or a vector."""
+    if values.dtype in (_C.float32, _C.float64) and dense.dtype is values.dtype and not values.is_cuda:
+        return _at("sparse_mm")(crow, columns, values, dense)
+    rows = _op("_convert_indices_from_csr_to_coo")(crow.cpu(), columns.cpu())[0].to(_C.int64).to(values.device)
+    parts = dense.index_select(0, columns) * (values if dense.ndim == 1 else values.unsqueeze(1))
+    return _op("zeros")([len(crow) - 1] + [int(k) for k in dense.shape[1:]], dtype=parts.dtype, device=parts.device).index_add(0, rows, parts)
+
+
+def _matrix_product(left, right, m, n):
+    """Of two matrices of compressed rows, as coordinates: each element of the left one times the row of the right one that it meets."""
+    (crow, columns, values), (other, there, factors) = left, right
+    begins = other.index_select(0, columns).to(_C.int64)
+    counts = other.index_select(0, columns.to(_C.int64) + 1).to(_C.int64) - begins
+    which = _op("repeat_interleave")(counts)
+    at = _op("arange")(len(which)) - (counts.cumsum(0) - counts).index_select(0, which) + begins.index_select(0, which)
+    rows = _op("_convert_indices_from_csr_to_coo")(crow, columns)[0].to(_C.int64).index_select(0, which)
+    made = values.index_select(0, which) * factors.index_select(0, at)
+    return _made(_op("stack")([rows, there.index_select(0, at).to(_C.int64)]), made, (m, n), False).coalesce()
 
 
 def _product(a, b):
@@ -195,20 +240,42 @@ def _product(a, b):
     if int(a.shape[1]) != int(b.shape[0]):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (%s and %s)" % ("x".join(str(int(k)) for k in a.shape), "x".join(str(int(k)) for k in b.shape)))
     if isinstance(b, SparseTensor):
-        return to_sparse(_product(a, b.to_dense()))
-    rows, columns = a._i[0], a._i[1]
-    parts = b[columns] * (a._v if b.ndim == 1 else a._v.unsqueeze(1))
-    return _op("zeros")([int(a.shape[0])] + [int(k) for k in b.shape[1:]], dtype=parts.dtype, device=parts.device).index_add(0, rows, parts)
+        return _matrix_product(a._csr(), b._csr(), int(a.shape[0]), int(b.shape[1]))
+    return _multiply(*a._csr(), b)
 
 
 def mm(sparse, dense, reduce="sum"):
-    if reduce != "sum":
-        raise NotImplementedError("sparse.mm: reduce=%r is not supported" % reduce)
+    if type(sparse) is not SparseTensor or reduce != "sum":
+        from . import _compressed
+        return _compressed.product(sparse, dense) if reduce == "sum" else _compressed.reduced(sparse, dense, reduce)
     return _product(sparse, dense)
 
 
+def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
+    """alpha (mat1 @ mat2) at the elements that input, a CSR matrix, has, plus beta times these."""
+    from . import _compressed
+    return _compressed.sampled_addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def spdiags(diagonals, offsets, shape, layout=None):
+    """A matrix that has the rows of `diagonals` on the diagonals `offsets`."""
+    from ._functions import as_tensor
+    diagonals, parts = diagonals if diagonals.ndim == 2 else diagonals.reshape(1, -1), []
+    numbers = [int(k) for k in as_tensor(offsets).reshape(-1).tolist()]
+    if len(numbers) != diagonals.shape[0]:
+        raise RuntimeError("Number of diagonals (%d) does not match the number of offsets (%d)" % (diagonals.shape[0], len(numbers)))
+    if len(set(numbers)) != len(numbers):
+        raise RuntimeError("Offset tensor contains duplicate values")
+    for row, k in enumerate(numbers):
+        first, last = max(k, 0), min(int(shape[1]), int(shape[0]) + k, int(diagonals.shape[1]))
+        columns = _op("arange")(first, max(first, last))
+        parts.append((_op("stack")([columns - k, columns]), diagonals[row, first:max(first, last)]))
+    made = _made(_op("cat")([p[0] for p in parts], 1), _op("cat")([p[1] for p in parts]), shape, False)
+    return made if layout in (None, sparse_coo) else made.coalesce().to_sparse(layout=layout)
+
+
 def addmm(mat, mat1, mat2, *, beta=1, alpha=1):
-    return beta * mat + alpha * _product(mat1, mat2)
+    return beta * mat + alpha * mm(mat1, mat2)
 
 
 def _transposed(x, dim0=0, dim1=1):
@@ -255,6 +322,8 @@ def _of_values(name):
 
 
 def sum(input, dim=None, dtype=None):
+    if not isinstance(input, SparseTensor):
+        input.coalesce()  # refuses
     if dim is None:
         return input._v.sum() if dtype is None else input._v.sum(dtype=dtype)
     dims = sorted(d % input.ndim for d in ((dim,) if isinstance(dim, int) else dim))
@@ -304,6 +373,11 @@ def _selected(x, dim, index):
     return _row(x if dim % x.ndim == 0 else _transposed(x, 0, dim), index)
 
 
+def _masked(x, mask):
+    x = x.to_dense() if isinstance(x, SparseTensor) else x
+    return mask._with(x[tuple(mask._i)])
+
+
 def _same(x, *, memory_format=None):
     return x._with(x._v.clone())
 
@@ -312,7 +386,7 @@ _FUNCTIONS = {"mm": _product, "matmul": _product, "__matmul__": _product, "mv": 
               "transpose": _transposed, "add": _add, "__add__": _add, "__radd__": _add, "sub": lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha),
               "mul": _times, "multiply": _times, "div": _divided, "true_divide": _divided, "sum": _sum_dense, "clone": _same, "__getitem__": _row, "select": _selected,
               "is_coalesced": SparseTensor.is_coalesced, "coalesce": SparseTensor.coalesce, "to_dense": SparseTensor.to_dense, "zeros_like": lambda x, **k: x._with(x._v * 0),
-              "norm": lambda x, *a, **k: x.coalesce()._v.norm(*a, **k), "detach": SparseTensor.detach}
+              "sparse_mask": lambda x, mask: _masked(x, mask), "norm": lambda x, *a, **k: x.coalesce()._v.norm(*a, **k), "detach": SparseTensor.detach}
 for _name in "neg abs relu sqrt sin tan asin atan sinh tanh expm1 log1p sign floor ceil round trunc pow square conj".split():
     _FUNCTIONS[_name] = _of_values(_name)
 

@@ -9,9 +9,7 @@ from ctsc import nn
 
 REFUSED = {
     "torch.sparse.spsolve": lambda: ctsc.sparse.spsolve(ctsc.eye(2).to_sparse(), ctsc.ones(2)),
-    "torch.sparse.sparse_csr_tensor": lambda: ctsc.sparse_csr_tensor([0, 1], [0], [1.0]),
     "exp of sparse tensors": lambda: ctsc.eye(2).to_sparse().exp(),
-    "torch.sparse.to_sparse_csr": lambda: ctsc.eye(2).to_sparse_csr(),
     "torch.nested.nested_tensor": lambda: ctsc.nested.nested_tensor([ctsc.ones(2)]),
     "torch.export.export": lambda: ctsc.export.export(nn.Linear(2, 2), (ctsc.ones(1, 2),)),
     "torch.masked.masked_tensor": lambda: ctsc.masked.masked_tensor(ctsc.ones(2), ctsc.ones(2)),
