@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which files of this folder are compiled for size, not speed (build.mk).
 COLD += $(addprefix src/runtime/kernels/, \
-    create/create_range.c engine/nested.c linalg/% loss/% random/random_ops.c rnn/rnn_pack.c sparse/sparse_product.c \
+    collective/% create/create_range.c engine/nested.c linalg/% loss/% random/random_ops.c rnn/rnn_pack.c sparse/sparse_product.c \
     $(addprefix fft/,fft_extra.c fft_plan.c spectral.c) \
     $(addprefix matmul/,einsum.c products.c) \
     $(addprefix pointwise/,erfinv.c pointwise_special.c scalar_eval.c) \
