@@ -5,13 +5,14 @@
     column layouts   ccol_indices, row_indices: those of the transposed matrix
     blocks           the same of rows and columns of blocks; values are [nnz, height, width]
 
-As in sparse.py, a tensor is a view of one element with its parts beside it, and gradients flow through values. Products are ctsc::sparse_mm of rows; other layouts
+As in _coo.py, a tensor is a view of one element with its parts beside it, and gradients flow through values. Products are ctsc::sparse_mm of rows; other layouts
 become rows first. Indices are checked when a tensor is made, and by the operators again. Batches of matrices, and elements with dims of their own, are refused.
 """
 from . import _C, _subclass
+from ._coo import SparseTensor, _made as _made_coo, _matrix_product, _multiply, _product, from_dense
+from ._register import ops
 from ._tensor_str import sparse_str
 from ._types import Size, parse_to, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from .sparse import SparseTensor, _at, _made as _made_coo, _matrix_product, _multiply, _product
 
 Tensor, _op = _C.Tensor, _C._operator
 _ROWS, _BLOCKS = (sparse_csr, sparse_bsr), (sparse_bsr, sparse_bsc)
@@ -79,7 +80,7 @@ class CompressedTensor(Tensor):
         if self._layout is sparse_csr:
             return self._c, self._p, self._v
         if self._layout is sparse_csc:
-            crow, columns, order = _at("sparse_transposed")(self._c, self._p, int(self.shape[0]))
+            crow, columns, order = ops.ctsc.sparse_transposed(self._c, self._p, int(self.shape[0]))
             return crow, columns, self._v.index_select(0, order)
         return self.to_sparse()._csr()
 
@@ -100,21 +101,6 @@ class CompressedTensor(Tensor):
 
     def to_dense(self, dtype=None, *, masked_grad=None):
         return self.to_sparse().to_dense(dtype)
-
-    def to_sparse_csr(self, dense_dim=None):
-        return convert(self, sparse_csr)
-
-    def to_sparse_csc(self, dense_dim=None):
-        return convert(self, sparse_csc)
-
-    def to_sparse_bsr(self, blocksize, dense_dim=None):
-        return convert(self, sparse_bsr, blocksize)
-
-    def to_sparse_bsc(self, blocksize, dense_dim=None):
-        return convert(self, sparse_bsc, blocksize)
-
-    def to_sparse_coo(self):
-        return self.to_sparse()
 
     def to(self, *args, **kwargs):
         place = parse_to(args, **kwargs)[0]
@@ -208,6 +194,13 @@ def compressed(name, first, second, values, size=None, dtype=None, device=None, 
     return _made(c, p, v.detach().requires_grad_() if requires_grad else v, size, layout)
 
 
+def to_sparse(x, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """Tensor.to_sparse of a dense tensor, and of COO."""
+    if layout not in (None, sparse_coo):
+        return convert(x, layout, blocksize)
+    return x if isinstance(x, SparseTensor) else from_dense(x, sparse_dim)
+
+
 def convert(x, layout, blocksize=None):
     """x, dense or sparse, in a compressed layout."""
     if x.ndim != 2:
@@ -225,7 +218,7 @@ def convert(x, layout, blocksize=None):
         return x
     if layout is sparse_csc:
         crow, columns, values = convert(x, sparse_csr)._rows()
-        ccol, rows, order = _at("sparse_transposed")(crow, columns, int(x.shape[1]))
+        ccol, rows, order = ops.ctsc.sparse_transposed(crow, columns, int(x.shape[1]))
         return _made(ccol, rows, values.index_select(0, order), x.shape, layout)
     if not isinstance(x, CompressedTensor):
         x = (x if isinstance(x, SparseTensor) else x.to_sparse()).coalesce()
@@ -260,10 +253,10 @@ def _transposed(x, dim0=0, dim1=1):
 def product(a, b):
     """Of two matrices one of which is compressed, or of one and a vector."""
     if not isinstance(a, CompressedTensor):
-        if isinstance(a, SparseTensor):
-            return product(a.to_sparse_csr(), b)
         if not isinstance(b, CompressedTensor):
             return _product(a, b)
+        if isinstance(a, SparseTensor):
+            return product(a.to_sparse_csr(), b)
         return product(_transposed(b), a.t()).t() if a.ndim == 2 else product(_transposed(b), a)
     sizes = ["x".join(str(int(k)) for k in t.shape) for t in (a, b)]
     if b.ndim not in (1, 2):
@@ -315,7 +308,7 @@ def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
         raise RuntimeError("sampled_addmm: mat1 and mat2 shapes cannot be multiplied (%s and %s)" % tuple("x".join(str(int(k)) for k in t.shape) for t in (mat1, mat2)))
     if (int(mat1.shape[0]), int(mat2.shape[1])) != tuple(input.shape):
         raise RuntimeError("sampled_addmm: self.shape must match (mat1 @ mat2).shape")
-    made = _at("sparse_sampled")(input._c, input._p, mat1, mat2.t())
+    made = ops.ctsc.sparse_sampled(input._c, input._p, mat1, mat2.t())
     return input._with((made if alpha == 1 else made * alpha) + (input._v if beta == 1 else input._v * beta))
 
 
@@ -386,3 +379,16 @@ _FUNCTIONS = {"mm": product, "matmul": product, "__matmul__": product, "mv": pro
 for _name in ("neg abs relu sqrt sin sinh tan tanh asin asinh atan atanh expm1 log1p sign sgn signbit floor ceil round trunc frac rad2deg deg2rad erf erfinv angle conj isnan isinf isposinf "
               "isneginf square").split():
     _FUNCTIONS[_name] = _of_values(_name)
+
+
+def _to_layout(layout):
+    def method(self, *args, dense_dim=None, **kwargs):
+        return convert(self, layout, *args, **kwargs)
+    return method
+
+
+SparseTensor.to_sparse = to_sparse
+for _class in (SparseTensor, CompressedTensor):
+    _class.to_sparse_coo = lambda self: self.to_sparse()
+    for _layout in _TURNED:
+        setattr(_class, "to_" + _layout._name, _to_layout(_layout))

@@ -219,7 +219,8 @@ dsmm = hsmm = spmm
 
 
 def sparse_coo_tensor(*args, **kwargs):
-    from .sparse import sparse_coo_tensor
+    from . import _compressed # noqa: F401 (COO tensors become its own)
+    from ._coo import sparse_coo_tensor
     return sparse_coo_tensor(*args, **kwargs)
 
 

@@ -53,7 +53,7 @@ def _v3(storage, offset, sizes, strides, requires_grad, hooks, dtype, metadata=N
 def _sparse(layout, data):
     """torch.sparse_coo: (indices, values, size, whether coalesced); others: (compressed indices, plain indices, values, size). Checked, as a file may say anything."""
     if layout is _types.sparse_coo:
-        from .sparse import sparse_coo_tensor
+        from ._coo import sparse_coo_tensor
         indices, values, size = data[:3]
         return sparse_coo_tensor(indices, values, size, is_coalesced=data[3] if len(data) > 3 else False)
     from ._compressed import compressed

@@ -325,7 +325,7 @@ def as_subclass(self, cls):
 
 @_method("to_sparse")
 def to_sparse(self, *args, **kwargs):
-    from .sparse import to_sparse
+    from ._compressed import to_sparse
     return to_sparse(self, *args, **kwargs)
 
 
@@ -357,7 +357,7 @@ for _name in ("ccol_indices", "row_indices"):
 def _to_layout(name, blocks):
     def method(self, blocksize=None, dense_dim=None):
         from . import _types
-        from .sparse import to_sparse
+        from ._compressed import to_sparse
         return to_sparse(self, layout=getattr(_types, name[3:]), blocksize=blocksize)
     if not blocks:
         method_of_blocks = method
