@@ -3,6 +3,7 @@
 # CPU with numpy's rules for types: Python's numbers are int64 and float64. What is not here is refused when it is called.
 import math
 
+import numpy as _here
 import torch
 
 pi, e, euler_gamma = 3.141592653589793, 2.718281828459045, 0.5772156649015329
@@ -180,6 +181,10 @@ def _reduced(x, f, axis, keepdims):
     return _wrap(t)
 
 
+_methods = ('all', 'any', 'argmin', 'argsort', 'conj', 'conjugate', 'cumprod', 'diagonal', 'dot', 'nonzero', 'ptp', 'repeat', 'round', 'searchsorted', 'squeeze', 'std', 'swapaxes', 'take', 'trace',
+            'var')
+
+
 class ndarray:
     def __init__(self, t):
         self._t = t
@@ -309,8 +314,9 @@ class ndarray:
     def tolist(self):
         return self._t.tolist()
 
-    def item(self):
-        return self._t.item()
+    def item(self, *at):
+        t = self._t[at] if len(at) > 1 else self._t.reshape(-1)[at[0]] if at else self._t
+        return t.item()
 
     def fill(self, v):
         self._t.fill_(v)
@@ -351,6 +357,15 @@ class ndarray:
     def clip(self, lo=None, hi=None):
         return clip(self, lo, hi)
 
+    real = property(lambda self: ndarray(self._t.real) if self._t.is_complex() else self)
+    imag = property(lambda self: ndarray(self._t.imag if self._t.is_complex() else torch.zeros_like(self._t)))
+
+    def __getattr__(self, name):  # functions of the module that arrays have as methods
+        if name in _methods:
+            f = getattr(_here, name)
+            return lambda *args, **kwargs: f(self, *args, **kwargs)
+        raise AttributeError("'ndarray' object has no attribute '{}'".format(name))
+
 
 # ---- making arrays
 
@@ -379,8 +394,9 @@ def full(shape, value, dtype=None):
     return ndarray(torch.ones(_sizes(shape), dtype=_tensor(value).dtype if dtype is None else _dtype(dtype)) * value)
 
 
-def eye(n, m=None, dtype=float64):
-    return ndarray(torch.eye(n, n if m is None else m, dtype=_dtype(dtype)))
+def eye(n, m=None, k=0, dtype=float64, order='C'):
+    columns = n if m is None else m
+    return ndarray((torch.arange(columns) - torch.arange(n).unsqueeze(1) == k).to(_dtype(dtype)))
 
 
 def identity(n, dtype=float64):
@@ -403,12 +419,13 @@ def arange(start, stop=None, step=1, dtype=None):
     return array(values, dtype=dtype) if n > 0 else zeros(0, float64 if dtype is None else dtype)
 
 
-def linspace(start, stop, num=50, endpoint=True, dtype=None):
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None):
     step = (stop - start) / ((num - 1 if endpoint else num) or 1)
     values = [start + i * step for i in range(num)]
     if endpoint and num > 1:
         values[num - 1] = stop
-    return array([float(v) for v in values], dtype=float64 if dtype is None else dtype) if num else zeros(0)
+    made = array([float(v) for v in values], dtype=float64 if dtype is None else dtype) if num else zeros(0)
+    return (made, _number(step)) if retstep else made
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0):
@@ -670,7 +687,13 @@ def mean(x, axis=None, keepdims=False):
     return _reduced(_floating(x), lambda t, d, k: t.mean(d, keepdim=k), axis, keepdims)
 
 
-average = mean
+def average(x, axis=None, weights=None):
+    if weights is None:
+        return mean(x, axis)
+    w = _floating(weights)
+    if axis is not None and w.dim() == 1:
+        w = w.reshape([-1 if i == axis % _tensor(x).dim() else 1 for i in range(_tensor(x).dim())])
+    return divide(sum(_tensor(x) * w, axis), sum(w.expand_as(_tensor(x)), axis))
 
 
 def var(x, axis=None, ddof=0, keepdims=False):

@@ -4,8 +4,9 @@ import math
 
 import torch
 
+import numpy as _here
 from numpy import _binary, _common, _dtype, _floating, _joined, _number, _reduced, _sizes, _tensor, _Type, _unary, _wrap, array, asarray, atleast_1d, concatenate, float64, int64, \
-    ndarray, ones, zeros
+    ndarray, ones, stack, transpose, vstack, hstack, zeros
 
 integer, signedinteger, unsignedinteger, floating, number, generic = int, int, int, float, (int, float), (int, float, bool)
 uint16, uint32, uint64 = _Type('uint16', torch.uint16, int), _Type('uint32', torch.uint32, int), _Type('uint64', torch.uint64, int)
@@ -656,7 +657,8 @@ def trapezoid(y, x=None, dx=1.0):
 trapz = trapezoid
 
 
-def corrcoef(x):
+def corrcoef(x, y=None):
+    x = x if y is None else stack([x, y])
     return _wrap(torch.corrcoef(_floating(x)))
 
 
@@ -804,5 +806,270 @@ def dtype(d):
 
 
 def result_type(*xs):
+    if not [x for x in xs if isinstance(x, (ndarray, int, float, list, tuple))]:
+        d = _dtype(xs[0])
+        for x in xs[1:]:
+            d = _promoted(d, _dtype(x))
+        return dtype(d)
     t = _common([_tensor(x) for x in xs], [not isinstance(x, ndarray) for x in xs])[0]
     return dtype(t.dtype)
+
+
+# ---- numbers
+
+around = _here.round
+fmod = lambda a, b: _binary(a, b, torch.fmod)
+fmax = lambda a, b: _binary(a, b, torch.fmax)
+fmin = lambda a, b: _binary(a, b, torch.fmin)
+left_shift = lambda a, b: _binary(a, b, lambda x, y: x << y)
+right_shift = lambda a, b: _binary(a, b, lambda x, y: x >> y)
+copysign = lambda a, b: _binary(_floating(a), _floating(b), torch.copysign)
+nextafter = lambda a, b: _binary(_floating(a), _floating(b), torch.nextafter)
+ldexp = lambda a, b: _binary(_floating(a), b, torch.ldexp)
+
+
+def invert(x):
+    return _wrap(~_tensor(x))
+
+
+bitwise_not = invert
+
+
+def spacing(x):
+    t = _floating(x)
+    return _wrap(torch.nextafter(t.abs(), torch.full_like(t, math.inf)) - t.abs())
+
+
+def frexp(x):
+    mantissa, exponent = torch.frexp(_floating(x))
+    return _wrap(mantissa), _wrap(exponent)
+
+
+def modf(x):
+    t = _floating(x)
+    return _wrap(torch.frac(t)), _wrap(torch.trunc(t))
+
+
+def i0(x):
+    return _unary(x, torch.special.i0)
+
+
+def signbit(x):
+    return _wrap(torch.signbit(_tensor(x)))
+
+
+def isposinf(x):
+    return _wrap(torch.isposinf(_tensor(x)))
+
+
+def isneginf(x):
+    return _wrap(torch.isneginf(_tensor(x)))
+
+
+def isreal(x):
+    return _wrap(torch.isreal(_tensor(x)))
+
+
+def iscomplex(x):
+    return _wrap(~torch.isreal(_tensor(x)))
+
+
+def iscomplexobj(x):
+    return _tensor(x).is_complex()
+
+
+def isrealobj(x):
+    return not _tensor(x).is_complex()
+
+
+def unwrap(x, discont=None, axis=-1, period=2 * math.pi):
+    t = _floating(x)
+    step = torch.diff(t, dim=axis)
+    turned = torch.remainder(step + period / 2, period) - period / 2
+    turned = torch.where((turned == -period / 2) & (step > 0), period / 2, turned)
+    shift = torch.where(step.abs() < (period / 2 if discont is None else discont), 0.0, turned - step)
+    first = t.narrow(axis, 0, 1)
+    return ndarray(t + torch.cat([torch.zeros_like(first), torch.cumsum(shift, axis)], axis))
+
+
+# ---- shapes, and what is picked
+
+def ediff1d(x):
+    t = _tensor(x).reshape(-1)
+    return ndarray(t[1:] - t[:-1])
+
+
+def broadcast_shapes(*shapes):
+    return tuple(torch.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes]))
+
+
+def concat(xs, axis=0):
+    return concatenate(xs, axis)
+
+
+def permute_dims(x, axes=None):
+    return transpose(x, axes)
+
+
+def matrix_transpose(x):
+    return ndarray(_tensor(x).mT)
+
+
+def rollaxis(x, axis, start=0):
+    n = _tensor(x).dim()
+    axis, start = axis % n, start + n if start < 0 else start
+    return ndarray(torch.movedim(_tensor(x), axis, start - 1 if start > axis else start))
+
+
+def block(rows):
+    if not isinstance(rows, list):
+        return asarray(rows)
+    nested = isinstance(rows[0], list)
+    parts = [block(r) for r in rows] if nested else [asarray(r) for r in rows]
+    return vstack(parts) if nested else hstack(parts) if parts[0].ndim < 2 else concatenate(parts, parts[0].ndim - 1)
+
+
+def astype(x, dtype, copy=True):
+    return array(x, dtype=dtype)
+
+
+def require(x, dtype=None, requirements=None):
+    return asarray(x, dtype)
+
+
+def trim_zeros(x, trim='fb'):
+    t = _tensor(x)
+    at = torch.nonzero(t != 0).reshape(-1).tolist()
+    first = at[0] if at and 'f' in trim.lower() else 0 if at else len(t)
+    last = at[-1] + 1 if at and 'b' in trim.lower() else len(t)
+    return ndarray(t[first:last])
+
+
+def triu_indices_from(x, k=0):
+    return triu_indices(x.shape[0], k, x.shape[1])
+
+
+def tril_indices_from(x, k=0):
+    return tril_indices(x.shape[0], k, x.shape[1])
+
+
+def mask_indices(n, f, k=0):
+    return nonzero(f(ones((n, n)), k))
+
+
+class _Slices:
+    def __getitem__(self, key):
+        return key
+
+
+s_ = index_exp = _Slices()
+
+
+def choose(index, choices):
+    ts = _common(torch.broadcast_tensors(_tensor(index), *[_tensor(c) for c in choices]), [False] * (len(choices) + 1))
+    return _wrap(torch.stack(ts[1:]).gather(0, ts[0].to(torch.int64).unsqueeze(0))[0])
+
+
+def select(conditions, choices, default=0):
+    ts = [_tensor(c) for c in choices] + [_tensor(default)]
+    ts = _common(ts, [False] * len(choices) + [True])
+    out = ts[-1]
+    for c, t in list(zip(conditions, ts))[::-1]:
+        out = torch.where(_tensor(c), t, out)
+    return _wrap(out)
+
+
+def piecewise(x, conditions, functions):
+    given = len(functions) > len(conditions)
+    out = torch.zeros_like(_tensor(x))
+    rest = torch.ones_like(out, dtype=torch.bool)
+    for c in conditions:
+        rest = rest & ~_tensor(c)
+    for c, f in zip([_tensor(c) for c in conditions] + ([rest] if given else []), functions):
+        out[c] = _tensor(f(ndarray(_tensor(x)[c])) if callable(f) else f).to(out.dtype)
+    return ndarray(out)
+
+
+def copyto(x, value, where=True):
+    x._t.copy_(torch.where(_tensor(where), _tensor(value).to(x._t.dtype), x._t))
+
+
+def put_along_axis(x, indices, values, axis):
+    i = _tensor(indices)
+    x._t.scatter_(axis, i, _tensor(values).to(x._t.dtype).expand(i.shape))
+
+
+def lexsort(keys, axis=-1):
+    keys = [_tensor(k) for k in keys]
+    order = torch.argsort(keys[0], stable=True)
+    for k in keys[1:]:
+        order = order[torch.argsort(k[order], stable=True)]
+    return ndarray(order)
+
+
+def argpartition(x, kth, axis=-1):
+    return argsort(x, axis)
+
+
+# ---- along axes
+
+def cumulative_sum(x, axis=None):
+    return _here.cumsum(x, axis)
+
+
+def vecdot(a, b):
+    return _here.sum(asarray(a) * asarray(b), -1)
+
+
+def _without_nan(f, fill):
+    def of(x, axis=None, keepdims=False):
+        t = _floating(x)
+        return f(torch.where(torch.isnan(t), fill, t), axis, keepdims)
+    return of
+
+
+nanmax, nanmin, nanprod = _without_nan(_here.max, -math.inf), _without_nan(_here.min, math.inf), _without_nan(_here.prod, 1.0)
+
+
+def nanvar(x, axis=None, ddof=0, keepdims=False):
+    t = _floating(x)
+    there = ~torch.isnan(t)
+    n = _tensor(_here.sum(there.to(t.dtype), axis, True))
+    m = _tensor(_here.sum(torch.where(there, t, 0.0), axis, True)) / n
+    squares = _here.sum(torch.where(there, (t - m) ** 2, 0.0), axis, True)
+    r = _tensor(squares) / (n - ddof)
+    return _wrap(r if keepdims else r.reshape([]) if axis is None else r.squeeze(axis))
+
+
+def nanstd(x, axis=None, ddof=0, keepdims=False):
+    return _here.sqrt(nanvar(x, axis, ddof, keepdims))
+
+
+def nanquantile(x, q, axis=None, keepdims=False):
+    t = _floating(x)
+    return _wrap(torch.nanquantile(t, _tensor(q).to(t.dtype), dim=axis, keepdim=keepdims))
+
+
+def nanpercentile(x, q, axis=None, keepdims=False):
+    return nanquantile(x, _tensor(q) / 100, axis, keepdims)
+
+
+def nanmedian(x, axis=None, keepdims=False):
+    return nanquantile(x, 0.5, axis, keepdims)
+
+
+# ---- types
+
+def _promoted(x, y):
+    d = torch.promote_types(x, y)
+    bits = [torch.iinfo(t).bits for t in (x, y) if not t.is_floating_point and not t.is_complex and t != torch.bool]
+    wide = torch.float64 if bits and bits[0] > 16 else torch.float32 if bits and bits[0] > 8 else d
+    return torch.promote_types(d, wide) if d.is_floating_point else d
+
+
+def promote_types(a, b):
+    return dtype(_promoted(_dtype(a), _dtype(b)))
+
+
+def can_cast(a, to, casting='safe'):
+    return _promoted(_dtype(a), _dtype(to)) == _dtype(to)

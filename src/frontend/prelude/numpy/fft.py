@@ -26,12 +26,40 @@ def irfft(a, n=None, axis=-1, norm=None):
     return _transform(torch.fft.irfft, a, n, axis, norm)
 
 
-def fft2(a):
-    return ndarray(torch.fft.fft2(_tensor(a)))
+def hfft(a, n=None, axis=-1, norm=None):
+    return _transform(torch.fft.hfft, a, n, axis, norm)
 
 
-def ifft2(a):
-    return ndarray(torch.fft.ifft2(_tensor(a)))
+def ihfft(a, n=None, axis=-1, norm=None):
+    return _transform(torch.fft.ihfft, a, n, axis, norm)
+
+
+def fft2(a, s=None, axes=(-2, -1), norm=None):
+    return _transform(torch.fft.fft2, a, s, axes, norm)
+
+
+def ifft2(a, s=None, axes=(-2, -1), norm=None):
+    return _transform(torch.fft.ifft2, a, s, axes, norm)
+
+
+def rfft2(a, s=None, axes=(-2, -1), norm=None):
+    return _transform(torch.fft.rfft2, a, s, axes, norm)
+
+
+def irfft2(a, s=None, axes=(-2, -1), norm=None):
+    return _transform(torch.fft.irfft2, a, s, axes, norm)
+
+
+def fftn(a, s=None, axes=None, norm=None):
+    return _transform(torch.fft.fftn, a, s, axes, norm)
+
+
+def ifftn(a, s=None, axes=None, norm=None):
+    return _transform(torch.fft.ifftn, a, s, axes, norm)
+
+
+def rfftn(a, s=None, axes=None, norm=None):
+    return _transform(torch.fft.rfftn, a, s, axes, norm)
 
 
 def fftshift(x, axes=None):

@@ -77,3 +77,21 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if axis is None and t.dim() == 2 or isinstance(axis, tuple):
         return _wrap(torch.linalg.matrix_norm(t, ord, dim=(-2, -1) if axis is None else axis, keepdim=keepdims))
     return _wrap(torch.linalg.vector_norm(t, ord, dim=axis, keepdim=keepdims))
+
+
+def eig(a):
+    w, v = torch.linalg.eig(_floating(a))
+    real = bool((w.imag == 0).all())
+    return ndarray(w.real if real else w), ndarray(v.real if real else v)
+
+
+def eigvals(a):
+    return eig(a)[0]
+
+
+def cond(a, p=None):
+    return _wrap(torch.linalg.cond(_floating(a), p))
+
+
+def tensorinv(a, ind=2):
+    return ndarray(torch.linalg.tensorinv(_floating(a), ind))
