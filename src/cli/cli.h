@@ -19,6 +19,7 @@ enum { CLI_MISMATCH = 1 };
     X(convert, "convert IN OUT",      "write a model, or its weights, in another format")          \
     X(run,     "run MODEL [inputs]",  "run a model and print or compare its result")               \
     X(quantize, "quantize MODEL --data F -o OUT", "quantise a model, and show what that costs and saves")             \
+    X(prune,   "prune MODEL -o OUT.pt", "make weights zero, and show how many and what that changes")                 \
     X(train,   "train MODEL --data F -o OUT.pt", "train a model")                                  \
     X(launch,  "launch -n N PROGRAM", "start a program of torch.distributed as several processes") \
     X(graph,   "graph MODEL",         "print the graph of a method")                               \
