@@ -578,6 +578,8 @@ typedef struct ctsc_onnx_options {
      * difference as a fraction of the largest element. CTSC_FAILED says what differs. */
     bool check;
     double tolerance, *difference;
+    /* what is being done, with ctx: "node 12 of 160, aten::conv2d". Often; NULL: dropped */
+    void (*progress)(void *ctx, const char *text);
 } ctsc_onnx_options;
 /* Writes a method as an ONNX model. The method is run with these arguments; the model has
  * their dtypes and sizes (except along the axes), and the path that they take through
@@ -614,6 +616,10 @@ typedef struct ctsc_quantize_options {
      * the error of the results is at most this; 0: none */
     double max_error;
     int timed_calls; /* of the float and the quantised program, with the first example; 0: none */
+    /* what is being done, layer by layer: "error of layer 3 of 21, layer1.0.conv1". Often;
+     * NULL: dropped */
+    void (*progress)(void *ctx, const char *text);
+    void *progress_ctx;
 } ctsc_quantize_options;
 
 /* The result for one layer. The report owns the names. */

@@ -96,6 +96,8 @@ void progress_say(const char *fmt, ...) {
     pthread_mutex_unlock(&progress.lock);
 }
 
+void progress_told(void *ctx, const char *text) { progress_say("%s: %s", (char *)ctx, text); }
+
 void progress_clear(void) {
     pthread_mutex_lock(&progress.lock);
     progress_take_away();

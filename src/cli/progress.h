@@ -12,6 +12,9 @@
 /* What is being done from now on. The line is drawn by a thread, so a caller may say it as often as
  * it likes, and then be busy for as long as it takes. */
 void progress_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* What the library tells of its progress (ctsc_quantize_options), after ctx, which is a text:
+ * "net.pt: error of layer 3 of 21, fc". */
+void progress_told(void *ctx, const char *text);
 /* Whether a line can be shown at all: what it would say may be costly to find out. */
 bool progress_shown(void);
 /* Takes the line away for a moment: something else is about to be written to the terminal. */

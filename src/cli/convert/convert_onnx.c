@@ -6,6 +6,8 @@
  */
 #include "cli/convert/convert_onnx.h"
 
+#include "cli/progress.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +102,8 @@ int convert_onnx_write(const convert_onnx_args *a, const char *method, ctsc_modu
                            .naxes = a->naxes,
                            .axes = axes,
                            .warn = cli_warn,
+                           .progress = progress_shown() ? progress_told : NULL,
+                           .ctx = (void *)(uintptr_t)path,
                            .ninput_names = in.n,
                            .noutput_names = out.n,
                            .input_names = in.names,

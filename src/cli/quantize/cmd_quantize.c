@@ -210,6 +210,8 @@ static int quantize_all(quantize_args *a, ctsc_error *e) {
     progress_say("%s: quantising with %zu example%s", a->model.path, x.n, x.n == 1 ? "" : "s");
     a->options.nkeep_float = a->nkeep;
     a->options.keep_float = a->keep;
+    a->options.progress = progress_shown() ? progress_told : NULL;
+    a->options.progress_ctx = (void *)(uintptr_t)a->model.path;
     if (!code && ctsc_module_quantize(m, x.n, x.items, &a->options, &r, e) != CTSC_OK)
         code = cli_report(e);
     if (!code && a->output && !a->dry) {

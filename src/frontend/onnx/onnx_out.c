@@ -798,6 +798,7 @@ static bool walk_node(onnx_out *o, const node *n) {
     value v;
     o->at = n;
     if (++o->steps > OUT_MAX_STEPS) return out_refuse(o, "the program is too long");
+    out_tell(o, n);
     switch (n->kind) {
     case N_CONSTANT:
         if (!ir_value_constant(n->outputs.data[0], &v)) return out_refuse(o, "of unknown kind");

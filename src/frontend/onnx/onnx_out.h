@@ -54,9 +54,10 @@ typedef struct onnx_out_options {
     const char *const *inputs, *const *outputs;
     int naxes;
     const onnx_axis *axes;
-    struct runtime *rt;                        /* for operators that ask for one */
-    void (*warn)(void *ctx, const char *text); /* NULL: dropped */
-    void *warn_ctx;
+    struct runtime *rt;                            /* for operators that ask for one */
+    void (*warn)(void *ctx, const char *text);     /* NULL: dropped */
+    void (*progress)(void *ctx, const char *text); /* what is being done; NULL: dropped */
+    void *warn_ctx;                                /* of both */
     /* takes the bytes of the model, part by part; false: it failed */
     bool (*write)(void *ctx, const void *data, size_t len);
     void *ctx;

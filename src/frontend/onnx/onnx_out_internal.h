@@ -58,6 +58,7 @@ typedef struct out_body {
 typedef struct onnx_out {
     diag *d;
     const onnx_out_options *opt;
+    size_t told, nall; /* nodes of its own block: that out_tell was told of; all */
     int worlds, opset;
     arena scratch;
     VEC(out_value *) values; /* all */
@@ -237,6 +238,8 @@ bool out_input(onnx_out *o, out_value *x, const char *name, int index);
 bool out_output(onnx_out *o, const char *name, const tensor *t, const tensor *second);
 bool out_output_sequence(onnx_out *o, const char *name, int type);
 ctsc_status out_finish(onnx_out *o);
+/* Tells options.progress that this node is written, if it is one of the method itself. */
+void out_tell(onnx_out *o, const node *n);
 
 /* ---- onnx_out_args.c: for the functions of rows ---------------------------------------------- */
 

@@ -157,6 +157,16 @@ static int out_type(onnx_out *o, dtype dt) {
     return onnx_from_dtype(dt);
 }
 
+/* ---- progress -------------------------------------------------------------------------------- */
+
+void out_tell(onnx_out *o, const node *n) {
+    char text[128];
+    if (!o->opt->progress || o->bodies || n->owner->parent) return;
+    for (const node *x = o->told ? NULL : n; x; x = x->next) o->nall++;
+    snprintf(text, sizeof text, "node %zu of %zu, %s", ++o->told, o->nall, node_kind_text(n));
+    o->opt->progress(o->opt->warn_ctx, text);
+}
+
 /* ---- initialisers ---------------------------------------------------------------------------- */
 
 /* Takes t, which is contiguous. */

@@ -121,6 +121,7 @@ static ctsc_status save_checked(const ctsc_module *m, const char *path, size_t n
     o.size = sizeof o;
     ctsc_status s = other ? ctsc_module_save_onnx(m, other, nargs, args, &o, e) : CTSC_LIMIT;
     if (s == CTSC_OK) {
+        if (o.progress) o.progress(o.ctx, "comparing the results");
         s = check_file(m, other, nargs, args, &o, e);
         if (s == CTSC_OK && rename(other, path)) {
             diag own, *d = api_enter(e, &own);
@@ -153,7 +154,7 @@ ctsc_status ctsc_module_save_onnx(const ctsc_module *m, const char *path, size_t
                                      .inputs = o.input_names,
                                      .noutputs = o.noutput_names,
                                      .outputs = o.output_names,
-                                     .warn = {o.warn, o.ctx}};
+                                     .warn = {o.warn, o.progress, o.ctx}};
     if (s == CTSC_OK) {
         in[0] = m->m->root;
         for (size_t i = 0; i < nargs; i++) in[i + 1] = args[i]->v;

@@ -18,7 +18,9 @@ static ctsc_status quantize_options(diag *d, const ctsc_quantize_options *given,
                          .nkeep = o.nkeep_float,
                          .keep = o.keep_float,
                          .max_error = o.max_error,
-                         .timed = o.timed_calls};
+                         .timed = o.timed_calls,
+                         .progress = o.progress,
+                         .progress_ctx = o.progress_ctx};
     TRY(ptq_parse_method(d, o.method, out));
     TRY(ptq_parse_observer(d, o.observer, &out->observer));
     out->weights.per_tensor = o.per_tensor;

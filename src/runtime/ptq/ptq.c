@@ -9,6 +9,8 @@
 #include "runtime/program/module_keep.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,18 @@ ctsc_status ptq_parse_observer(diag *d, const char *text, observer_options *o) {
     return diag_fail(d, CTSC_USAGE,
                      "'%s' is no observer: minmax, percentile[:P] (P above 0, up to 100), entropy",
                      text);
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+void ptq_tell(const ptq *p, const char *fmt, ...) {
+    char text[256];
+    va_list ap;
+    if (!p->o->progress) return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    p->o->progress(p->o->progress_ctx, text);
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -178,6 +192,9 @@ static ctsc_status ptq_convert(ptq *p, graph **out) {
 /* The error with p->keep as it is. */
 static ctsc_status ptq_try(ptq *p, double *error) {
     graph *g = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->layers.len; i++) kept += p->keep[i];
+    ptq_tell(p, "error of the results, %zu of %zu layers float", kept, p->layers.len);
     value *results = mem_zalloc((p->ncalls + 1) * sizeof *results);
     ctsc_status s = results ? ptq_convert(p, &g) : diag_no_memory(p->d);
     if (s == CTSC_OK) s = ptq_run(p, g, results);

@@ -37,9 +37,11 @@ typedef struct ptq_options {
     observer_options observer;
     bool decomposed; /* quantise_plan */
     size_t nkeep;
-    const char *const *keep; /* patterns of names, with * and ? */
-    double max_error;        /* 0: any */
-    int timed;               /* calls that are timed; 0: none */
+    const char *const *keep;                       /* patterns of names, with * and ? */
+    double max_error;                              /* 0: any */
+    int timed;                                     /* calls that are timed; 0: none */
+    void (*progress)(void *ctx, const char *text); /* NULL: dropped */
+    void *progress_ctx;
 } ptq_options;
 
 typedef struct ptq_layer {
@@ -99,7 +101,9 @@ typedef struct ptq {
     ptq_report *report;
 } ptq;
 
-/* ptq.c: how layers are quantised, with keep and ranges as they are. */
+/* ptq.c: tells options.progress what is being done. */
+void ptq_tell(const ptq *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* How layers are quantised, with keep and ranges as they are. */
 quantise_plan ptq_plan(const ptq *p);
 /* ptq_observe.c */
 /* What the first example's dtypes and ranks say of g: writes in place that can be made plain,

@@ -177,6 +177,7 @@ static ctsc_status lines_time(const ptq *p, const graph *g, int64_t *ns, int64_t
     ctsc_status s = prof ? program_open(p, g, &q) : diag_no_memory(p->d);
     bool opened = prof != NULL;
     for (int i = 0; s == CTSC_OK && i < WARM + p->o->timed; i++) {
+        ptq_tell(p, "times of layers, call %d of %d", i + 1, WARM + p->o->timed);
         s = program_call(p, &q, &p->calls[0], i < WARM ? NULL : prof, &result);
         value_set(&result, value_none());
     }

@@ -123,8 +123,11 @@ ctsc_status ptq_observe(ptq *p) {
     if (s == CTSC_OK) quantise_wanted(p->g, observe_wanted, &o);
     for (int pass = 0; s == CTSC_OK && pass < (observer_has_two_passes(how) ? 2 : 1); pass++) {
         o.second = pass > 0;
-        for (size_t i = 0; i < p->ncalls && s == CTSC_OK; i++)
+        for (size_t i = 0; i < p->ncalls && s == CTSC_OK; i++) {
+            ptq_tell(p, "%s of activations, example %zu of %zu", pass ? "histograms" : "ranges",
+                     i + 1, p->ncalls);
             s = observe_call(p, &in, &p->calls[i]);
+        }
     }
     for (size_t i = 0; s == CTSC_OK && i < p->nvalues; i++)
         if (!observer_affine(&o.seen[i], how, &p->ranges[i].scale, &p->ranges[i].zero))
@@ -226,6 +229,8 @@ static ctsc_status round_node(void *ctx, const node *n, const value *inputs, con
     if (!i || n->inputs.len > MOST || n->outputs.len > RESULTS || outputs[0].tag != V_TENSOR)
         return CTSC_OK;
     const quantise_layer *l = &r->p->layers.data[--i];
+    ptq_tell(r->p, "error of layer %zu of %zu, %s", i + 1, r->p->layers.len,
+             r->p->report->layers[i].name);
     if (l->parts) return round_recurrent(r, i, inputs, outputs), CTSC_OK;
     if (!r->weights[i] && !(r->weights[i] = round_weight(r, l))) return CTSC_OK;
     diag lost = {0};

@@ -15,14 +15,29 @@
 #include "runtime/save/check_onnx.h"
 #ifdef CTSC_ONNX
 #include "frontend/onnx/onnx_out.h"
+
+#include <stdio.h>
 #endif
 
 #ifdef CTSC_ONNX
 
-typedef struct onnx_file { file_writer *f; diag *d; ctsc_status status; } onnx_file;
+typedef struct onnx_file {
+    file_writer *f;
+    diag *d;
+    ctsc_status status;
+    const save_onnx_warn *tell;
+    size_t written, told; /* bytes */
+} onnx_file;
 
 static bool onnx_file_write(void *ctx, const void *data, size_t len) {
     onnx_file *x = ctx;
+    x->written += len;
+    if (x->tell->progress && x->written - x->told > (8 << 20)) {
+        char text[64];
+        snprintf(text, sizeof text, "writing, %zu MiB", x->written >> 20);
+        x->tell->progress(x->tell->ctx, text);
+        x->told = x->written;
+    }
     if (x->status == CTSC_OK) x->status = file_write(x->f, x->d, data, len);
     return x->status == CTSC_OK;
 }
@@ -71,6 +86,7 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
                               .axes = own,
                               .rt = rt,
                               .warn = given->warn.warn,
+                              .progress = given->warn.progress,
                               .warn_ctx = given->warn.ctx,
                               .write = onnx_file_write,
                               .ctx = file};
@@ -84,7 +100,7 @@ static ctsc_status save_graph(diag *d, const function *f, const graph *g, int na
 
 ctsc_status save_onnx(diag *d, function *f, int nargs, const value *args,
                       const save_onnx_options *o, const char *path) {
-    onnx_file file = {.d = d};
+    onnx_file file = {.d = d, .tell = &o->warn};
     TRY(function_ensure_compiled(f, d));
     int n = f->schema->nargs;
     value *full = mem_zalloc(sizeof *full * (size_t)n),

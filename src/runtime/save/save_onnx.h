@@ -12,9 +12,9 @@ typedef struct save_onnx_axis {
     const char *name;
 } save_onnx_axis;
 
-/* Where warnings go; NULL: nowhere. */
+/* Where warnings go, and what is being done; NULL: nowhere. */
 typedef struct save_onnx_warn {
-    void (*warn)(void *ctx, const char *text);
+    void (*warn)(void *ctx, const char *text), (*progress)(void *ctx, const char *text);
     void *ctx;
 } save_onnx_warn;
 
