@@ -251,20 +251,42 @@ static py_object *source_trained(program *g, const char *name) {
     return found;
 }
 
+/* The module that the file builds, or else the class that it defines, after the last trace: of that
+ * what was traced is a part. */
+static py_object *source_with_traces(program *g, const py_object *last) {
+    const py_dict *d = g->main->u.mod.globals;
+    py_object *found[2] = {NULL};
+    int n[2] = {0};
+    bool after = false;
+    for (size_t i = 0; i < d->entries.len; i++) {
+        py_object *o = d->entries.data[i].key ? d->entries.data[i].val : NULL;
+        after |= o == last;
+        if (!o || !after || ptrmap_get(&g->py.traced, o)) continue;
+        int offer = source_offers(g, o), k = offer == OFFER_INSTANCE ? 0 : 1;
+        if (offer != OFFER_INSTANCE && offer != OFFER_MODULE) continue;
+        n[k] += o != found[k];
+        found[k] = o;
+    }
+    return n[0] == 1 ? found[0] : n[0] == 0 && n[1] == 1 ? found[1] : NULL;
+}
+
 /* Classes come before functions, which mostly build on them. A module that the file has
  * built itself replaces its class where that takes arguments, or where there are several. */
 static py_object *source_entry(program *g, const source_options *o, const char *name) {
     const py_dict *globals = g->main->u.mod.globals;
     if (o->entry) return source_named_entry(g, o->entry, name);
     py_object *e, *traced = NULL;
+    int traces = 0;
     for (size_t i = 0; i < globals->entries.len; i++) {
         py_object *v = globals->entries.data[i].key ? globals->entries.data[i].val : NULL;
         if (!v || v == traced || !ptrmap_get(&g->py.traced, v)) continue;
-        if (traced)
-            return source_no_entry(g, name, NULL,
-                                   "several things are traced, name one with --entry NAME");
         traced = v;
+        traces++;
     }
+    if (traced && (e = source_with_traces(g, traced))) return e;
+    if (traces > 1)
+        return source_no_entry(g, name, NULL,
+                               "several things are traced, name one with --entry NAME");
     if (traced) return traced;
     if (g->py.records && ((e = source_trained(g, name)) || g->py.diag->status != CTSC_OK)) return e;
     e = py_dict_get(globals, "forward");
@@ -501,7 +523,7 @@ static bool source_call_method(program *g, source_range r, py_object *module, co
     return method && py_call(&g->py, r, method, nargs, args, 0, NULL, NULL);
 }
 
-static bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
+bool source_prepare(program *g, source_range r, py_object *module, const source_options *o) {
     if (!source_module_initialized(g, r, module)) return false;
     if (o->state) {
         py_object *state = py_from_value(&g->py, value_ref(*o->state)),
@@ -595,33 +617,6 @@ static bool source_compile_module(program *g, source_range r, py_object *module,
     return ok;
 }
 
-/* The entry as torch.jit.trace has been asked to trace it. */
-static bool source_build_traced(program *g, const source_options *o, py_object *entry,
-                                const py_object *note, source_result *out) {
-    py_object *const *row = note->u.seq.items.data;
-    const py_dict *named = row[1]->kind == PY_DICT ? row[1]->u.dict : NULL;
-    size_t n = row[0]->u.seq.items.len, room = n + (named ? named->entries.len : 0);
-    value *inputs = arena_array(g->py.a, value, room + 1);
-    const char **names = arena_array(g->py.a, const char *, room + 1);
-    bool check = true, ok = inputs && names && py_truth(&g->py, (source_range){0}, row[2], &check);
-    source_trace_options trace = {.inputs = inputs, .names = names, .skip_check = !check};
-    source_options with = *o;
-    for (size_t i = 0; ok && i < room; i++) {
-        const py_dict_entry *e = i < n ? NULL : &named->entries.data[i - n];
-        if (e && !e->key) continue;
-        names[trace.n] = e ? py_as_text(e->key) : NULL;
-        ok = py_to_value(&g->py, (source_range){0}, e ? e->val : row[0]->u.seq.items.data[i], NULL,
-                         &inputs[trace.n]);
-        trace.n += ok;
-    }
-    with.trace = &trace;
-    source_range r = entry->kind == PY_FUNCTION ? entry->u.fn->def->range : (source_range){0};
-    ok = ok && (entry->kind == PY_FUNCTION || source_prepare(g, r, entry, o)) &&
-         source_trace(g, r, entry, &with, out);
-    while (trace.n) value_unref(inputs[--trace.n]);
-    return ok;
-}
-
 static bool source_build(program *g, const source_options *o, const char *name,
                          source_result *out) {
     diag *d = g->py.diag;
@@ -635,7 +630,7 @@ static bool source_build(program *g, const source_options *o, const char *name,
     }
     if (!ok) return false;
     const py_object *traced = o->trace ? NULL : ptrmap_get(&g->py.traced, entry);
-    if (traced) return source_build_traced(g, o, entry, traced, out);
+    if (traced) return source_trace_noted(g, entry, traced, o, out);
     if (entry->kind == PY_FUNCTION && o->trace)
         return source_trace(g, entry->u.fn->def->range, entry, o, out);
     if (entry->kind == PY_FUNCTION) {

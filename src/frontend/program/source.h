@@ -142,6 +142,7 @@ typedef struct module_type {
     VEC(py_object *) hooks, pre_hooks;
     VEC(function *) overloads; /* forward__0, ... */
     bool traced;               /* has no forward of its own: it was made while prog->tracing */
+    bool part;                 /* traced, with a forward that is a trace: of one instance alone */
 } module_type;
 
 typedef struct source_trace_options {
@@ -244,6 +245,16 @@ void source_hint_untyped(emitter *e, const module_type *m, const char *name);
 /* ---- source_trace.c: the entry (a module or a function) as a traced module ------------------- */
 bool source_trace(program *g, source_range r, py_object *entry, const source_options *o,
                   source_result *out);
+/* As torch.jit.trace has been asked to trace it: note is its row of py.traced. */
+bool source_trace_noted(program *g, py_object *entry, const py_object *note,
+                        const source_options *o, source_result *out);
+/* A part of a program that is compiled: forward becomes a method of root's class. */
+bool source_trace_part(program *g, source_range r, py_object *part, const py_object *note,
+                       object *root);
+function *source_traced_function(program *g, source_range r, py_object *fn, const py_object *note,
+                                 const char *name);
+/* The module's part of source_options: its state, eval(). */
+bool source_prepare(program *g, source_range r, py_object *module, const source_options *o);
 
 /* ---- source_keep.c: what Python objects hold, for another run -------------------------------- */
 typedef struct kept_object {
@@ -302,8 +313,6 @@ function *source_class_method(program *g, class_source *c, const char *name);
 module_type *source_plan(program *g, source_range r, py_object *instance);
 /* torch.jit.Attribute(value, type): is o one? Its parts. */
 bool source_jit_attribute(py_object *o, py_object **v, py_object **declared);
-/* false with an error: torch.jit.trace was given o */
-bool source_untraced(program *g, source_range r, const py_object *o);
 bool source_is_module(const py_object *o); /* an instance of nn.Module */
 /* instance._parameters and the like */
 const py_dict *source_module_dict(const py_object *instance, const char *name);

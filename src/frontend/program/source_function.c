@@ -267,11 +267,12 @@ function *source_function(program *g, source_range r, py_object *fn) {
     py_function *pf = fn->u.fn;
     function *f = ptrmap_get(&g->functions, pf);
     if (f) return f;
-    if (!g->tracing && !source_untraced(g, r, fn)) return NULL;
     if (g->depth >= SOURCE_MAX_DEPTH)
         return source_fail(g, r, "declarations nest too deeply"), NULL;
+    const py_object *note = g->tracing ? NULL : ptrmap_get(&g->py.traced, fn);
+    const char *q = source_qualify(g, pf->module, pf->def->name);
     g->depth++;
-    f = source_declare(g, fn, source_qualify(g, pf->module, pf->def->name), NULL, NULL);
+    f = note ? source_traced_function(g, r, fn, note, q) : source_declare(g, fn, q, NULL, NULL);
     g->depth--;
     if (!f) return NULL;
     if (!ptrmap_put(&g->functions, pf, f)) return diag_no_memory(g->py.diag), NULL;

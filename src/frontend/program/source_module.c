@@ -72,7 +72,7 @@ static bool module_same_functions(const module_type *a, const module_type *b) {
 static module_type *module_known(program *g, const module_type *m) {
     for (size_t i = 0; i < g->module_types.len; i++) {
         module_type *k = g->module_types.data[i];
-        if (k->py_class->u.cls == m->py_class->u.cls && k->traced == m->traced &&
+        if (k->py_class->u.cls == m->py_class->u.cls && k->traced == m->traced && !k->part &&
             module_same_attributes(k, m) && module_same_children(k, m) &&
             module_same_constants(k, m) && module_same_functions(k, m) &&
             source_static_same(g, k->instance, m->instance))
@@ -303,17 +303,30 @@ static module_type *module_make(program *g, module_type *m) {
     return module_methods(g, m) ? m : NULL;
 }
 
-bool source_untraced(program *g, source_range r, const py_object *o) {
-    if (!ptrmap_get(&g->py.traced, o)) return true;
-    return source_fail(
-        g, r,
-        "what torch.jit.trace has traced can be the entry of a program, and no part of one that is "
-        "compiled: trace it in a file of its own, and load that archive");
+/* torch.jit.trace(instance, ...) as a part of a program that is compiled. Its class is known before
+ * its forward is traced, for the object that the trace is made with. */
+static module_type *module_traced(program *g, source_range r, py_object *instance,
+                                  const py_object *note) {
+    value root = value_none();
+    g->tracing = true;
+    module_type *m = source_plan(g, r, instance), *made = NULL;
+    if (m) {
+        m->traced = m->part = true;
+        made = module_make(g, m);
+    }
+    bool ok = made &&
+              (ptrmap_put(&g->modules, instance, made) || (diag_no_memory(g->py.diag), 0)) &&
+              source_module_object(g, r, instance, &root);
+    g->tracing = false;
+    ok = ok && source_trace_part(g, r, instance, note, root.u.object);
+    value_unref(root);
+    return ok ? made : NULL;
 }
 
 static module_type *module_plan_type(program *g, source_range r, py_object *instance) {
     const object *archived = py_archive_object(instance);
-    if (!g->tracing && !source_untraced(g, r, instance)) return NULL;
+    const py_object *note = g->tracing ? NULL : ptrmap_get(&g->py.traced, instance);
+    if (note && !archived) return module_traced(g, r, instance, note);
     if (archived) return source_archive_module(g, archived, instance);
     bool tracing = g->tracing;
     g->tracing = tracing && !instance->u.inst.scripted;

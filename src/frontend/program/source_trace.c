@@ -10,6 +10,9 @@
  * and are called. The program is then run again, and the graph too, and the two are compared
  * (py_host.check_trace).
  *
+ * Parts. What the file gives to torch.jit.trace can also be a part of a program that is compiled: a
+ * module gets a class of its own whose forward is traced, a function a graph (source_traced_*).
+ *
  * State. The program may write to its module's tensors. Buffers are copied before the first run,
  * since batch norm and scripted code write to them unseen, and parameters before the first operator
  * that writes to them. They are put back before each run and at the end, so the archive has them as
@@ -455,17 +458,13 @@ static bool tracing_run(tracing *t, value *root) {
     return ok;
 }
 
-bool source_trace(program *g, source_range r, py_object *entry, const source_options *o,
-                  source_result *out) {
-    tracing t = {.g = g, .r = r, .entry = entry, .o = o};
+/* forward as a method of root's class. */
+static bool tracing_all(program *g, source_range r, py_object *entry, const source_options *o,
+                        object *root, value *traced) {
+    tracing t = {.g = g, .r = r, .entry = entry, .o = o, .root = root};
     t.recorder = (py_recorder){.ctx = &t, .script = tracing_script, .write = tracing_write};
-    value root = value_none(), traced = value_none();
-    g->tracing = true;
     g->py.host.skip_init = false; /* forward's random numbers are its own */
-    bool ok = entry->kind == PY_FUNCTION ? source_placeholder(g, &root)
-                                         : source_module_object(g, r, entry, &root);
-    if (ok) t.root = root.u.object;
-    ok = ok && tracing_run(&t, &traced) && source_compile_all(g, g->py.diag) == CTSC_OK;
+    bool ok = tracing_run(&t, traced);
     for (size_t i = 0; i < t.saved.len; i++) {
         tensor_unref(t.saved.data[i].now);
         if (t.saved.data[i].then) tensor_unref(t.saved.data[i].then);
@@ -473,7 +472,116 @@ bool source_trace(program *g, source_range r, py_object *entry, const source_opt
     vec_free(&t.saved);
     source_kept_free(&t.kept);
     strmap_free(&t.recorder.warned);
-    value_unref(root);
-    out->root = traced;
     return ok;
+}
+
+bool source_trace(program *g, source_range r, py_object *entry, const source_options *o,
+                  source_result *out) {
+    value root = value_none();
+    g->tracing = true;
+    bool ok = (entry->kind == PY_FUNCTION ? source_placeholder(g, &root)
+                                          : source_module_object(g, r, entry, &root)) &&
+              tracing_all(g, r, entry, o, root.u.object, &out->root) &&
+              source_compile_all(g, g->py.diag) == CTSC_OK;
+    value_unref(root);
+    return ok;
+}
+
+/* ---- what the file gives to torch.jit.trace -------------------------------------------------- */
+
+/* Its arguments: what jit_note_trace has noted. */
+static bool tracing_noted(program *g, const py_object *note, source_trace_options *trace,
+                          value **inputs) {
+    py_object *const *row = note->u.seq.items.data;
+    const py_dict *named = row[1]->kind == PY_DICT ? row[1]->u.dict : NULL;
+    size_t n = row[0]->u.seq.items.len, room = n + (named ? named->entries.len : 0);
+    const char **names = arena_array(g->py.a, const char *, room + 1);
+    *inputs = arena_array(g->py.a, value, room + 1);
+    bool check = true, ok = *inputs && names && py_truth(&g->py, (source_range){0}, row[2], &check);
+    *trace = (source_trace_options){.inputs = *inputs, .names = names, .skip_check = !check};
+    for (size_t i = 0; ok && i < room; i++) {
+        const py_dict_entry *e = i < n ? NULL : &named->entries.data[i - n];
+        if (e && !e->key) continue;
+        names[trace->n] = e ? py_as_text(e->key) : NULL;
+        ok = py_to_value(&g->py, (source_range){0}, e ? e->val : row[0]->u.seq.items.data[i], NULL,
+                         &(*inputs)[trace->n]);
+        trace->n += ok;
+    }
+    return ok;
+}
+
+static bool tracing_entry(program *g, source_range r, py_object *entry, const source_options *o,
+                          source_result *out) {
+    return (entry->kind == PY_FUNCTION || source_prepare(g, r, entry, o)) &&
+           source_trace(g, r, entry, o, out);
+}
+
+bool source_trace_noted(program *g, py_object *entry, const py_object *note,
+                        const source_options *o, source_result *out) {
+    source_trace_options trace;
+    source_options with = *o;
+    value *inputs;
+    source_range r = entry->kind == PY_FUNCTION ? entry->u.fn->def->range : (source_range){0};
+    bool ok = tracing_noted(g, note, &trace, &inputs);
+    with.trace = &trace;
+    ok = ok && tracing_entry(g, r, entry, &with, out);
+    while (trace.n) value_unref(inputs[--trace.n]);
+    return ok;
+}
+
+bool source_trace_part(program *g, source_range r, py_object *part, const py_object *note,
+                       object *root) {
+    source_trace_options trace;
+    source_options with = {.trace = &trace};
+    value *inputs, traced = value_none();
+    bool tracing = g->tracing, skip_init = g->py.host.skip_init;
+    g->tracing = true;
+    bool ok = tracing_noted(g, note, &trace, &inputs) &&
+              tracing_all(g, r, part, &with, root, &traced);
+    g->tracing = tracing;
+    g->py.host.skip_init = skip_init;
+    while (trace.n) value_unref(inputs[--trace.n]);
+    value_unref(traced);
+    return ok;
+}
+
+/* The method forward of a placeholder without its self. */
+static bool tracing_as_function(program *g, const function *m, function *f) {
+    unit *u = g->unit;
+    graph *copy = graph_clone(m->graph);
+    if (!copy) return diag_no_memory(g->py.diag), false;
+    f->graph = copy;
+    block_remove_param(copy->root, 0);
+    schema *sc = f->schema = arena_new(&u->arena, schema);
+    argument *args = arena_array(&u->arena, argument, m->schema->nargs);
+    if (!sc || !args) return diag_no_memory(g->py.diag), false;
+    *sc = *m->schema;
+    sc->name = f->name;
+    sc->nargs--;
+    sc->args = args;
+    for (int i = 0; i < sc->nargs; i++) args[i] = m->schema->args[i + 1];
+    f->return_declared = true;
+    f->range = m->range;
+    f->state = FUNCTION_READY;
+    return !arena_failed(&u->arena) || (diag_no_memory(g->py.diag), false);
+}
+
+function *source_traced_function(program *g, source_range r, py_object *fn, const py_object *note,
+                                 const char *name) {
+    unit *u = g->unit;
+    /* a class of no other use: nothing refers to it in the end */
+    type *t = type_class_new(u, T_CLASS, arena_printf(&u->arena, "%s.__traced__", name));
+    t->cls->is_module = true;
+    object *o = object_new(t, 0);
+    if (!o) return diag_no_memory(g->py.diag), NULL;
+    function *m = source_trace_part(g, r, fn, note, o) ? class_find_method(t, "forward") : NULL;
+    value_unref(value_object_take(o));
+    if (!m) return NULL;
+    if (m->graph->root->params.data[0]->uses.len)
+        return source_fail(g, r, "'%s' was traced with a module as its argument",
+                           fn->u.fn->def->name),
+               NULL;
+    function *f = unit_add_function(u, name, NULL);
+    if (!f) return diag_no_memory(g->py.diag), NULL;
+    return tracing_as_function(g, m, f) ? f : NULL;
 }
