@@ -71,18 +71,18 @@ static inline float64x2_t vpaddq_f64(float64x2_t a, float64x2_t b) {
 
 #define vreinterpretq_s32_f32(v) ((int32x4_t)(v))
 #define vreinterpretq_f32_s32(v) ((float32x4_t)(v))
-#define vreinterpretq_f32_s8(v)  ((float32x4_t)(v))
-#define vreinterpretq_s8_f32(v)  ((int8x16_t)(v))
+#define vreinterpretq_f32_s8(v) ((float32x4_t)(v))
+#define vreinterpretq_s8_f32(v) ((int8x16_t)(v))
 #define vreinterpretq_s32_u32(v) ((int32x4_t)(v))
 #define vreinterpretq_u32_s32(v) ((uint32x4_t)(v))
-#define vreinterpretq_u8_s32(v)  ((uint8x16_t)(v))
+#define vreinterpretq_u8_s32(v) ((uint8x16_t)(v))
 
-#define vcgtq_f32(a, b)      ((uint32x4_t)((a) > (b)))
-#define vcltq_f32(a, b)      ((uint32x4_t)((a) < (b)))
-#define vbslq_f32(m, a, b)   ((float32x4_t)(((m) & (uint32x4_t)(a)) | (~(m) & (uint32x4_t)(b))))
-#define vabsq_f32(v)         ((float32x4_t)((uint32x4_t)(v)&0x7fffffff))
-#define vshlq_n_s32(v, n)    ((v) << (n))
-#define vshrq_n_u32(v, n)    ((v) >> (n))
+#define vcgtq_f32(a, b) ((uint32x4_t)((a) > (b)))
+#define vcltq_f32(a, b) ((uint32x4_t)((a) < (b)))
+#define vbslq_f32(m, a, b) ((float32x4_t)(((m) & (uint32x4_t)(a)) | (~(m) & (uint32x4_t)(b))))
+#define vabsq_f32(v) ((float32x4_t)((uint32x4_t)(v) & 0x7fffffff))
+#define vshlq_n_s32(v, n) ((v) << (n))
+#define vshrq_n_u32(v, n) ((v) >> (n))
 
 /* Bytes of v by their numbers; 0 where there is none. */
 static inline int8x16_t vqtbl1q_s8(int8x16_t v, uint8x16_t at) {

@@ -30,18 +30,6 @@ enum { PHASE_PARTS, PHASE_SHARE, PHASE_ROUND }; /* rounds count on from there */
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
-/* Memory of the group, which runs one collective at a time: new pages cost more than the copies
- * that go through them. */
-static char *scratch(task *t, size_t bytes) {
-    ctsc_dist_group *g = t->g;
-    if (g->scratch_bytes >= bytes) return g->scratch;
-    free(g->scratch);
-    g->scratch = malloc(bytes);
-    g->scratch_bytes = g->scratch ? bytes : 0;
-    if (!g->scratch) task_fail(t, CTSC_LIMIT, "out of memory");
-    return g->scratch;
-}
-
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* Each rank gives give[r] to rank r and takes take[r] from it; bytes of 0 are nothing. */
@@ -164,7 +152,7 @@ static void fold_parts(task *t, char *const *give, const size_t *counts, char *r
     size_t segment = larger(SEGMENTS / n, SEGMENT_LEAST) / bytes;
     fold_job j = {t, give, counts, bytes, smaller(segment, larger(most, 1)), NULL, result, NULL};
     flights f[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
-    j.room = scratch(t, 2 * n * j.segment * bytes);
+    j.room = task_scratch(t, 2 * n * j.segment * bytes);
     j.in = malloc(n * sizeof *j.in);
     if (!j.in) task_fail(t, CTSC_LIMIT, "out of memory");
     if (!t->failed) fold_post(&j, 0, &f[0]);
@@ -186,7 +174,7 @@ static void reduce_small(task *t, int root) {
     size_t n = (size_t)t->g->size, bytes = t->in_bytes[0];
     bool takes = root < 0 || t->g->rank == root;
     pieces p = {0};
-    char *room = scratch(t, n * bytes + 1);
+    char *room = task_scratch(t, n * bytes + 1);
     if (!pieces_new(&p, t)) return pieces_free(&p);
     for (int r = 0; r < t->g->size; r++) {
         p.give[r] = t->in[0], p.give_bytes[r] = root < 0 || r == root ? bytes : 0;

@@ -13,6 +13,8 @@
  *                      store_table.c below them); zmq.h is what store_tcp.c and mail.c talk through
  *   fold.c, pack.c     elements: reductions of any dtype; tensors with strides
  *   collective.c       collectives, made of messages
+ *   near.h             the same in shared memory, for groups within one machine: near.c, segments
+ *                      and rounds; near_collective.c
  *   process_group.c    process groups: what runs in which order, works, time-outs; message.c below
  *   dist_api.c         checks of arguments; ctsc_dist.h
  *   launched.c         the group that torchrun, mpirun or srun describes
@@ -31,6 +33,9 @@
  * ranks, so all ranks have the same bits, whatever the engine and from run to run; 16-bit floats
  * are sent as they are, added in float32 and rounded once, which a pairwise reduction of a library
  * cannot do; and a failure is known to be one of a certain rank, in a certain operation.
+ *
+ * Shared memory is no engine: an engine's messages would be written and read once more, and for
+ * every peer again.
  *
  * Messages of one call. The slot of a message is a hash of the group, the number of the call within
  * it, and what the call is: operation, dtype, sizes, root (call_slot). So ranks that disagree never

@@ -58,7 +58,8 @@ static bool launched_by_torchrun(launched *l) {
 static bool launched_by_slurm(launched *l) {
     const char *step = getenv("SLURM_STEP_NODELIST"), *job = getenv("SLURM_JOB_NODELIST");
     const char *given = getenv("MASTER_ADDR"), *nodes = step && *step ? step : job;
-    int64_t rank = launched_number("SLURM_PROCID", NULL), id = launched_number("SLURM_JOB_ID", NULL),
+    int64_t rank = launched_number("SLURM_PROCID", NULL),
+            id = launched_number("SLURM_JOB_ID", NULL),
             size = launched_number("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"),
             port = launched_number("MASTER_PORT", NULL);
     if (rank < 0 || size < 1 || !nodes) return false;

@@ -67,6 +67,8 @@ static void task_fail_at(task *t, engine_outcome outcome, bool sends, int peer, 
     task_explain(t, whole, peer);
 }
 
+void task_fail_late(task *t, int peer) { task_fail_at(t, ENGINE_LATE, false, peer, ""); }
+
 /* ---- flights --------------------------------------------------------------------------------- */
 
 /* Messages of another length have another slot: an engine never gets the wrong number of bytes. */

@@ -3,7 +3,7 @@
  * process_group.c - process groups: worlds, subgroups, the order of calls, work handles
  * (process_group.h).
  */
-#include "distributed/process_group.h"
+#include "distributed/near.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,18 +73,33 @@ static const ctsc_dist_tensor *call_agreed(const ctsc_dist_call *c) {
     }
 }
 
-void task_describe(const task *t, char text[GROUP_WHAT]) {
+call_summary call_summary_of(const task *t) {
     const ctsc_dist_tensor *agreed = call_agreed(t->call);
-    int n = snprintf(text, GROUP_WHAT, "rank %d, %s", t->g->rank, op_names[t->call->op]);
-    if (!is_message(t->call->op))
-        n += snprintf(text + n, (size_t)(GROUP_WHAT - n), " number %" PRIu64, t->number);
-    n += snprintf(text + n, (size_t)(GROUP_WHAT - n), " of group %.60s", t->g->name);
-    if (!agreed) return;
-    n += snprintf(text + n, (size_t)(GROUP_WHAT - n), " (%s [", dist_dtype_name(agreed->dtype));
-    for (int i = 0; i < agreed->ndim && i < 6; i++)
-        n += snprintf(text + n, (size_t)(GROUP_WHAT - n), "%s%" PRId64, i ? ", " : "",
-                      agreed->sizes[i]);
-    snprintf(text + n, (size_t)(GROUP_WHAT - n), agreed->ndim > 6 ? ", ...])" : "])");
+    call_summary c = {.slot = t->slot, .number = t->number, .op = t->call->op, .dtype = -1};
+    if (!agreed) return c;
+    c.dtype = agreed->dtype;
+    c.ndim = agreed->ndim;
+    for (int i = 0; i < agreed->ndim && i < CALL_DIMS; i++) c.sizes[i] = agreed->sizes[i];
+    return c;
+}
+
+void call_describe(const ctsc_dist_group *g, const call_summary *c, int rank,
+                   char text[GROUP_WHAT]) {
+    bool known = c->op >= 0 && (size_t)c->op < sizeof op_names / sizeof *op_names;
+    int n = snprintf(text, GROUP_WHAT, "rank %d, %s", rank, known ? op_names[c->op] : "?");
+    if (!known || !is_message((ctsc_dist_op)c->op))
+        n += snprintf(text + n, (size_t)(GROUP_WHAT - n), " number %" PRIu64, c->number);
+    n += snprintf(text + n, (size_t)(GROUP_WHAT - n), " of group %.60s", g->name);
+    if (c->dtype < 0) return;
+    n += snprintf(text + n, (size_t)(GROUP_WHAT - n), " (%s [", dist_dtype_name(c->dtype));
+    for (int i = 0; i < c->ndim && i < CALL_DIMS; i++)
+        n += snprintf(text + n, (size_t)(GROUP_WHAT - n), "%s%" PRId64, i ? ", " : "", c->sizes[i]);
+    snprintf(text + n, (size_t)(GROUP_WHAT - n), c->ndim > CALL_DIMS ? ", ...])" : "])");
+}
+
+void task_describe(const task *t, char text[GROUP_WHAT]) {
+    call_summary c = call_summary_of(t);
+    call_describe(t->g, &c, t->g->rank, text);
 }
 
 static uint64_t hash_bytes(uint64_t h, const void *p, size_t n) { /* FNV-1a */
@@ -161,8 +176,24 @@ static ctsc_status task_end(task *t, ctsc_dist_error *e) {
 static ctsc_status run_collective(ctsc_dist_group *g, const ctsc_dist_call *c, uint64_t number,
                                   ctsc_dist_error *e) {
     task t;
-    if (task_begin(&t, g, c, number)) collective_run(&t);
+    bool ok = task_begin(&t, g, c, number);
+    if (ok) near_meet(&t);
+    if (ok && !t.failed) {
+        if (g->near) near_run(&t);
+        else collective_run(&t);
+    }
     return task_end(&t, e);
+}
+
+/* It is kept: new pages cost more than the copies that go through them. */
+char *task_scratch(task *t, size_t bytes) {
+    ctsc_dist_group *g = t->g;
+    if (g->scratch_bytes >= bytes) return g->scratch;
+    free(g->scratch);
+    g->scratch = malloc(bytes);
+    g->scratch_bytes = g->scratch ? bytes : 0;
+    if (!g->scratch) task_fail(t, CTSC_LIMIT, "out of memory");
+    return g->scratch;
 }
 
 /* ---- worlds and groups ----------------------------------------------------------------------- */
@@ -203,6 +234,7 @@ static void group_release(ctsc_dist_group *g) {
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->changed);
     world_release(g->world);
+    near_free(g->near);
     free(g->scratch);
     free(g->ranks);
     free(g);
@@ -276,12 +308,22 @@ static ctsc_status world_open(dist_world *w, int64_t timeout_ms, ctsc_dist_error
             st = world_meet(w->store, "came", keys.world, w->rank, w->size, deadline, e);
         if (st != CTSC_OK) return st;
     }
+    w->number = keys.world;
     w->link = w->engine->open(&w->rank, &w->size, w->store ? &lent : NULL, timeout_ms, why);
     if (!w->link)
         return dist_fail(e, CTSC_FAILED, "%s: rank %d of %d: %s", w->engine->name, w->rank, w->size,
                          why);
     return meets ? world_meet(w->store, "connected", keys.world, w->rank, w->size, deadline, e)
                  : CTSC_OK;
+}
+
+/* The first group's ranks have just met: a rank that is lost now is missed within the time that was
+ * given for that. */
+static ctsc_status group_meet(ctsc_dist_group *g, int64_t timeout_ms, ctsc_dist_error *e) {
+    task t;
+    ctsc_dist_call none = {.op = CTSC_DIST_BARRIER, .timeout_ms = timeout_ms};
+    if (task_begin(&t, g, &none, 0)) near_meet(&t);
+    return task_end(&t, e);
 }
 
 ctsc_status ctsc_dist_init(const char *name, ctsc_dist_store *store, int rank, int size,
@@ -292,14 +334,15 @@ ctsc_status ctsc_dist_init(const char *name, ctsc_dist_store *store, int rank, i
     if (!found) return dist_fail(e, CTSC_ENVIRONMENT, "%s", why);
     dist_world *w = calloc(1, sizeof *w);
     if (!w) return dist_no_memory(e);
-    *w = (dist_world){found, NULL, store, rank, size, 1};
+    *w = (dist_world){found, NULL, store, rank, size, 0, 1};
     ctsc_dist_group *g = NULL;
     ctsc_status st = world_open(w, timeout_ms, e);
     if (st == CTSC_OK && !(g = group_new(w, w->size, NULL, timeout_ms, group_name)))
         st = dist_no_memory(e);
-    if (st == CTSC_OK) *out = g;
-    else world_release(w);
-    return st;
+    if (!g) return world_release(w), st;
+    if ((st = group_meet(g, timeout_ms, e)) != CTSC_OK) return group_release(g), st;
+    *out = g;
+    return CTSC_OK;
 }
 
 ctsc_status ctsc_dist_subgroup(ctsc_dist_group *all, int n, const int *ranks, int64_t timeout_ms,

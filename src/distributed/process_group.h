@@ -21,10 +21,13 @@ typedef struct dist_world {
     engine *link;
     ctsc_dist_store *store; /* NULL: none, messages explain less */
     int rank, size;
+    int64_t number; /* how many worlds the store has connected before */
     atomic_int refs;
 } dist_world;
 
 enum { GROUP_NAME = 128, GROUP_WHAT = 256, GROUP_LOOK_MS = 1500 };
+
+typedef struct near_segment near_segment; /* near.h */
 
 struct ctsc_dist_group {
     dist_world *world;
@@ -41,6 +44,9 @@ struct ctsc_dist_group {
     bool running, stopping, has_thread;
     pthread_t thread;
     uint64_t calls;
+
+    near_segment *near; /* of the collective that runs; NULL: there is none */
+    bool met;           /* near_meet was here */
 
     char *scratch; /* of the collective that runs, kept for the next one */
     size_t scratch_bytes;
@@ -63,8 +69,23 @@ typedef struct task {
 
 /* Says that the task failed; the first reason counts. */
 void task_fail(task *t, ctsc_status s, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* What the task is, for people. */
+/* A peer did not send in time. */
+void task_fail_late(task *t, int peer);
+/* What a call is: enough to say it, and to tell it from others. */
+enum { CALL_DIMS = 6 };
+typedef struct call_summary {
+    uint64_t slot, number;
+    int32_t op, dtype, ndim; /* dtype -1: there is no tensor that all ranks agree on */
+    int64_t sizes[CALL_DIMS];
+} call_summary;
+call_summary call_summary_of(const task *t);
+/* The call of a rank, for people. */
+void call_describe(const ctsc_dist_group *g, const call_summary *c, int rank,
+                   char text[GROUP_WHAT]);
+/* The same of a task. */
 void task_describe(const task *t, char text[GROUP_WHAT]);
+/* Memory of the group, which runs one collective at a time. NULL: the task has failed. */
+char *task_scratch(task *t, size_t bytes);
 
 /* ---- messages of a task (message.c) ---------------------------------------------------------- */
 

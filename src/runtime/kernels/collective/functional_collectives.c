@@ -39,8 +39,8 @@ static ctsc_status functional_begin_sized(op_ctx *cx, const value *size, functio
 }
 
 static ctsc_status functional_reduction(op_ctx *cx, const value *v, ctsc_dist_reduce *out) {
-    static const char *const names[] = {"sum", "avg", "product", "min",
-                                        "max", "band", "bor", "bxor"};
+    static const char *const names[] = {"sum", "avg",  "product", "min",
+                                        "max", "band", "bor",     "bxor"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], v->u.str->bytes)) {
             *out = (ctsc_dist_reduce)i;
@@ -76,8 +76,8 @@ static ctsc_status functional_broadcast(const functional *f, tensor *x, int64_t 
     TRY(tensor_clone(f->cx->diag, x, out));
     if (geometry_only()) return CTSC_OK;
     if (root < 0 || root >= f->size)
-        return diag_fail(f->cx->diag, CTSC_FAILED, "%s: rank %lld is not one of %d",
-                         f->cx->op->key, (long long)root, f->size);
+        return diag_fail(f->cx->diag, CTSC_FAILED, "%s: rank %lld is not one of %d", f->cx->op->key,
+                         (long long)root, f->size);
     ctsc_dist_tensor row = functional_row(*out);
     ctsc_dist_call call = {CTSC_DIST_BROADCAST, CTSC_DIST_SUM, (int)root, 0, -1, 1, 1, &row, &row};
     return collective_start(f->cx, f->g, &call, *out, NULL);
@@ -108,8 +108,8 @@ static ctsc_status functional_gather(const functional *f, tensor *x, tensor **ou
     ctsc_dist_tensor *parts = st == CTSC_OK ? mem_alloc((size_t)f->size * sizeof *parts) : NULL;
     if (!parts) return st == CTSC_OK ? diag_no_memory(f->cx->diag) : st;
     for (int i = 0; i < f->size; i++) parts[i] = functional_part(*out, i, &x->numel);
-    ctsc_dist_call call = {CTSC_DIST_ALL_GATHER, CTSC_DIST_SUM,     0, 0, -1, 1, (size_t)f->size,
-                           &parts[f->rank],      parts};
+    ctsc_dist_call call = {CTSC_DIST_ALL_GATHER, CTSC_DIST_SUM,   0,    0, -1, 1,
+                           (size_t)f->size,      &parts[f->rank], parts};
     st = collective_start(f->cx, f->g, &call, *out, NULL);
     mem_free(parts);
     return st;
@@ -129,8 +129,8 @@ static ctsc_status functional_reduce_scatter(const functional *f, tensor *x, cts
     if (!parts && st == CTSC_OK) st = diag_no_memory(f->cx->diag);
     for (int i = 0; parts && i < f->size; i++) parts[i] = functional_part(given, i, &(*out)->numel);
     ctsc_dist_tensor row = functional_row(*out);
-    ctsc_dist_call call = {
-        CTSC_DIST_REDUCE_SCATTER, how, 0, 0, -1, (size_t)f->size, 1, parts, &row};
+    ctsc_dist_call call = {CTSC_DIST_REDUCE_SCATTER, how, 0,     0,   -1,
+                           (size_t)f->size,          1,   parts, &row};
     if (st == CTSC_OK) st = collective_start(f->cx, f->g, &call, *out, given);
     mem_free(parts);
     tensor_unref(given);

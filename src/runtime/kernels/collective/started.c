@@ -39,7 +39,7 @@ static bool dist_is_here(void) {
     all &= dist.name != NULL;
         DIST_FUNCTIONS(DIST_LOOK)
 #undef DIST_LOOK
-        dist.found = all && dist.version() == CTSC_DIST_VERSION;
+            dist.found = all && dist.version() == CTSC_DIST_VERSION;
         if (!dist.found) dlclose(library);
     }
     bool found = dist.found;
