@@ -241,6 +241,19 @@ static void folder_scan_end(repository *r, const char *name, bool all_seen) {
     pthread_mutex_unlock(&r->lock);
 }
 
+/* Of net.pt and net.onnx, or of net.pt and net/model.pt, one is served: says so of the other one,
+ * once. */
+static void folder_shadowed(repository *r, const char *name, const char *file) {
+    entry *e = folder_entry(r, name, 1);
+    const char *served = e && e->path ? e->path + strlen(r->options->folder) + 1 : file;
+    char text[700];
+    if (!e || e->shadows || !strcmp(served, file)) return;
+    e->shadows = true;
+    snprintf(text, sizeof text, "model %s: %s is served; %s has the same name and is not", name,
+             served, file);
+    if (r->note) r->note(r->ctx, text);
+}
+
 static void folder_scan(repository *r, bool wanted) {
     DIR *d;
     bool ok = folder_open(r->options->folder, &d);
@@ -248,8 +261,12 @@ static void folder_scan(repository *r, bool wanted) {
     for (struct dirent *f; (f = folder_next(d, &ok));) {
         size_t n = strlen(f->d_name);
         if (!folder_name_ok(f->d_name)) continue;
-        if (!folder_cut_ending(f->d_name) && n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
+        char file[sizeof f->d_name];
+        snprintf(file, sizeof file, "%s", f->d_name);
+        bool model = folder_cut_ending(f->d_name);
+        if (!model && n > 5 && !strcmp(f->d_name + n - 5, ".json")) continue;
         ok = folder_scan_model(r, f->d_name, wanted) && ok;
+        if (model) folder_shadowed(r, f->d_name, file);
     }
     if (d) closedir(d);
     folder_scan_end(r, NULL, ok);

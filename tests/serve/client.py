@@ -636,6 +636,12 @@ def test_data_beside_models(s):
     put(s, os.path.join(ROOT, "models", "digits_test.pt"), "digits_test.pt")
     until(lambda: ("digits_test", "1") in index(s) and "torch.save" in index(s)[("digits_test", "1")]["reason"])
     assert s.ask("GET", "/v2/health/ready")[0] == 200 and answer(s, "digits_test") == 503
+    # of two models of one name one is served, and the log says so, once
+    put(s, os.path.join(ROOT, "models", "digits_test.pt"), "digits_test.onnx")
+    said = "model digits_test: digits_test.pt is served; digits_test.onnx has the same name and is not"
+    until(lambda: said in s.errors())
+    os.unlink(os.path.join(s.folder, "digits_test.onnx"))
+    assert s.errors().count(said) == 1, s.errors()
     put(s, os.path.join(ROOT, "models", "digits_test.pt"), "no_model", "1", "model.pt")
     until(lambda: s.ask("GET", "/v2/health/ready")[0] == 503)
     shutil.rmtree(os.path.join(s.folder, "no_model"))
