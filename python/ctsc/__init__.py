@@ -57,7 +57,7 @@ _LAZY.update(dict.fromkeys(
     "ComplexDoubleStorage".split(), "storage"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
-            "accelerator", "sparse", "nested", "export", "masked", "_subclasses", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "version", "_dynamo", "_custom_ops", "_utils", "library", "return_types", "serialization", "profiler", "storage")
+            "accelerator", "sparse", "nested", "export", "masked", "_subclasses", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "quantization", "version", "_dynamo", "_custom_ops", "_utils", "library", "return_types", "serialization", "profiler", "storage")
 def _of_c(name):
     from ._dispatch import of_c
     return of_c(name, _sys.modules[__name__])

@@ -264,3 +264,14 @@ def test_packed_layers_refused():
             lstm(*args, *rest)
     with pytest.raises(Exception, match="two dims"):
         ctsc.ops.quantized.quantized_gru_cell_dynamic(x, h, ih, hh, b, b)
+
+
+def test_the_older_name():
+    """torch.quantization is torch.ao.quantization; what neither has is refused where it is called."""
+    import importlib
+    old = importlib.import_module("ctsc.quantization")
+    assert old.prepare is ao.prepare and old.QuantStub is ao.QuantStub and old.quantize_dynamic is ao.quantize_dynamic
+    assert importlib.import_module("ctsc.quantization.observer").get_default_qconfig is ao.get_default_qconfig
+    for name in ("HistogramObserver", "QuantWrapper", "FakeQuantize"):
+        with pytest.raises(NotImplementedError, match="torch.quantization." + name):
+            getattr(old, name)()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_py_script.py - @ctsc.script, ctsc.trace, @ctsc.jit, ctsc.explain, ctsc.nn."""
 import math
+import os
 import warnings
 from typing import Dict, List, Optional, Tuple
 
@@ -301,3 +302,14 @@ def test_none_for_a_tensor(level):
         assert y.tolist() == [3, 3] and none is False
         with pytest.raises(RuntimeError, match="Expected a proper Tensor but got None"):
             m(x, None, True)
+
+
+def test_exported_programs_are_loaded():
+    """torch.export.load(path).module() runs; the program itself is not called."""
+    folder = os.path.join(os.path.dirname(__file__), "..", "pt2", "archives", "Autocast")
+    program = ctsc.export.load(os.path.join(folder, "model.pt2"))
+    inputs, want = (ctsc.load(os.path.join(folder, name)) for name in ("inputs.pt", "expected.pt"))
+    got = program.module()(*inputs)
+    assert type(got) is type(want) and set(program.state_dict) == {n for n, _ in program.named_parameters()} | {n for n, _ in program.named_buffers()}
+    with pytest.raises(RuntimeError, match="module()"):
+        program(*inputs)
