@@ -9,6 +9,7 @@
 # python/python.mk.
 
 .DEFAULT_GOAL := all
+include packaging/without.mk
 SAN ?=
 ifeq ($(SAN),)
 BUILD ?= build
@@ -26,7 +27,7 @@ endif
 include build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/install.mk python/python.mk
 
 # The lists at the heads of these files.
-HELP := Makefile build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/install.mk python/python.mk
+HELP := Makefile build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/without.mk packaging/install.mk python/python.mk
 help:
 	@for f in $(HELP); do sed -n 's/^#   make/  make/p; /^$$/q' $$f; echo; done
 

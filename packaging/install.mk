@@ -36,7 +36,13 @@ $(BUILD)/libctsc.map: include/ctsc.h packaging/install.mk
 	  grep -v '^ \*' include/ctsc.h | grep -o '^CTSC_API .*' | grep -o '\bctsc_[a-z0-9_]*(' | tr -d '(' | sort -u | sed 's/.*/    &;/'; \
 	  echo "  local: *;"; echo "};"; } > $@
 # What only the command calls (ctsc_compiler.h) and nothing else needs is not in it.
-SHARED_OBJ := $(filter-out $(addprefix $(BUILD)/src/runtime/api/,api_aot.o api_layers.o api_variables.o) $(BUILD)/src/cpu/neon_elsewhere.o $(BUILD)/src/runtime/aot/%,$(LIB_OBJ))
+SHARED_WHOLE := $(filter-out $(addprefix $(BUILD)/src/runtime/api/,api_aot.o api_layers.o api_variables.o) $(BUILD)/src/cpu/neon_elsewhere.o $(BUILD)/src/runtime/aot/%,$(LIB_OBJ))
+SHARED_CUT := $(call without_all,$(SHARED_WHOLE))
+SHARED_OBJ := $(filter-out $(SHARED_CUT),$(SHARED_WHOLE)) $(if $(WITHOUT_NOW),$(BUILD)/without.o)
+$(BUILD)/without.c: $(SHARED_WHOLE) scripts/without packaging/without.c
+	$(Q)python3 scripts/without $(NM) $@ $(filter-out $(SHARED_CUT),$(SHARED_WHOLE)) $(foreach p,$(WITHOUT_NOW),--part $(p) $(call without_of,$(SHARED_WHOLE),$(p)))
+$(BUILD)/without.o: $(BUILD)/without.c
+	$(Q)$(CC) $(CPPFLAGS) -I. $(CFLAGS) $(WITHOUT_NOW:%=-DWITHOUT_%) -c $< -o $@
 $(SHARED): $(SHARED_OBJ) $(BUILD)/libctsc.map
 	@echo "  LD    $@"
 	$(Q)$(CC) -shared -o $@ $(SHARED_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \

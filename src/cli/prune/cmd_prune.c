@@ -156,7 +156,8 @@ static bool prune_takes(const prune_job *j, const ctsc_attribute_info *x) {
     const char *last = strrchr(x->name, '.');
     last = last ? last + 1 : x->name;
     size_t length = strlen(last);
-    bool weight = !strncmp(last, "weight", 6) || (length > 7 && !strcmp(last + length - 7, "_weight"));
+    bool weight = !strncmp(last, "weight", 6) ||
+                  (length > 7 && !strcmp(last + length - 7, "_weight"));
     if (!x->is_parameter || !weight || ctsc_value_kind(x->value) != CTSC_KIND_TENSOR ||
         ctsc_tensor_ndim(x->value) < 2 || ctsc_tensor_dtype(x->value) != CTSC_FLOAT32)
         return false;
@@ -174,11 +175,9 @@ static void prune_visit(void *ctx, const ctsc_attribute_info *x) {
     prune_layer *more = realloc(j->layers, (j->n + 1) * sizeof *more);
     if (more) j->layers = more;
     prune_layer l = {.name = strdup(x->name), .shared = j->n, .error = -1, .result_error = -1};
-    if (more && l.name &&
-        ctsc_tensor_contiguous(x->value, &l.before, NULL) == CTSC_OK) {
+    if (more && l.name && ctsc_tensor_contiguous(x->value, &l.before, NULL) == CTSC_OK) {
         l.n = 1, l.rows = ctsc_tensor_sizes(l.before)[0];
-        for (int i = 0; i < ctsc_tensor_ndim(l.before); i++)
-            l.n *= ctsc_tensor_sizes(l.before)[i];
+        for (int i = 0; i < ctsc_tensor_ndim(l.before); i++) l.n *= ctsc_tensor_sizes(l.before)[i];
         for (size_t i = 0; i < j->n && l.shared == j->n; i++)
             if (ctsc_tensor_data(j->layers[i].before) == ctsc_tensor_data(l.before)) l.shared = i;
         j->layers[j->n++] = l;
@@ -241,7 +240,8 @@ static void prune_two_of_four(const prune_layer *l) {
             for (int k = 0; k < 2; k++) {
                 int least = -1;
                 for (int q = 0; q < 4; q++)
-                    if (four[q] != 0 && (least < 0 || fabsf(four[q]) < fabsf(four[least]))) least = q;
+                    if (four[q] != 0 && (least < 0 || fabsf(four[q]) < fabsf(four[least])))
+                        least = q;
                 int zeros = (four[0] == 0) + (four[1] == 0) + (four[2] == 0) + (four[3] == 0);
                 if (least >= 0 && zeros < 2) four[least] = 0;
             }
@@ -252,8 +252,10 @@ static ctsc_status prune_copy(prune_layer *l, ctsc_error *e) {
     ctsc_status st = ctsc_tensor_new(CTSC_FLOAT32, ctsc_tensor_ndim(l->before),
                                      ctsc_tensor_sizes(l->before), &l->after, e);
     if (st != CTSC_OK) return st;
-    if (l->n) memcpy(ctsc_tensor_data(l->after), prune_data(l->before), (size_t)l->n * sizeof(float));
-    return ctsc_value_requires_grad(l->before) ? ctsc_value_set_requires_grad(l->after, true, e) : st;
+    if (l->n)
+        memcpy(ctsc_tensor_data(l->after), prune_data(l->before), (size_t)l->n * sizeof(float));
+    return ctsc_value_requires_grad(l->before) ? ctsc_value_set_requires_grad(l->after, true, e)
+                                               : st;
 }
 
 static void prune_measure(prune_layer *l) {
@@ -326,8 +328,8 @@ static ctsc_status prune_put(const prune_job *j, size_t layer, bool pruned, ctsc
     for (size_t i = layer; i < j->n; i++) {
         const prune_layer *l = &j->layers[layer];
         if (j->layers[i].shared != layer) continue;
-        ctsc_status st =
-            ctsc_module_set_attribute(j->m, j->layers[i].name, pruned ? l->after : l->before, e);
+        ctsc_status st = ctsc_module_set_attribute(j->m, j->layers[i].name,
+                                                   pruned ? l->after : l->before, e);
         if (st != CTSC_OK) return st;
     }
     return CTSC_OK;
@@ -420,12 +422,11 @@ static int prune_print_json(const prune_job *j, int64_t n, int64_t zeros, double
                               l->error, "result_error",
                               l->result_error < 0 ? json_null() : json_real(l->result_error)));
     }
-    return cli_print_json(json_pack("{ss sf sb ss? so sI sI so}", "method",
-                                    prune_methods[j->a->method], "amount", j->a->amount,
-                                    "structured", j->a->structured, "output", j->a->output,
-                                    "layers", layers, "elements", (json_int_t)n, "zeros",
-                                    (json_int_t)zeros, "error",
-                                    error < 0 ? json_null() : json_real(error)));
+    return cli_print_json(
+        json_pack("{ss sf sb ss? so sI sI so}", "method", prune_methods[j->a->method], "amount",
+                  j->a->amount, "structured", j->a->structured, "output", j->a->output, "layers",
+                  layers, "elements", (json_int_t)n, "zeros", (json_int_t)zeros, "error",
+                  error < 0 ? json_null() : json_real(error)));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

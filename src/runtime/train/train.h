@@ -10,6 +10,7 @@
  *   optimizer_state.c   state_dict and back
  *   schedules.c         learning rates over time
  *   clip.c              gradients held within bounds
+ *   random_state.c      the saved state of random numbers
  *   loader.c            batches, in PyTorch's order
  *
  * Tests: tests/unit/test_optimizer.c, tests/interop/optimizers.py
