@@ -18,9 +18,10 @@
 #include <unistd.h>
 
 enum {
-    NEAR_SEGMENT = 4 << 20,                          /* bytes of all buffers together, about */
-    NEAR_LEAST = 16 << 10, NEAR_MOST = 512 << 10,    /* bytes of a buffer */
-    NEAR_RANKS = 128, /* more have too little of a segment each */
+    NEAR_SEGMENT = 4 << 20, /* bytes of all buffers together, about */
+    NEAR_LEAST = 16 << 10,
+    NEAR_MOST = 512 << 10, /* bytes of a buffer */
+    NEAR_RANKS = 128,      /* more have too little of a segment each */
     NEAR_LOOKS = 200,      /* looks at a word before others get the processor */
     NEAR_YIELDS = 50,      /* and how often they get it before this one sleeps */
     NEAR_SLEEP_MS = 20     /* how often a sleeper asks whether the others live */
@@ -30,10 +31,10 @@ enum {
 
 struct near_head {
     uint64_t token;
-    atomic_uint failed;   /* 1 + the rank that failed first */
-    atomic_uint told;     /* it has said why */
+    atomic_uint failed; /* 1 + the rank that failed first */
+    atomic_uint told;   /* it has said why */
     atomic_uint sleepers;
-    atomic_bool lost;     /* it lost another rank */
+    atomic_bool lost; /* it lost another rank */
     char why[512];
 };
 

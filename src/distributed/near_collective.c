@@ -200,9 +200,7 @@ static void broadcast(task *t, int root) {
     free(out);
 }
 
-static void gather(task *t, int root) {
-    spread(t, t->in[0], t->out, t->in_bytes[0], -1, root);
-}
+static void gather(task *t, int root) { spread(t, t->in[0], t->out, t->in_bytes[0], -1, root); }
 
 /* ---- a piece for each ------------------------------------------------------------------------ */
 

@@ -15,7 +15,7 @@ struct near_segment {
     int fd, size;
     size_t bytes, buffer; /* of all; of one buffer */
     struct near_head *head;
-    unsigned round;       /* that this rank is in */
+    unsigned round; /* that this rank is in */
     unsigned looks;
     bool first, writes; /* the first round of a call; this rank has written in it */
     near_call call;     /* this rank's */

@@ -13,7 +13,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPUS = "tests/corpus/"
 # What runs, and what fails with which words.
-RUNS = ["models/transformer_encoder_script", "models/mlp_trace", "models/siamese_contrastive_trace"]
+RUNS = ["models/transformer_encoder_script", "models/mlp_trace", "models/conv3d_net_trace", "models/gru_l1_bi_script"]
 LACKS = [("quantized/static_convnet_script", "without the part 'quantised'"), ("models/style_transfer_script", "without the part 'vision'")]
 
 
