@@ -69,12 +69,18 @@ static void parse_check(const struct argp *argp, int argc, char **argv, bool in_
     }
 }
 
+static void parse_with(const struct argp *argp, int argc, char **argv, unsigned flags, void *into) {
+    parse_check(argp, argc, argv, flags & ARGP_IN_ORDER);
+    int error = argp_parse(argp, argc, argv, flags, NULL, into); /* it exits for wrong options */
+    if (!error) return;
+    fprintf(stderr, "%s: %s\n", argv[0], strerror(error));
+    exit(CTSC_LIMIT);
+}
+
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into) {
-    parse_check(argp, argc, argv, false);
-    argp_parse(argp, argc, argv, 0, NULL, into);
+    parse_with(argp, argc, argv, 0, into);
 }
 
 void cli_parse_args_in_order(const struct argp *argp, int argc, char **argv, void *into) {
-    parse_check(argp, argc, argv, true);
-    argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, into);
+    parse_with(argp, argc, argv, ARGP_IN_ORDER, into);
 }

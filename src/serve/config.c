@@ -136,7 +136,8 @@ static bool config_text(config_reader *r, const char *key, const json_t *v, char
     }
     free(*to);
     *to = strdup(json_string_value(v));
-    return true;
+    if (!*to) snprintf(r->why, r->why_size, "out of memory");
+    return *to != NULL;
 }
 
 static bool config_versions(config_reader *r, const json_t *v) {
@@ -211,7 +212,9 @@ bool config_read(const char *text, size_t len, const serve_options *o, model_con
     json_error_t je;
     json_t *root = text ? json_loadb(text, len, 0, &je) : json_object();
     bool ok = json_is_object(root);
-    if (!ok)
+    if (!root && (!text || json_error_code(&je) == json_error_out_of_memory))
+        snprintf(why, why_size, "out of memory");
+    else if (!ok)
         snprintf(why, why_size, "config.json, line %d: %.100s", root ? 1 : je.line,
                  root ? "not an object" : je.text);
     const char *key;
@@ -224,7 +227,7 @@ bool config_read(const char *text, size_t len, const serve_options *o, model_con
     }
     json_decref(root);
     for (size_t i = 0; ok && i < out->ninputs; i++) ok = out->inputs[i].name != NULL;
-    if (ok && !out->method) {
+    if (ok && (!out->method || (o->precision && !out->precision))) {
         snprintf(why, why_size, "out of memory");
         ok = false;
     }

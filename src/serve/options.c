@@ -198,7 +198,11 @@ int serve_main(int argc, char **argv, char **program, void (*busy)(const char *w
                        .drain_seconds = 30,
                        .poll_seconds = 1,
                        .busy = busy};
-    if (argp_parse(&serve_argp, argc, argv, 0, NULL, &o) != 0) return CTSC_USAGE;
+    int error = argp_parse(&serve_argp, argc, argv, 0, NULL, &o); /* it has exited for others */
+    if (error) {
+        fprintf(stderr, "ctsc serve: %s\n", strerror(error));
+        return CTSC_LIMIT;
+    }
     if (o.sandbox && !sandbox_inside()) {
         char why[SANDBOX_WHY];
         serve_restart(&o, program, why);

@@ -239,7 +239,10 @@ ctsc_status serve_run(const serve_options *options) {
     sigset_t set, old;
     struct sigaction act = {.sa_handler = server_on_signal, .sa_flags = SA_RESTART};
     struct sigaction old_term, old_int;
-    if (!s) return CTSC_LIMIT;
+    if (!s) {
+        fputs("ctsc serve: out of memory\n", stderr);
+        return CTSC_LIMIT;
+    }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     server_share_arenas(cores);
     if (o.http_threads < 1) o.http_threads = cores > 1 ? (int)cores : 2;

@@ -295,6 +295,37 @@ def ms_quantised_matmul(m):
 
 
 @case
+def ms_quantised_lstm(m):
+    """ONNX Runtime rounds activations to bytes, too: compared with a float LSTM of the same weights."""
+    def add(directions, steps, shape, zero_type, states=True, hidden=5, **attributes):
+        each = [directions] + shape
+        def floats(names, results):
+            nodes, k = [], results[0]
+            nodes.append(h.make_node("Constant", [], [k + "s"], value=numpy_helper.from_array(np.array([directions, 1, -1], np.int64))))
+            for w, at, zp in (names[1], names[8], names[9]), (names[2], names[10], names[11] if len(names) > 11 else ""):
+                nodes += [h.make_node("Cast", [w], [k + w + "f"], to=F), h.make_node("Reshape", [at, k + "s"], [k + w + "s"])]
+                if zp:
+                    nodes += [h.make_node("Cast", [zp], [k + w + "z"], to=F), h.make_node("Reshape", [k + w + "z", k + "s"], [k + w + "y"]),
+                              h.make_node("Sub", [k + w + "f", k + w + "y"], [k + w + "d"])]
+                nodes += [h.make_node("Mul", [k + w + ("d" if zp else "f"), k + w + "s"], [k + w + "m"]), h.make_node("Transpose", [k + w + "m"], [k + w + "t"], perm=[0, 2, 1])]
+            ins = [names[0], k + names[1] + "t", k + names[2] + "t", *names[3:8]]
+            while not ins[-1]:
+                ins.pop()
+            return nodes + [h.make_node("LSTM", ins, results, hidden_size=hidden, **attributes)]
+        bytes_of = m.u8 if zero_type == np.uint8 else m.i8
+        zeros = lambda: C(np.full(each, 3), zero_type)
+        scales = lambda: C(m.rng.uniform(0.002, 0.004, each), np.float32)
+        state = lambda: m.f32(directions, 2, hidden) if states else None
+        m.add("DynamicQuantizeLSTM",
+              [m.f32(steps, 2, 7), C(bytes_of(directions, 7, 4 * hidden)), C(bytes_of(directions, hidden, 4 * hidden)), C(m.f32(directions, 8 * hidden)), None, state(), state(), None,
+               scales(), zeros(), scales(), zeros()], (F, F, F), floats, hidden_size=hidden, **attributes)
+    add(1, 4, [], np.int8)
+    add(2, 4, [20], np.int8, direction="bidirectional")
+    add(1, 3, [20], np.uint8, states=False, direction="reverse")
+    add(1, 3, [], np.uint8, clip=0.5)
+
+
+@case
 def ms_quantize(m):
     x = m.f32(3, 5)
     each = C([0.011, 0.023, 0.031], np.float32)

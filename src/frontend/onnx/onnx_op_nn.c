@@ -801,7 +801,17 @@ static bool recurrent_outputs(onnx_node *n, ir_value *v) {
     return true;
 }
 
-bool onnx_op_recurrent(onnx_node *n, const char *text) {
+/* Weights W (1) or R (2); those of DynamicQuantizeLSTM are bytes, with scales and zero points. */
+static ir_value *recurrent_weight(onnx_node *n, int i, bool quantised) {
+    enum { SCALES = 6 }; /* W's are inputs 8 and 9, R's the next two */
+    ir_value *w = onnx_t(n, i), *scale, *zero;
+    if (!quantised || !w) return w;
+    if (!(scale = onnx_t(n, SCALES + 2 * i)) || !(zero = onnx_t_or_none(n, SCALES + 2 * i + 1)))
+        return NULL;
+    return ONNX_EMIT(n->p, "ctsc::onnx_recurrent_weight", w, scale, zero);
+}
+
+static bool recurrent_make(onnx_node *n, const char *text, bool quantised) {
     onnx_program *p = n->p;
     bool lstm = strstr(text, "lstm") != NULL, rnn = strstr(text, "rnn") != NULL,
          plain = recurrent_is_plain(n, !lstm && !rnn);
@@ -812,7 +822,7 @@ bool onnx_op_recurrent(onnx_node *n, const char *text) {
     if (!recurrent_activations(n, lstm, rnn, &acts)) return false;
     plain = plain && acts.plain;
     for (int i = 0; i < 3; i++)
-        if (!(in[at++] = onnx_t(n, i))) return false;
+        if (!(in[at++] = i ? recurrent_weight(n, i, quantised) : onnx_t(n, i))) return false;
     in[0] = recurrent_turned(n, in[0]);
     if (!in[0] || !(in[at++] = onnx_t_or_none(n, 3)) ||
         !(in[at++] = recurrent_turned(n, onnx_t_or_none(n, 5))))
@@ -837,3 +847,8 @@ bool onnx_op_recurrent(onnx_node *n, const char *text) {
                              : "ctsc::onnx_gru_steps";
     return recurrent_outputs(n, onnx_emit(p, key, at, in));
 }
+
+bool onnx_op_recurrent(onnx_node *n, const char *text) { return recurrent_make(n, text, false); }
+
+/* ONNX Runtime rounds activations to bytes as well; here they stay as they are. */
+bool onnx_op_dynamic_lstm(onnx_node *n, const char *text) { return recurrent_make(n, text, true); }

@@ -6,6 +6,16 @@
 # the product.
 
 
+# [directions, in, gates] of bytes as [directions, gates, in] of floats; scale and zero: one for each
+# direction, or for each column of it.
+def onnx_recurrent_weight(w: Tensor, scale: Tensor, zero: Optional[Tensor]) -> Tensor:
+    y = torch.to(w, 6)
+    each = [w.size(0), 1, -1]
+    if zero is not None:
+        y = y - torch.reshape(torch.to(zero, 6), each)
+    return torch.transpose(y * torch.reshape(scale, each), 1, 2)
+
+
 def _onnx_clip(x: Tensor, clip: float) -> Tensor:
     return torch.clamp(x, -clip, clip) if clip > 0. else x
 
