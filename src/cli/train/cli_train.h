@@ -6,7 +6,7 @@
  *   train_loop.c        epochs (train_loop.h)       train_begin.c      all that precedes them
  *   train_checkpoint.c  what resuming needs         train_augment.c    what is done to each batch
  *   train_tune.c        weights to begin with, and parameters that stay as they are
- *   train_log.c         tells what happens
+ *   train_log.c         tells what happens          train_share.c      processes that train together
  */
 #ifndef CTSC_CLI_TRAIN_CLI_TRAIN_H
 #define CTSC_CLI_TRAIN_CLI_TRAIN_H
@@ -51,7 +51,7 @@ typedef struct train_options {
     /* checkpoint_every: steps, 0: epochs; patience: -1: no early stop */
     int64_t batch, epochs, checkpoint_every, patience;
     double clip_norm; /* 0: none */
-    bool drop_last, in_order;
+    bool drop_last, in_order, distributed;
     bool bf16; /* within autocast */
     int threads;
 } train_options;

@@ -37,7 +37,8 @@ enum {
     OPT_WEIGHTS,
     OPT_FREEZE,
     OPT_PRETRAINED,
-    OPT_LABELS
+    OPT_LABELS,
+    OPT_DISTRIBUTED
 };
 
 static const struct argp_option train_argp_options[] = {
@@ -105,6 +106,8 @@ static const struct argp_option train_argp_options[] = {
      "the "
      "optimiser's state stay float32",
      0},
+    {"distributed", OPT_DISTRIBUTED, 0, 0,
+     "share the rows of each batch among the processes of ctsc launch, mpirun or srun", 0},
     {"threads", OPT_THREADS, "N", 0, "threads to use (all cores); results do not depend on it", 0},
     {"flush-denormals", OPT_FLUSH, 0, 0, CLI_FLUSH_TEXT, 0},
     {0},
@@ -216,6 +219,7 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
         o->freeze[o->nfreeze++] = arg;
         break;
     case OPT_LABELS: o->labels = arg; break;
+    case OPT_DISTRIBUTED: o->distributed = true; break;
     case OPT_LOG: o->log = arg; break;
     case OPT_EVENTS: o->events = arg; break;
     case OPT_DROP: o->drop_last = true; break;
@@ -236,6 +240,8 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
         if (!o->output && !o->checkpoint)
             argp_error(state, "-o OUT.pt (or --checkpoint) is needed");
         if (o->split > 0 && o->nvalid) argp_error(state, "--valid and --split exclude each other");
+        if (o->distributed && o->class_weights)
+            argp_error(state, "--distributed and --class-weights exclude each other");
         if (o->patience >= 0 && !o->nvalid && !(o->split > 0))
             argp_error(state, "--early-stop needs --valid or --split");
         break;

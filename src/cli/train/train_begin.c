@@ -209,6 +209,7 @@ static int loop_warm_up(trainer *t, ctsc_loader *data, bool gradients) {
         s = ctsc_loader_begin(data, 0, at[i], t->e);
         if (s == CTSC_OK) s = ctsc_loader_next(data, &batch, t->e);
         if (s == CTSC_OK) s = augment_batch(&t->augment, t->s, t->images, false, &batch, t->e);
+        if (s == CTSC_OK) s = share_batch(t->share, t->s, &batch, &t->part, t->e);
         if (s != CTSC_OK) {
             ctsc_value_free(batch);
             return cli_report(t->e);

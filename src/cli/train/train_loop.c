@@ -123,10 +123,16 @@ static ctsc_status loop_closure(void *ctx, double *loss, ctsc_error *e) {
     ctsc_optimizer_zero_grad(t->opt);
     ctsc_value *l = loop_loss(t, t->batch_now, &out, e);
     if (!l) return ctsc_error_status(e);
-    *loss = loop_number(t, l);
-    t->batch_correct = loop_correct(t, out, t->batch_now);
+    double numbers[] = {loop_number(t, l) * t->part, loop_correct(t, out, t->batch_now) * t->part,
+                        loop_stopped != 0};
+    if (t->share) l = ctsc_mul(t->s, l, ctsc_float(t->s, t->part));
     if (!loop_counted(t, e)) return ctsc_error_status(e);
-    ctsc_status s = ctsc_backward(l, NULL, 0, NULL, e);
+    ctsc_status s = share_numbers(t->share, numbers, 3, e);
+    *loss = numbers[0];
+    t->batch_correct = numbers[1];
+    t->stopping = numbers[2] > 0;
+    if (s == CTSC_OK) s = ctsc_backward(l, NULL, 0, NULL, e);
+    if (s == CTSC_OK) s = share_gradients(t->share, t->params, e);
     if (s == CTSC_OK && t->o->clip_norm > 0)
         s = ctsc_clip_grad_norm(t->params, t->o->clip_norm, 2, NULL, e);
     return s;
@@ -142,7 +148,8 @@ static int64_t loop_rows(const ctsc_value *batch) {
 static int loop_step(trainer *t) {
     double loss = NAN;
     int64_t rows = loop_rows(t->batch_now);
-    if (augment_batch(&t->augment, t->s, t->images, true, &t->batch_now, t->e) != CTSC_OK)
+    if (augment_batch(&t->augment, t->s, t->images, true, &t->batch_now, t->e) != CTSC_OK ||
+        share_batch(t->share, t->s, &t->batch_now, &t->part, t->e) != CTSC_OK)
         return cli_report(t->e);
     if (ctsc_optimizer_step_closure(t->opt, loop_closure, t, &loss, t->e) != CTSC_OK)
         return cli_report(t->e);
@@ -155,8 +162,9 @@ static int loop_step(trainer *t) {
     t->log.rows_done += rows;
     t->step++;
     t->batch++;
-    train_log_progress(&t->log, t->epoch, t->o->epochs, t->batch, ctsc_loader_batches(t->data),
-                       t->loss_sum / (double)t->rows);
+    if (!share_rank(t->share))
+        train_log_progress(&t->log, t->epoch, t->o->epochs, t->batch, ctsc_loader_batches(t->data),
+                           t->loss_sum / (double)t->rows);
     if (t->step % LOOP_LOG_EVERY) return 0;
     ctsc_setting numbers[] = {{"loss/batch", loss}, {"lr", ctsc_optimizer_get(t->opt, 0, "lr")}};
     return train_log_numbers(&t->log, t->step, 2, numbers)
@@ -178,15 +186,16 @@ static int loop_validate(trainer *t, double *loss, double *accuracy) {
         if (ctsc_loader_next(t->valid, &batch, t->e) != CTSC_OK) code = cli_report(t->e);
         if (code || !batch) break;
         int64_t n = loop_rows(batch);
-        if (augment_batch(&t->augment, t->s, t->images, false, &batch, t->e) != CTSC_OK) {
+        if (augment_batch(&t->augment, t->s, t->images, false, &batch, t->e) != CTSC_OK ||
+            share_batch(t->share, t->s, &batch, &t->part, t->e) != CTSC_OK) {
             ctsc_value_free(batch);
             code = cli_report(t->e);
             break;
         }
         ctsc_value *l = loop_loss(t, batch, &out, t->e);
         if (l) {
-            sum += loop_number(t, l) * (double)n;
-            correct += loop_correct(t, out, batch) * (double)n;
+            sum += loop_number(t, l) * (double)n * t->part;
+            correct += loop_correct(t, out, batch) * (double)n * t->part;
         }
         if (!l || !loop_counted(t, t->e)) code = cli_report(t->e);
         rows += n;
@@ -195,6 +204,10 @@ static int loop_validate(trainer *t, double *loss, double *accuracy) {
     }
     ctsc_scope_set_gradients(t->s, true);
     ctsc_module_train(t->m);
+    double numbers[] = {sum, correct};
+    if (!code && share_numbers(t->share, numbers, 2, t->e) != CTSC_OK) code = cli_report(t->e);
+    sum = numbers[0];
+    correct = numbers[1];
     *loss = sum == sum ? sum / (double)rows : NAN; /* not -nan */
     *accuracy = correct / (double)rows;
     return code;
@@ -243,17 +256,20 @@ static int loop_epoch_end(trainer *t, bool *stop) {
     return code;
 }
 
+/* Processes that train together end after the same step. */
+static bool loop_ends(const trainer *t) { return t->share ? t->stopping : loop_stopped != 0; }
+
 /* The rest of the present epoch. */
 static int loop_epoch(trainer *t) {
     int code = 0;
     if (ctsc_loader_begin(t->data, t->epoch, t->batch, t->e) != CTSC_OK) return cli_report(t->e);
-    while (!code && !loop_stopped) {
+    while (!code && !loop_ends(t)) {
         if (ctsc_loader_next(t->data, &t->batch_now, t->e) != CTSC_OK) return cli_report(t->e);
         if (!t->batch_now) return 0;
         double start = machine_now();
         code = loop_step(t);
         t->busy += machine_now() - start;
-        t->busy_rows += loop_rows(t->batch_now);
+        if (t->part > 0) t->busy_rows += llround((double)loop_rows(t->batch_now) / t->part);
         ctsc_value_free(t->batch_now);
         t->batch_now = NULL;
         bool due = t->o->checkpoint && t->o->checkpoint_every &&
@@ -311,10 +327,10 @@ static int loop_epochs(trainer *t) {
     int code = 0;
     while (!code && !stop && t->epoch < t->o->epochs) {
         code = loop_epoch(t);
-        if (!code && loop_stopped) {
+        if (!code && loop_ends(t)) {
             if (t->o->checkpoint) code = loop_save(t, t->o->checkpoint);
             if (code) return code;
-            return cli_complain((ctsc_status)(128 + loop_stopped),
+            return cli_complain((ctsc_status)(128 + (loop_stopped ? loop_stopped : SIGTERM)),
                                 t->o->checkpoint ? "stopped; --resume %s goes on" : "stopped%s",
                                 t->o->checkpoint ? t->o->checkpoint : "");
         }
@@ -324,13 +340,33 @@ static int loop_epochs(trainer *t) {
     return code ? code : loop_write(t);
 }
 
-int train_run(const train_options *o, ctsc_module *m, ctsc_error *e) {
-    trainer t = {
-        .o = o, .m = m, .e = e, .s = ctsc_scope_new(), .best = INFINITY, .augment = o->augment};
+/* Only the first of several processes says and writes anything. */
+static train_options loop_options(const train_options *o, const train_share *share) {
+    train_options own = *o;
+    if (share_rank(share) == 0) return own;
+    own.output = own.checkpoint = own.labels = own.log = own.events = NULL;
+    FILE *nowhere = freopen("/dev/null", "w", stdout);
+    (void)nowhere; /* failing that, its lines are seen twice */
+    return own;
+}
+
+int train_run(const train_options *given, ctsc_module *m, ctsc_error *e) {
+    train_share *share = NULL;
+    int started = given->distributed ? share_begin(&share) : 0;
+    if (started) return started;
+    const train_options own = loop_options(given, share), *o = &own;
+    trainer t = {.o = o,
+                 .m = m,
+                 .share = share,
+                 .part = 1,
+                 .e = e,
+                 .s = ctsc_scope_new(),
+                 .best = INFINITY,
+                 .augment = o->augment};
     /* the second one ends it at once */
     struct sigaction act = {.sa_handler = loop_stop, .sa_flags = SA_RESETHAND};
     struct sigaction before_int, before_term;
-    if (!t.s) return cli_complain(CTSC_LIMIT, "out of memory");
+    if (!t.s) return share_end(share), cli_complain(CTSC_LIMIT, "out of memory");
     ctsc_set_compiling(CTSC_COMPILE_IN_CALLS);
     int code = loop_begin(&t);
     sigaction(SIGINT, &act, &before_int); /* before, there is nothing to keep */
@@ -351,6 +387,7 @@ int train_run(const train_options *o, ctsc_module *m, ctsc_error *e) {
     ctsc_loader_free(t.data);
     ctsc_loader_free(t.valid);
     ctsc_scope_free(t.s);
+    share_end(share);
     /* ended by the signal, as it would have been without a handler: shells look for that */
     if (loop_stopped && fflush(NULL) == 0) raise(loop_stopped);
     return code;

@@ -6,6 +6,7 @@
 
 #include "cli/train/cli_train.h"
 #include "cli/train/train_data.h"
+#include "cli/train/train_share.h"
 
 typedef struct trainer {
     const train_options *o;
@@ -25,6 +26,9 @@ typedef struct trainer {
     bool compared;       /* loop_compare has seen a result */
     ctsc_value *weights; /* of the classes, NULL: none */
     ctsc_value *batch_now;
+    train_share *share; /* NULL: this process trains alone */
+    double part;        /* of the present batch, that is this process's */
+    bool stopping;      /* one of the processes was told to end */
     train_log log;
     int64_t epoch, batch, step, rows; /* rows: of this epoch so far, in loss_sum */
     double loss_sum, best;
