@@ -200,10 +200,6 @@ bool sparse_weight_pays(const sparse_weight *s, int64_t rows) {
 
 bool sparse_weight_is_whole(const sparse_weight *s) { return s->start && sparse_weight_pays(s, 1); }
 
-double sparse_weight_sparsity(const sparse_weight *s) {
-    return 1 - (double)s->nnz / ((double)s->n * (double)s->k);
-}
-
 /* ---- products -------------------------------------------------------------------------------- */
 
 typedef struct weight_job {

@@ -43,8 +43,6 @@ void sparse_weight_free(sparse_weight *s);
 bool sparse_weight_pays(const sparse_weight *s, int64_t rows);
 /* Always: the dense form of the weight is never used. */
 bool sparse_weight_is_whole(const sparse_weight *s);
-/* The part of its elements that is not stored, for reports. */
-double sparse_weight_sparsity(const sparse_weight *s);
 /* c = a w' and `after`, as gemm_run_prepacked does. *done: false where a has infinities or NaN,
  * which zeros would make NaN: nothing is written then. Fails without memory. */
 ctsc_status sparse_weight_run(diag *d, const sparse_weight *s, int64_t m, gemm_matrix a,
