@@ -42,14 +42,21 @@ behaviour, TorchScript, `torch.export` and ONNX files, native kernels.
     print(model(ctsc.zeros(1, 1, 8, 8)))
 
 Only `.numpy()` and `from_numpy` need NumPy. `python -m ctsc program.py` runs a program that imports `torch` with ctsc
-in its place, and `ctsc` is the command: `ctsc run`, `bench`, `train`, `serve` and more. Kernels are compiled where LLVM 19 is installed (Debian: `libllvm19`); elsewhere programs are interpreted.
+in its place, and `ctsc` is the command: `ctsc run`, `bench`, `train`, `serve` and more. Kernels are compiled where
+LLVM 19 is installed (Debian: `libllvm19`); elsewhere programs are interpreted.
 """
 
 
+# Pages of a release, by what PyPI calls them. The sources name no host: `make wheel CTSC_URL=https://...` says where this release is published.
+PAGES = {"Source": "", "Documentation": "/blob/main/docs/index.md", "Changelog": "/blob/main/CHANGELOG.md", "Issues": "/issues"}
+
+
 def metadata():
+    home = os.environ.get("CTSC_URL", "").rstrip("/") # make exports what it is given
     fields = ["Metadata-Version: 2.1", "Name: ctsc", "Version: " + version(), "Summary: PyTorch models without PyTorch: tensors, modules and programs",
               "Keywords: pytorch,torchscript,onnx,inference,compiler", "Author: the ctsc authors", "License: Apache-2.0"]
     fields += ["Classifier: " + c for c in CLASSIFIERS.split("\n")]
+    fields += ["Project-URL: %s, %s%s" % (name, home, page) for name, page in PAGES.items() if home]
     fields += ["Requires-Python: >=3.9", "Provides-Extra: numpy", 'Requires-Dist: numpy; extra == "numpy"', "Description-Content-Type: text/markdown"]
     return "\n".join(fields) + "\n\n" + DESCRIPTION
 

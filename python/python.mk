@@ -4,6 +4,7 @@
 #
 #   make python    build/python/ctsc, to be used in place: PYTHONPATH=build/python python3
 #   make wheel     dist/ctsc-*.whl, for CPython 3.9 and later; made manylinux where auditwheel is installed. pip install . does the same without that
+#   make wheel CTSC_URL=https://...    with links to the source, documentation, changes and issues there in its metadata
 #
 # The extension has the library in it. In a wheel the library is beside it, for the command as well (ctsc/bin/ctsc, which the script `ctsc` starts). A wheel has OpenBLAS, as far as it is called: of its kernels for two dozen processors those for
 # three, of which each processor gets the newest that it can run, of these those whose drivers are there, and without tables for unwinding, which C and Fortran have no use for. libzip and jansson are put beside it by auditwheel, libzip with an empty libcrypto: what reads archives needs no encryption.

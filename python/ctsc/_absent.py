@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_absent.py - what torch asks a kind of device of which there is none: torch.mps, torch.xpu."""
+"""_absent.py - answers for kinds of devices that are never there: torch.mps, torch.xpu."""
 
 
 def is_available():

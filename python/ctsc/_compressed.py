@@ -251,7 +251,7 @@ def _transposed(x, dim0=0, dim1=1):
 
 
 def product(a, b):
-    """Of two matrices one of which is compressed, or of one and a vector."""
+    """Of a compressed matrix and another one, or a vector."""
     if not isinstance(a, CompressedTensor):
         if not isinstance(b, CompressedTensor):
             return _product(a, b)

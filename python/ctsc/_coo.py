@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_coo.py - tensors of which only some elements are stored, by their coordinates (COO); _compressed.py has the other layouts, sparse.py what programs see.
+"""_coo.py - tensors that store only some elements, by their coordinates (COO); _compressed.py has the other layouts, sparse.py what programs see.
 
 A sparse tensor is a view of one element, which has the sizes, with coordinates and values beside it; its class's __torch_function__ does what is done to sparse tensors, by
 operators on the values, through which gradients flow: ctsc::sparse_mm of compressed rows, gathers and index_add. What gives dense what PyTorch gives sparse is refused.

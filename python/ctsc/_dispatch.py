@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_dispatch.py - names of torch._C that libraries mention: keys of PyTorch's dispatcher, of which there is none, and what torch has under its own name too."""
+"""_dispatch.py - names of torch._C that libraries mention: keys of PyTorch's dispatcher, which ctsc lacks, and what torch has under its own name too."""
 import contextlib
 
 

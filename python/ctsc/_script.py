@@ -369,7 +369,7 @@ def compile(path_or_text=None, entry=None, *, training=False, seed=0, model=None
     if path_or_text is None:
         return lambda f: compile(f, fullgraph=fullgraph, backend=backend, mode=mode, disable=disable)
     if callable(backend):
-        raise NotImplementedError("compile: functions as backends are given graphs of torch.fx, of which ctsc makes none")
+        raise NotImplementedError("compile: functions as backends are given graphs of torch.fx, which ctsc does not make")
     if mode not in (None, "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"):
         raise RuntimeError("Unrecognized mode=%s, should be one of: default, reduce-overhead, max-autotune, max-autotune-no-cudagraphs" % mode)
     if callable(path_or_text):

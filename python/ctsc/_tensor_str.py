@@ -129,7 +129,7 @@ def _contents(t, indent):
 
 
 def _noted(text, last, notes, indent, newline=False):
-    """text, whose last line has `last` characters, and notes behind it, or in lines of their own."""
+    """text, whose last line has `last` characters, and notes after it, or in lines of their own."""
     for note in notes:
         if newline or last + len(note) + 2 > _options["linewidth"]:
             text += ",\n" + " " * indent + note

@@ -153,6 +153,8 @@ char *cli_folders(const cli_model *m);
 /* "ctsc: wrote net.pt (4.9 KiB): net.Net with 4 parameters of 259 elements; forward(Tensor x) ->
  * Tensor", on stderr. */
 void cli_say_saved(const ctsc_module *m, const char *path);
+/* "ctsc: wrote net.onnx (4.9 KiB): onnx", on stderr; what may be NULL (output.c). */
+void cli_say_wrote(const char *path, const char *what);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */

@@ -71,3 +71,12 @@ int cli_check_output(const char *path, cli_output kind) {
                         output_kinds[kind].text, output_kinds[kind].usual, todo ? "; " : "",
                         todo ? todo : "");
 }
+
+void cli_say_wrote(const char *path, const char *what) {
+    struct stat st;
+    char size[32];
+    fflush(stdout);
+    fprintf(stderr, "ctsc: wrote %s (%s)%s%s\n", path,
+            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size),
+            what ? ": " : "", what ? what : "");
+}

@@ -227,7 +227,7 @@ static ctsc_status unit_copy_diag(diag *to, const diag *from) {
     return from->status;
 }
 
-/* Keeps why f does not compile; what is a matter of memory may work the next time. */
+/* Keeps why f does not compile, unless memory ran out: the next time may work. */
 static ctsc_status function_failed(function *f, diag *d, diag *why) {
     ctsc_status s = unit_copy_diag(d, why);
     function_free_graph(f);

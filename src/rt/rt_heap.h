@@ -77,7 +77,7 @@ static inline void rt_heap_tell(rt_heap *h, rt_head *b) {
     else h->last = b->size & ~(size_t)1;
 }
 
-/* b gives away what is beyond `need` bytes, if that is worth a block. */
+/* b gives up what is beyond `need` bytes, if that is worth a block. */
 static inline void rt_heap_split(rt_heap *h, rt_head *b, size_t need) {
     size_t rest = b->size - need;
     if (rest < sizeof(rt_free) + RT_HEAP_STEP) return;

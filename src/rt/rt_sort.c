@@ -15,7 +15,7 @@ void rt_sort(void *items, size_t n, size_t size, int (*order)(const void *a, con
     size_t first = n / 2, end = n;
     while (end > 1) {
         if (first) first--;
-        else sort_swap(x, x + --end * size, size); /* the largest goes behind the rest */
+        else sort_swap(x, x + --end * size, size); /* the largest goes after the rest */
         for (size_t i = first, child; (child = 2 * i + 1) < end; i = child) {
             if (child + 1 < end && order(x + child * size, x + (child + 1) * size) < 0) child++;
             if (order(x + i * size, x + child * size) >= 0) break;

@@ -131,7 +131,7 @@ static const int sandbox_allowed[] = {
     SYS_getrusage,
     SYS_times,
     SYS_getrlimit,
-    /* sockets that are open, and waiting for them */
+    /* open sockets, and what waits for them */
     SYS_epoll_create1,
     SYS_epoll_ctl,
     SYS_epoll_pwait2,

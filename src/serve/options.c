@@ -151,7 +151,8 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
         else if (stat(o->folder, &st) != 0)
             argp_failure(state, CTSC_BAD_FILE, errno, "cannot open %s", o->folder);
         else if (!S_ISDIR(st.st_mode))
-            argp_error(state, "'%s' is a file: give its folder, of which all models are served",
+            argp_error(state,
+                       "'%s' is a file: give the folder it is in, whose models are all served",
                        o->folder);
         break;
     default: return serve_parse_number(o, key, arg, state) ? 0 : ARGP_ERR_UNKNOWN;

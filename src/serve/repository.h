@@ -30,7 +30,7 @@ typedef struct entry {
     /* no model, but a torch.save file next to the models: nobody waits for it */
     bool is_data;
     bool shadows; /* another file has its name; said once */
-    bool wanted; /* is to be loaded whenever it is not, or has changed */
+    bool wanted;  /* is to be loaded whenever it is not, or has changed */
     entry_state state;
     char reason[300]; /* why it is not ready */
     model *current;   /* NULL: none. A reference */

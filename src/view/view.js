@@ -2,7 +2,7 @@
 /* view.js - graphs on the screen: what model.js finds and layout.js places, drawn as SVG, with a bar, a panel for what is chosen, and a map.
  *
  *     const view = new GraphView(element, data); view.load(other data)
- *     new GraphView(element, null, {compact: true, onselect: thing => ...})     one of two, of which compare.js takes care
+ *     new GraphView(element, null, {compact: true, onselect: thing => ...})     one of two that compare.js shows side by side
  *
  * data: {title, method, class, weights: [{name, type, parameter}], graphs: [{name, us, flops, ...graph_json.h}]}; weights may be missing. Names of models are hostile: they become text, never markup.
  *
@@ -105,7 +105,7 @@ class GraphView {
     this.button(save, "PNG", "save the graph as it is opened now as an image", () => this.savePng());
   }
 
-  /* A row of buttons of which one is pressed: [value, text, title]. */
+  /* A row of buttons, one of them pressed: [value, text, title]. */
   choice(list, action) {
     const buttons = new Map();
     if (!list.length) return buttons;

@@ -186,7 +186,7 @@ def test_stubs_are_python_and_name_what_there_is():
     assert len(methods) > 300 and not [n for n in methods if not hasattr(ctsc.Tensor, n)]
 
 
-def test_metadata(root):
+def test_metadata(root, monkeypatch):
     """What a package index shows of it."""
     import email
     sys.path.insert(0, os.path.join(root, "python"))
@@ -198,4 +198,7 @@ def test_metadata(root):
     assert fields["Name"] == "ctsc" and fields["Version"] == ctsc.__version__ and fields["Description-Content-Type"] == "text/markdown"
     classifiers = fields.get_all("Classifier")
     assert len(classifiers) == len(set(classifiers)) and all(" :: " in c for c in classifiers)
+    monkeypatch.setenv("CTSC_URL", "https://example.org/ctsc/")
+    pages = email.message_from_string(backend.metadata()).get_all("Project-URL")
+    assert len(pages) == 4 and "Source, https://example.org/ctsc" in pages and "Issues, https://example.org/ctsc/issues" in pages, pages
     assert fields.get_payload().startswith("# ctsc\n") and "import ctsc" in fields.get_payload()

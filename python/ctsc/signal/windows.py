@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""windows.py - torch.signal.windows: windows of M numbers, symmetric ones (sym), or a period of which the last number is left out."""
+"""windows.py - torch.signal.windows: windows of M numbers, symmetric ones (sym), or a period without its last number."""
 import math
 
 import ctsc

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unbacked.h - calls of which only the geometry is wanted: memory that is addresses alone, and
+ * unbacked.h - calls that compute only geometry: memory that is addresses alone, and
  * whether the calling thread is inside such a call.
  *
  * Within geometry_begin and geometry_end an operator's function runs as always: it checks its

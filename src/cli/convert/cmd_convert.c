@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -170,7 +169,7 @@ static int convert_choose(convert_args *a) {
     if (!a->to) a->to = convert_by_ending(a->output);
     if (!a->to)
         return cli_complain(CTSC_USAGE,
-                            "convert: the ending of '%s' is no format's: say --to FORMAT ('ctsc "
+                            "convert: '%s' has the ending of no format: use --to FORMAT ('ctsc "
                             "convert --help' lists them)",
                             a->output);
     if (!a->to->write)
@@ -178,14 +177,6 @@ static int convert_choose(convert_args *a) {
     if (!a->from->read)
         return cli_complain(CTSC_USAGE, "convert: %s is written, but not read", a->from->name);
     return 0;
-}
-
-/* "ctsc: wrote net.safetensors (4.9 KiB): safetensors" */
-static void convert_say(const char *path, const convert_format *f) {
-    struct stat st;
-    char size[32];
-    fprintf(stderr, "ctsc: wrote %s (%s): %s\n", path,
-            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size), f->name);
 }
 
 int cmd_convert(int argc, char **argv) {
@@ -209,7 +200,7 @@ int cmd_convert(int argc, char **argv) {
     if (!code) progress_say("%s: writing %s", a.model.path, output);
     if (!code) code = a.to->write(&c, &a.how, output, e);
     progress_end();
-    if (!code) convert_say(output, a.to);
+    if (!code) cli_say_wrote(output, a.to->name);
     convert_free(&c);
     ctsc_error_free(e);
     cli_call_free(&a.how.call);

@@ -221,6 +221,7 @@ static int quantize_all(quantize_args *a, ctsc_error *e) {
     progress_end();
     if (!code && a->json) code = quantize_print_json(a, r);
     else if (!code) quantize_show(r);
+    if (!code && a->output && !a->dry) cli_say_wrote(a->output, NULL);
     ctsc_quantize_report_free(r);
     quantize_free(&x);
     ctsc_module_free(m);

@@ -56,7 +56,7 @@ static int linear_period(int n, const int64_t *v, int64_t *grows) {
     return 0;
 }
 
-/* n samples, of which the first ones are evenly spaced; all have to agree. */
+/* n samples, the first ones evenly spaced; all have to agree. */
 static bool linear_fit(int n, const int64_t *sizes, const int64_t *v, linear *out) {
     int64_t grows = 0;
     if (n < 3) return false;
@@ -222,7 +222,7 @@ static bool formula_shifted(const formula_data *f, unsigned mask, int64_t by, in
     return found;
 }
 
-/* text with a constant behind it */
+/* text followed by a constant */
 static bool formula_add(int64_t add, char text[FORMULA_TEXT]) {
     size_t used = strlen(text);
     formula_constant(text + used, FORMULA_TEXT - used, add);

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { LOOP_LOG_EVERY = 50 };
 
@@ -279,14 +278,9 @@ static int loop_epoch(trainer *t) {
     return code;
 }
 
-/* "ctsc: wrote net.pt (4.9 KiB)", on stderr */
 static void loop_say(const char *path) {
-    struct stat st;
-    char size[32];
     progress_end();
-    fflush(stdout);
-    fprintf(stderr, "ctsc: wrote %s (%s)\n", path,
-            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size));
+    cli_say_wrote(path, NULL);
 }
 
 /* The names of the classes, as a list of JSON, for `ctsc run --labels`. */

@@ -20,7 +20,7 @@
  * the number of threads.
  *
  * On a GPU, a cooperative group executes each iteration: the reduced dims
- * are one loop, each iteration of which has a chunk of BLOCKS_CHUNK; each
+ * are one loop whose iterations have chunks of BLOCKS_CHUNK; each
  * thread of the group sums little, so no block sums are needed in between.
  * Tests: tests/unit/test_group.c, tests/unit/test_group_blocks.c, tests/unit/test_cuda_emit.c
  */

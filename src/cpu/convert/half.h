@@ -37,7 +37,7 @@ void float16_to_floats(const float16 *src, float *dst, size_t n);
 void float16_from_floats(const float *src, float16 *dst, size_t n);
 void bfloat16_to_floats(const bfloat16 *src, float *dst, size_t n);
 void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n);
-/* bfloat16_from_floats for `rows` rows of n elements, of which each, but for NaN, becomes at least
+/* bfloat16_from_floats for `rows` rows of n elements; each, except NaN, becomes at least
  * low and at most high first. other: NULL, or what is added before, as far apart as dst, to
  * elements that are rounded first. */
 void bfloat16_rows_from_floats(const float *src, int64_t src_step, const bfloat16 *other,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm_neon.c - micro-kernels for ARM64, all of which has NEON.
+ * gemm_neon.c - micro-kernels for ARM64, where every processor has NEON.
  *
  * Tiles of 12 x 8 floats (12 x 4 doubles): 24 accumulators, two vectors of B and up to three of A
  * fill 29 of the 32 registers. A multiply-add takes its factor from any lane of a vector, so

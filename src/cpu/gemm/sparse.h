@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sparse.h - products of matrices of which few elements are stored with dense ones. As records of
+ * sparse.h - products of sparse matrices with dense ones. As records of
  * functions.
  *
  * Rows of a sparse matrix are compressed (CSR): row r has the elements start[r] to start[r + 1] of

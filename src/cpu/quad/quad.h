@@ -74,7 +74,7 @@ typedef struct quad_tile {
     int64_t lines;
 } quad_tile;
 
-/* `rows` rows by kernels of falling heights, of which the last is 1. */
+/* `rows` rows by kernels of falling heights, down to 1. */
 static inline void quad_by_heights(int rows, const quad_tile *t,
                                    void (*const *of)(const quad_tile *), const int *height) {
     quad_tile part = *t;

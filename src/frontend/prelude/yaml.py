@@ -188,7 +188,7 @@ class _Reader:
             joined = ' '.join(pieces)
             value, end = self.flow(joined, 0)
             if self.uncomment(joined[end:].strip()) != '':
-                self.fail('found unexpected text behind a value')
+                self.fail('found unexpected text after a value')
             self.at += 1
             return value
         joined = self.uncomment(s)

@@ -76,7 +76,7 @@ static bool layer_is_bag(const node *n) {
            node_is_overload(n, SYM_EMBEDDING_BAG_PADDING_IDX);
 }
 
-/* Sums without an index that is left out, of which nothing but the sums is read. */
+/* Sums that leave no index out, where nothing but the sums is read. */
 static bool bag_is_plain(const node *n) {
     enum { MODE = 4, PADDING = 8 };
     for (size_t i = 1; i < n->outputs.len; i++)

@@ -194,6 +194,7 @@ static ctsc_status archive_recognise(diag *d, const reader *r, uint64_t size) {
     uint8_t head[16] = {0};
     const char *path = r->path ? r->path : "", *what;
     const char *is = r->path ? " is " : "";
+    if (!size && r->path) return diag_fail(d, CTSC_BAD_FILE, "%s is empty", path);
     if (size < 8)
         return diag_fail(d, CTSC_BAD_FILE, "%s%snot an archive: only %llu bytes", path, is,
                          (unsigned long long)size);

@@ -53,7 +53,7 @@ static fused_kernel *fused_make(fused *f, const value *args, bool now, diag *d) 
     return arena_failed(&f->arena) ? NULL : made;
 }
 
-/* One more kernel, in the making unless `now`; NULL: there is none, or it is too early to say. */
+/* One more kernel, compiled in the background unless `now`; NULL: none, or not yet. */
 static fused_kernel *fused_compile(fused *f, const value *args, bool now, int key_at) {
     diag d = {0};
     fused_kernel *made = fused_make(f, args, now, &d);

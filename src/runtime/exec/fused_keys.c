@@ -10,7 +10,7 @@
  */
 #include "runtime/exec/fused_internal.h"
 
-/* Where a key is among those seen; -1: it is not. */
+/* The index of a key among those seen; -1: it is new. */
 static int fused_key_at(const fused *f, uint64_t key) {
     int n = atomic_load_explicit(&f->nkeys, memory_order_acquire);
     for (int i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meta.c - calls of operators of which only the geometry of the results is wanted.
+ * meta.c - calls of operators that compute only the geometry of the results.
  *
  * Invariants: outside of meta_run no value has a stand-in. A stand-in lives as long as the call, a
  * handle that the function returned is given its meta storage in place.

@@ -256,7 +256,7 @@ static ctsc_status exported_name(diag *d, archive *a, strbuf *name) {
     if (count == 1) return CTSC_OK;
     if (count)
         return diag_fail(d, CTSC_UNSUPPORTED,
-                         "the archive holds %zu programs, none of which is called 'model'", count);
+                         "the archive holds %zu programs, but none that is called 'model'", count);
     return diag_fail(d, binary ? CTSC_UNSUPPORTED : CTSC_BAD_FILE,
                      binary ? "the archive holds a program compiled by AOTInductor and no graph"
                             : "the archive holds no program (models/NAME.json)");

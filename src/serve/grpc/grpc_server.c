@@ -296,7 +296,7 @@ static uint64_t call_deadline(const call *c) {
            (left.tv_sec < 0 ? 0 : (uint64_t)left.tv_sec * 1000000000u + (uint64_t)left.tv_nsec);
 }
 
-/* A new exchange, of which only path and body are missing. */
+/* A new exchange, complete but for path and body. */
 static void call_begin(call *c) {
     buffer reply = c->x.reply;
     char trace[sizeof c->x.trace];
@@ -407,7 +407,7 @@ static void call_receive(call *c) {
     call_start(c, GRPC_OP_RECV_MESSAGE, STEP_MESSAGE);
 }
 
-/* The address behind "fd:12", libgrpc's name of a connection that it was given. */
+/* The address of "fd:12", libgrpc's name of a connection that it was given. */
 static void call_find_address(call *c) {
     char *peer = grpc_call_get_peer(c->rpc);
     int fd = peer && !strncmp(peer, "fd:", 3) ? atoi(peer + 3) : -1;

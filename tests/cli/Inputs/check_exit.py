@@ -19,7 +19,7 @@ CALLS = {
     "compile": ["MODEL.py", "-o", "o.pt"], "convert": ["MODEL", "o.safetensors"], "run": ["MODEL"], "quantize": ["MODEL", "--data", "x.npy", "-o", "o.onnx"],
     "train": ["MODEL", "--data", "t.csv", "-o", "o.pt"], "launch": ["MODEL.py"], "graph": ["MODEL"], "graph-for": ["MODEL"], "view": ["MODEL", "-o", "o.html"],
     "code": ["MODEL"], "bench": ["MODEL"], "serve": ["MODEL"], "profile": ["MODEL"], "inspect": ["MODEL"], "opt": ["MODEL", "--passes", "cse"],
-    "zoo": ["--path", "MODEL"], "ops": None, "doctor": ["MODEL"], "completion": None,
+    "prune": ["MODEL", "-o", "o.pt"], "zoo": ["--path", "MODEL"], "ops": None, "doctor": ["MODEL"], "completion": None,
 }
 # Files that are not MODEL: each is missing in turn.
 OTHERS = [
@@ -108,6 +108,22 @@ def check_files():
         failed.append("files were written: %s" % left)
 
 
+def signalled(p, name, number):
+    """The command runs for a second, and ends by the signal."""
+    try:
+        p.communicate(timeout=1)
+        failed.append("%s: ended before the signal" % name)
+        return
+    except subprocess.TimeoutExpired:
+        p.send_signal(number)
+    try:
+        p.communicate(timeout=60)
+        if p.returncode != -number:
+            failed.append("%s: %d after signal %d" % (name, p.returncode, number))
+    except subprocess.TimeoutExpired:
+        failed.append("%s: still runs after signal %d" % (name, number))
+
+
 def check_signals():
     for name, args in SIGNALLED.items():
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -115,14 +131,11 @@ def check_signals():
             p = subprocess.Popen([CTSC, name] + args, cwd=FOLDER, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
             try:
-                p.communicate(timeout=1)
-                failed.append("%s: ended before the signal" % name)
-                continue
-            except subprocess.TimeoutExpired:
-                p.send_signal(number)
-            p.communicate(timeout=60)
-            if p.returncode != -number:
-                failed.append("%s: %d after signal %d" % (name, p.returncode, number))
+                signalled(p, name, number)
+            finally: # whatever went wrong: nothing is left that runs
+                if p.poll() is None:
+                    p.kill()
+                    p.communicate()
     left = [n for n in os.listdir(FOLDER) if n.endswith(".tmp")]
     if left:
         failed.append("files were left: %s" % left)

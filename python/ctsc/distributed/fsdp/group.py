@@ -3,7 +3,7 @@
 
 Method. Whole parameters are results of a Function of the parts (_Whole), whose backward is a reduce_scatter of all their gradients as one buffer. Backward passes need
 the whole ones again: what is saved of them within the forward pass is kept as a place in them (_Saved), and they are gathered anew when the first place is asked for,
-once for each pass. Every rank's part of a parameter is that of Shard(0), filled up to the size of the first one's; a buffer has the parts of one rank behind one another.
+once for each pass. Every rank's part of a parameter is that of Shard(0), filled up to the size of the first one's; a buffer has the parts of one rank one after the other.
 """
 import contextlib
 
@@ -216,7 +216,7 @@ def _count(shape):
 
 
 def _filled(part, shape):
-    """A part with zeros behind it."""
+    """A part, padded with zeros."""
     if tuple(part.shape) == tuple(shape):
         return part.contiguous()
     made = _zeros(list(shape), dtype=part.dtype)

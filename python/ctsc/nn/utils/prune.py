@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""prune.py - torch.nn.utils.prune: parameters of which a part is held at zero by a mask.
+"""prune.py - torch.nn.utils.prune: parameters with a mask that holds a part of them at zero.
 
 A pruned parameter `name` is kept as `name_orig`, its mask is the buffer `name_mask`, and a hook before forward makes their product the attribute `name`.
 A method of pruning is that hook; what prunes a tensor again joins a PruningContainer, whose masks multiply.

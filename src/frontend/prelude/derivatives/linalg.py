@@ -6,7 +6,7 @@ def _mh(t: Tensor) -> Tensor:
     return torch.conj(torch.transpose(t, -2, -1))
 
 
-# The product of matrices, some of which are conjugate transposes of what is named: t' is said by _mh.
+# The product of matrices, or of conjugate transposes of those that are named: t' is said by _mh.
 def _left_solved(A: Tensor, B: Tensor, upper: bool, unitriangular: bool) -> Tensor:
     return torch.linalg_solve_triangular(A, B, upper=upper, left=True, unitriangular=unitriangular)
 

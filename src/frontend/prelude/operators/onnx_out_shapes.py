@@ -1140,7 +1140,7 @@ def _two(list: List[int], i: int) -> int:
     return list[i] if len(list) > 1 else list[0]
 
 
-# [N, C, kh*kw, rows*columns] of places in an image of which each row has `width` elements
+# [N, C, kh*kw, rows*columns] of places in an image whose rows have `width` elements
 def _places(size: List[int], kernel: List[int], dilation: List[int], stride: List[int], width: int) -> Tensor:
     rows = torch.arange(size[0], dtype=4) * stride[0]
     columns = torch.arange(size[1], dtype=4) * stride[1]

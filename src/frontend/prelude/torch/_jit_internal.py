@@ -11,7 +11,7 @@ BroadcastingList2 = List
 BroadcastingList3 = List
 
 
-# A function of which one of two bodies runs, chosen by a bool argument that compiled code must know while compiling.
+# A function with two bodies; a bool argument, known while compiling, chooses the one that runs.
 class BooleanDispatch:
     def __init__(self, arg_name, arg_index, default, if_true, if_false, module_name, func_name):
         self.arg_name = arg_name

@@ -36,7 +36,7 @@ typedef struct conv_call {
     const float *scale; /* [batch, channels]: what such an input is multiplied by; NULL: nothing */
     tensor *factors;    /* what the weight's rows are multiplied by; NULL: nothing */
     epilogue *epilogue; /* done where it fits; NULL: none */
-    const channels_place *place; /* where the result shall be; NULL: anywhere */
+    const channels_place *place; /* where the result goes; NULL: anywhere */
 } conv_call;
 
 /* A conv_call's lists, one value per spatial dim. */

@@ -10,7 +10,7 @@ typedef struct REAL_FN(region_edges) {
     REAL x1, y1, x2, y2, area;
 } REAL_FN(region_edges);
 
-/* What two boxes share, as a part of what they cover. */
+/* The intersection of two boxes over their union. */
 SCALAR_FN REAL REAL_FN(region_overlap)(REAL_FN(region_edges) a, REAL_FN(region_edges) b) {
     REAL w = (a.x2 < b.x2 ? a.x2 : b.x2) - (a.x1 > b.x1 ? a.x1 : b.x1);
     REAL h = (a.y2 < b.y2 ? a.y2 : b.y2) - (a.y1 > b.y1 ? a.y1 : b.y1);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# torch.cuda.amp.grad_scaler - a scaler of gradients, of which there are none here.
+# torch.cuda.amp.grad_scaler - a scaler of gradients: nothing is scaled here.
 
 
 class GradScaler:
