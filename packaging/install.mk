@@ -12,6 +12,7 @@
 #   $(LIBDIR)/libctsc-grpc.so               where libgrpc is there: gRPC for the server, opened when asked for
 #   $(LIBDIR)/libctsc-dist.so, libctsc-gloo.so     collectives between processes, the latter where Gloo is; opened when asked for
 #   $(PREFIX)/include/ctsc.h, ctsc_dist.h   their headers
+#   $(LIBDIR)/ctsc-rt/SET/libctsc-rt*.a     for programs compiled ahead of time (docs/aot.md), for each instruction set
 #   $(LIBDIR)/pkgconfig/ctsc.pc             pkg-config, ctsc-static.pc for libctsc.a; $(LIBDIR)/cmake/ctsc: find_package(ctsc)
 #   $(PREFIX)/share/man/man1/ctsc.1         the manual page
 #   completions for bash, zsh and fish
@@ -62,7 +63,7 @@ $(BUILD)/packaging/%: packaging/%.in include/ctsc.h packaging/install.mk
 NO_SPACE = $(if $(filter-out 1,$(words x$(DESTDIR)$(PREFIX)$(LIBDIR))),$(error make install and uninstall take no folder with a space))
 install: deps-build
 	$(NO_SPACE)
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared rt
 	@rm -rf $(BUILD)/packaging
 	@$(MAKE) --no-print-directory $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake
 	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(LIBDIR)/pkgconfig $(LIBDIR)/cmake/ctsc $(PREFIX)/include $(PREFIX)/share/man/man1 \
@@ -79,6 +80,8 @@ install: deps-build
 	install -m 644 include/ctsc.h include/ctsc_dist.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/packaging/ctsc.pc $(BUILD)/packaging/ctsc-static.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(BUILD)/packaging/ctscConfig.cmake $(BUILD)/packaging/ctscConfigVersion.cmake $(DESTDIR)$(LIBDIR)/cmake/ctsc
+	for s in $(RT_SETS); do install -d $(DESTDIR)$(LIBDIR)/ctsc-rt/$$s && \
+	    install -m 644 $(BUILD)/rt/$$s/libctsc-rt*.a $(DESTDIR)$(LIBDIR)/ctsc-rt/$$s && strip --strip-unneeded $(DESTDIR)$(LIBDIR)/ctsc-rt/$$s/*.a || exit 1; done
 	install -m 644 docs/ctsc.1 $(DESTDIR)$(PREFIX)/share/man/man1/ctsc.1
 	$(BUILD)/ctsc completion bash > $(DESTDIR)$(BASH_COMPLETIONS)/ctsc
 	$(BUILD)/ctsc completion zsh > $(DESTDIR)$(ZSH_COMPLETIONS)/_ctsc
@@ -89,19 +92,28 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/ctsc $(LIBDIR)/libctsc.so.$(VERSION) $(LIBDIR)/libctsc.so.$(ABI) $(LIBDIR)/libctsc.so \
 	    $(LIBDIR)/libctsc.a $(LIBDIR)/libctsc-jit.so $(LIBDIR)/libctsc-grpc.so $(addprefix $(LIBDIR)/,$(notdir $(DIST_LIBS))) $(PREFIX)/include/ctsc.h $(PREFIX)/include/ctsc_dist.h $(LIBDIR)/pkgconfig/ctsc.pc $(LIBDIR)/pkgconfig/ctsc-static.pc $(PREFIX)/share/man/man1/ctsc.1 \
 	    $(BASH_COMPLETIONS)/ctsc $(ZSH_COMPLETIONS)/_ctsc $(FISH_COMPLETIONS)/ctsc.fish)
-	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/ctsc $(DESTDIR)$(LIBDIR)/ctsc-rt
 
 # One package with everything that make install puts into /usr. It depends on the libraries that its files are linked with, and only recommends LLVM.
 DEB := $(BUILD)/deb
 DIST ?= dist
+MAINTAINER ?= the ctsc authors <ctsc@localhost>
 deb: deps-build
 	@command -v dpkg-shlibdeps >/dev/null || { echo "make deb needs dpkg-dev" >&2; exit 6; }
 	@rm -rf $(DEB) && mkdir -p $(DEB)/root/DEBIAN $(DEB)/debian "$(DIST)"
 	@$(MAKE) --no-print-directory install PREFIX=/usr LIBDIR=/usr/lib DESTDIR="$(abspath $(DEB))/root" >/dev/null
 	@printf 'Source: ctsc\n' > $(DEB)/debian/control
 	@printf 'activate-noawait ldconfig\n' > $(DEB)/root/DEBIAN/triggers
+	@printf 'libctsc $(ABI) ctsc (>= $(VERSION))\n' > $(DEB)/root/DEBIAN/shlibs
+	@install -d $(DEB)/root/usr/share/doc/ctsc $(DEB)/root/usr/share/lintian/overrides
+	@install -m 644 packaging/copyright $(DEB)/root/usr/share/doc/ctsc/copyright
+	@install -m 644 packaging/lintian-overrides $(DEB)/root/usr/share/lintian/overrides/ctsc
+	@printf 'ctsc (%s) unstable; urgency=medium\n\n  * The changes are in CHANGELOG.md.gz.\n\n -- %s  %s\n' '$(VERSION)' '$(MAINTAINER)' \
+	    "$$(date -R -u -d @$${SOURCE_DATE_EPOCH:-$$(stat -c %Y CHANGELOG.md)})" | gzip -9n > $(DEB)/root/usr/share/doc/ctsc/changelog.gz
+	@gzip -9n < CHANGELOG.md > $(DEB)/root/usr/share/doc/ctsc/CHANGELOG.md.gz
+	@gzip -9n $(DEB)/root/usr/share/man/man1/ctsc.1
 	@cd $(DEB) && dpkg-shlibdeps --warnings=0 -lroot/usr/lib -O root/usr/bin/ctsc root/usr/lib/libctsc.so.$(VERSION) > depends
-	@cd $(DEB) && sed -e 's|@VERSION@|$(VERSION)|' -e "s|@ARCHITECTURE@|$$(dpkg --print-architecture)|" -e "s|@SIZE@|$$(du -sk root | cut -f1)|" \
+	@cd $(DEB) && sed -e 's|@VERSION@|$(VERSION)|' -e 's|@MAINTAINER@|$(MAINTAINER)|' -e "s|@ARCHITECTURE@|$$(dpkg --print-architecture)|" -e "s|@SIZE@|$$(du -sk root | cut -f1)|" \
 	    -e "s|@DEPENDS@|$$(sed 's/^shlibs:Depends=//' depends)|" "$(CURDIR)/packaging/control.in" > root/DEBIAN/control
 	@dpkg-deb --root-owner-group -Zxz --build $(DEB)/root "$(DIST)"
 

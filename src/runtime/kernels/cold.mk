@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which files of this folder are compiled for size, not speed (build.mk).
 COLD += $(addprefix src/runtime/kernels/, \
-    collective/% create/create_range.c engine/nested.c linalg/% loss/% random/random_ops.c rnn/rnn_pack.c sparse/sparse_product.c \
+    collective/% create/create_range.c engine/nested.c linalg/% loss/% random/random_ops.c pool/fractional_pool.c rnn/rnn_pack.c rnn/rnn_prepacked.c \
+    index/unique.c sparse/sparse_product.c sparse/sparse_weight.c vision/vision.c \
     $(addprefix fft/,fft_extra.c fft_plan.c spectral.c) \
     $(addprefix matmul/,einsum.c products.c) \
     $(addprefix pointwise/,erfinv.c pointwise_special.c scalar_eval.c) \
