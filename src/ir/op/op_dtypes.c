@@ -153,6 +153,27 @@ static bool stored_is_operand(const char *name) {
     return true;
 }
 
+/* An integer of no dims beside a tensor of unsigned ones becomes one of them: -1 their largest. */
+static ctsc_status stored_wrap(op_ctx *cx, tensor *t, dtype dt, dtype wide, value *out) {
+    tensor *narrow, *made;
+    TRY(tensor_to_dtype(cx->diag, t, dt, &narrow));
+    ctsc_status s = tensor_to_dtype(cx->diag, narrow, wide, &made);
+    tensor_unref(narrow);
+    if (s == CTSC_OK) *out = value_tensor_take(made);
+    return s;
+}
+
+static bool stored_wraps(const op_ctx *cx, const value *args, const value *arg, dtype dt) {
+    if (arg->tag != V_TENSOR || arg->u.tensor->ndim || !dtype_is_unsigned(dt) ||
+        stored_category((dtype)arg->u.tensor->dtype) != 1 || arg->u.tensor->dtype == dt ||
+        cx->op->traits.fusible != FUSIBLE_POINTWISE)
+        return false;
+    for (int i = 0; i < cx->op->schema->nargs; i++)
+        if (args[i].tag == V_TENSOR && args[i].u.tensor->dtype == dt && args[i].u.tensor->ndim)
+            return true;
+    return false;
+}
+
 /* t, or a number beside such tensors, as it is computed with. */
 static ctsc_status stored_widen(op_ctx *cx, const value *arg, dtype dt, dtype wide, value *out) {
     tensor *t;
@@ -247,6 +268,25 @@ static void stored_turn(tensor *t) {
     for (int64_t i = 0; i < t->numel; i++) TENSOR_AT(t, int64_t)[i] ^= INT64_MIN;
 }
 
+/* What these make of numbers of 2^63 or more; false: it is none of them. Takes no limit: elements
+ * that were just copied. */
+static bool stored_clips(const op_ctx *cx, const value *args, ctsc_status *s, value *results) {
+    bool six = stored_is_among(cx, " relu6 "), sign = stored_is_among(cx, " signbit ");
+    tensor *t;
+    if ((!six && !sign && !stored_is_among(cx, " relu ")) || args[0].tag != V_TENSOR) return false;
+    *s = tensor_to_dtype(cx->diag, args[0].u.tensor, DT_INT64, &t);
+    for (int64_t i = 0; *s == CTSC_OK && (six || sign) && i < t->numel; i++) {
+        int64_t *v = &TENSOR_AT(t, int64_t)[i];
+        *v = sign ? 0 : (uint64_t)*v > 6 ? 6 : *v;
+    }
+    if (*s == CTSC_OK) *results = value_tensor_take(t);
+    if (*s == CTSC_OK && sign) {
+        *s = tensor_to_dtype(cx->diag, t, DT_BOOL, &t);
+        value_set(results, *s == CTSC_OK ? value_tensor_take(t) : value_none());
+    }
+    return true;
+}
+
 /* Calls the operator on what it computes with: `wide` in the place of dt. turn: with the upper bits
  * turned; numbers that are bounds, too. */
 static ctsc_status stored_call(op_ctx *cx, const value *args, dtype dt, dtype wide, bool turn,
@@ -258,7 +298,9 @@ static ctsc_status stored_call(op_ctx *cx, const value *args, dtype dt, dtype wi
     ctsc_status s = CTSC_OK;
     int k = 0;
     while (s == CTSC_OK && k < n) {
-        s = stored_widen(cx, &args[k], dt, wide, &given[k]);
+        s = wide == DT_INT64 && stored_wraps(cx, args, &args[k], dt)
+                ? stored_wrap(cx, args[k].u.tensor, dt, wide, &given[k])
+                : stored_widen(cx, &args[k], dt, wide, &given[k]);
         bool widened = s == CTSC_OK && given[k].tag == V_TENSOR && wide == DT_INT64 &&
                        dt == DT_UINT64 && given[k].u.tensor != args[k].u.tensor;
         for (int64_t i = 0; widened && !*big && i < given[k].u.tensor->numel; i++)
@@ -307,6 +349,7 @@ static ctsc_status stored_big(op_ctx *cx, const value *args, ctsc_status s, valu
         stored_is_among(cx, stored_bits))
         return s;
     if (s == CTSC_OK) stored_drop(cx, results);
+    if (s == CTSC_OK && stored_clips(cx, args, &s, results)) return s;
     if (s != CTSC_OK || !stored_is_among(cx, stored_orders))
         return diag_fail(cx->diag, CTSC_UNSUPPORTED,
                          "%s of uint64 numbers of 2^63 or more is not supported",

@@ -94,13 +94,14 @@ SCALAR_FN INT OP_NAME(pow)(INT a, INT b) {
     return (INT)r;
 }
 SCALAR_FN INT OP_NAME(gcd)(INT a, INT b) {
-    UINT x = (UINT)OP_NAME(abs)(a), y = (UINT)OP_NAME(abs)(b);
-    while (y != 0) {
-        UINT r = x % y;
-        x = y;
-        y = r;
+    INT x = OP_NAME(abs)(a),
+        y = OP_NAME(abs)(b); /* the least number stays negative, as in PyTorch */
+    while (x != 0) {
+        INT r = (INT)(y % x);
+        y = x;
+        x = r;
     }
-    return (INT)x;
+    return y;
 }
 SCALAR_FN INT OP_NAME(lcm)(INT a, INT b) {
     INT g = OP_NAME(gcd)(a, b);

@@ -171,7 +171,9 @@ static const pw_op pw_addcmul = {
     {PW_REAL_ROW(addcmul), PW_INT_ROW(addcmul), PW_COMPLEX_ROW(addcmul)}};
 OPERATOR(addcmul) {
     pw_numbers numbers;
-    if (args[3].tag == V_COMPLEX) TRY(pw_require_fits(cx, &args[3], promote_operands(3, args)));
+    dtype dt = promote_operands(3, args);
+    if (args[3].tag == V_COMPLEX || (args[3].tag == V_FLOAT && dtype_is_integral(dt)))
+        TRY(pw_require_fits(cx, &args[3], dt));
     pw_number(&numbers, 0, &args[3]);
     return pw_run(cx, args, 3, args, &pw_addcmul, &numbers, results);
 }
