@@ -331,17 +331,17 @@ def test_numbers_in_lists_and_zero_sizes():
 
 
 def test_large_unsigned_numbers_and_ends_of_integers():
-    big = torch.tensor([1, 2**63 + 5, 2**64 - 1, 0], dtype=torch.uint64)
-    assert torch.relu(big).tolist() == [1, 2**63 + 5, 2**64 - 1, 0]
-    assert torch.nn.functional.relu6(big).tolist() == [1, 6, 6, 0]
-    assert torch.signbit(big).tolist() == [False] * 4
-    for dtype, most in ((torch.uint16, 2**16 - 1), (torch.uint32, 2**32 - 1), (torch.uint64, 2**64 - 1)):
-        x = torch.tensor([1, 5, 9], dtype=dtype)
-        assert torch.clamp(x, torch.tensor(-1)).tolist() == [most] * 3  # -1 is converted first
-        assert torch.clamp(x, torch.tensor(2), torch.tensor(6)).tolist() == [2, 5, 6]
-    assert torch.gcd(torch.tensor([-2**63, -2**63, 6, 12]), torch.tensor([-2**63, 6, -2**63, -18])).tolist() == [-2**63, -2, -2, 6]
-    i = torch.tensor([1, 2])
+    big = ctsc.tensor([1, 2**63 + 5, 2**64 - 1, 0], dtype=ctsc.uint64)
+    assert ctsc.relu(big).tolist() == [1, 2**63 + 5, 2**64 - 1, 0]
+    assert ctsc.nn.functional.relu6(big).tolist() == [1, 6, 6, 0]
+    assert ctsc.signbit(big).tolist() == [False] * 4
+    for dtype, most in ((ctsc.uint16, 2**16 - 1), (ctsc.uint32, 2**32 - 1), (ctsc.uint64, 2**64 - 1)):
+        x = ctsc.tensor([1, 5, 9], dtype=dtype)
+        assert ctsc.clamp(x, ctsc.tensor(-1)).tolist() == [most] * 3  # -1 is converted first
+        assert ctsc.clamp(x, ctsc.tensor(2), ctsc.tensor(6)).tolist() == [2, 5, 6]
+    assert ctsc.gcd(ctsc.tensor([-2**63, -2**63, 6, 12]), ctsc.tensor([-2**63, 6, -2**63, -18])).tolist() == [-2**63, -2, -2, 6]
+    i = ctsc.tensor([1, 2])
     for number in (float("nan"), float("inf")):
         with pytest.raises(RuntimeError, match="without overflow"):
-            torch.addcmul(i, i, i, value=number)
-    assert torch.addcmul(i, i, i, value=2.0).tolist() == [3, 10]
+            ctsc.addcmul(i, i, i, value=number)
+    assert ctsc.addcmul(i, i, i, value=2.0).tolist() == [3, 10]
