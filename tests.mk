@@ -35,6 +35,7 @@
 #
 # With other software, from PyPI or Debian:
 #   make test-triton    the inference server and tritonclient
+#   make test-distributed-kills  one rank of a training killed a hundred times, at random: nothing hangs, checkpoints stay whole (KILLS=)
 #   make test-dask      the Python package and dask.distributed
 #   make test-sklearn   the Python package and scikit-learn, and its stubs under mypy
 #   make test-jax       the Python package and JAX (CPU)
@@ -302,6 +303,11 @@ test-python: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) build-all python $(CUDASIM)
 	@python3 tests/run.py --build $(BUILD) --python "$(PYTHON)" --only python $(if $(SAN),--sanitizer $(SAN))
 
+KILLS ?= 100
+test-distributed-kills:
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	PYTHONPATH=$(BUILD)/python "$(PYTHON)" tests/distributed/kills.py $(KILLS)
+
 # The package under dask.distributed, from PyPI, in an environment of its own in the build folder.
 test-dask: deps-test
 	@$(MAKE) --no-print-directory -j$(JOBS) python
@@ -423,4 +429,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi test-syscalls test-fenced test-all test-triton test-python test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
