@@ -21,6 +21,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef SHT_X86_64_UNWIND /* musl's header lacks it */
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
 /* ---- what kernels may call ------------------------------------------------------------------- */
 
 /* Looked up when a kernel calls one: tables of addresses would cost the library 5 kB. */
