@@ -788,7 +788,7 @@ static size_t folder_object(const char *folder, char *to, size_t room, char symb
 
 /* Our loader takes what the compiler makes, and no object that was damaged makes it read or write
  * where it should not: run under AddressSanitizer that shows. */
-static void codegen_object(void **state) {
+static void codegen_makes_object(void **state) {
     (void)state;
 #if !defined(__x86_64__)
     skip();
@@ -918,17 +918,17 @@ static void codegen_ahead(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codegen_power),      cmocka_unit_test(codegen_broadcast),
-        cmocka_unit_test(codegen_functions),  cmocka_unit_test(codegen_casts),
-        cmocka_unit_test(codegen_integers),   cmocka_unit_test(codegen_softmax),
-        cmocka_unit_test(codegen_layer_norm), cmocka_unit_test(codegen_distance),
-        cmocka_unit_test(codegen_transpose),  cmocka_unit_test(codegen_early_exit),
-        cmocka_unit_test(codegen_while),      cmocka_unit_test(codegen_watch),
-        cmocka_unit_test(codegen_steps),      cmocka_unit_test(codegen_print),
-        cmocka_unit_test(codegen_verify),     cmocka_unit_test(codegen_bad_calls),
-        cmocka_unit_test(codegen_threads),    cmocka_unit_test(codegen_disk),
-        cmocka_unit_test(codegen_object),     cmocka_unit_test(codegen_absent),
-        cmocka_unit_test(codegen_vectors),    cmocka_unit_test(codegen_ahead),
+        cmocka_unit_test(codegen_power),        cmocka_unit_test(codegen_broadcast),
+        cmocka_unit_test(codegen_functions),    cmocka_unit_test(codegen_casts),
+        cmocka_unit_test(codegen_integers),     cmocka_unit_test(codegen_softmax),
+        cmocka_unit_test(codegen_layer_norm),   cmocka_unit_test(codegen_distance),
+        cmocka_unit_test(codegen_transpose),    cmocka_unit_test(codegen_early_exit),
+        cmocka_unit_test(codegen_while),        cmocka_unit_test(codegen_watch),
+        cmocka_unit_test(codegen_steps),        cmocka_unit_test(codegen_print),
+        cmocka_unit_test(codegen_verify),       cmocka_unit_test(codegen_bad_calls),
+        cmocka_unit_test(codegen_threads),      cmocka_unit_test(codegen_disk),
+        cmocka_unit_test(codegen_makes_object), cmocka_unit_test(codegen_absent),
+        cmocka_unit_test(codegen_vectors),      cmocka_unit_test(codegen_ahead),
     };
     return cmocka_run_group_tests(tests, codegen_setup, codegen_teardown);
 }
