@@ -329,6 +329,7 @@ static void check_strips(void *ctx, const quad_kernels *record) {
                         .segment = c.segment,
                         .start = c.bias,
                         .halves = c.halves,
+                        .half_other = c.halves,
                         .other = c.other,
                         .activation = c.activation,
                         .out = c.out,
