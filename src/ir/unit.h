@@ -43,6 +43,9 @@ typedef struct port {
     const int64_t *sizes; /* -1: any */
 } port;
 
+/* A value of a graph, and its type as the program has it: "float32[batch,3,*]". */
+typedef struct declared_value { const char *name, *type; } declared_value;
+
 typedef struct function {
     const char *name;      /* "forward" */
     const char *qualified; /* "__torch__.Main.forward" */
@@ -57,6 +60,8 @@ typedef struct function {
      * flattened result; NULL: the program does not say */
     const port *inputs, *outputs;
     int noutputs;
+    /* What the program says of values of its graph; ends with a name that is NULL. NULL: nothing */
+    const declared_value *declared;
     function_state state;
     struct graph *graph;               /* NULL until compiled */
     const void *def;                   /* AST of the definition (frontend) */

@@ -19,7 +19,7 @@ const FAMILIES = {
 };
 const FLOW = new Set(["If", "Loop", "RaiseException", "fork", "CallMethod", "CallFunction", "With", "Enter", "Exit", "Print"].map(k => "prim::" + k).concat("aten::wait"));
 const CARRIERS = new Set(["ListConstruct", "TupleConstruct", "DictConstruct", "ListUnpack", "TupleUnpack"].map(k => "prim::" + k));
-const TENSOR = /^([a-z]+\d+(?:_\w+)?|bool|Tensor)\[([\d,*]*)\]$/;
+const TENSOR = /^([a-z]+\d+(?:_\w+)?|bool|Tensor)\[([\w,*]*)\]$/;
 /* Dtypes whose lines have a colour. */
 const NARROW = [["half", /^b?float16$/], ["eighth", /^float8_/], ["quant", /^(?:qu?int\d+|u?int8)$/]];
 const MOST_ITEMS = 64, MOST_DRAWN = 1800, NAME = 34;
@@ -275,9 +275,9 @@ class GraphView {
   }
   className(box) { return (box.class || "").split(".").pop(); }
   boxName(item) { return item.names.filter(b => b.index).map(b => b.name || this.className(b)).join("."); }
-  /* "1x3x224x224", with the dtype where it is not float32. */
+  /* "1x3x224x224", with the dtype where it is not float32; as the file has it, if it says so. */
   shape(v) {
-    const m = v < 0 ? null : this.model.values[v].type.match(TENSOR);
+    const m = v < 0 ? null : (this.model.values[v].declared || this.model.values[v].type).match(TENSOR);
     if (!m) return "";
     const sizes = m[2].replace(/,/g, "\u00d7") || "scalar";
     return m[1] === "float32" ? sizes : m[1] + " " + sizes;
@@ -766,6 +766,7 @@ class GraphView {
       const value = this.model.values[v], maker = this.model.maker[v], from = maker >= 0 ? this.model.nodes[maker] : null;
       if (value.text !== undefined) { graphElement(cell, "code", {}, value.text); return; }
       graphElement(cell, "code", {}, value.type);
+      if (value.declared && value.declared !== value.type) cell.append(" declared ", graphElement(cell, "code", {}, value.declared));
       const name = value.parameter || "%" + value.name;
       if (from && this.model.itemOf[maker] && !value.parameter) { cell.append(" "); graphElement(cell, "a", {}, name).onclick = () => this.show(from); }
       else { cell.append(" "); graphElement(cell, "span", {}, name); }

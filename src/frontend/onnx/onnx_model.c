@@ -8,6 +8,7 @@
  *
  * Messages of a running program point at a listing of the nodes, one line each, that is made here.
  */
+#include "base/text/text.h"
 #include "frontend/onnx/onnx_internal.h"
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -304,15 +305,62 @@ static bool model_ports(onnx_scope *sc, onnx_program *p, port **in, port **out) 
     return true;
 }
 
+/* "float32[batch,3,*]", with names of sizes cut to letters and digits; NULL: the file does not say,
+ * or there is no memory. */
+static const char *model_type_text(onnx_program *p, const Onnx__TypeProto__Tensor *t) {
+    enum { NAME = 24 };
+    strbuf sb = STRBUF_INIT;
+    int dt = t->has_elem_type ? onnx_to_dtype(t->elem_type) : -1;
+    if (!t->shape || t->shape->n_dim > TENSOR_MAX_DIMS) return NULL;
+    sb_printf(&sb, "%s[", dt >= 0 ? dtype_table[dt].torch_name : "Tensor");
+    for (size_t i = 0; i < t->shape->n_dim; i++) {
+        const Onnx__TensorShapeProto__Dimension *dim = t->shape->dim[i];
+        const char *name = dim->dim_param && *dim->dim_param ? dim->dim_param : "*";
+        if (i) sb_putc(&sb, ',');
+        if (dim->has_dim_value) sb_printf(&sb, "%lld", (long long)dim->dim_value);
+        for (int k = 0; !dim->has_dim_value && name[k] && k < NAME; k++)
+            sb_putc(&sb, text_is_alpha(name[k]) || text_is_digit(name[k]) || name[k] == '*'
+                             ? name[k]
+                             : '_');
+    }
+    sb_putc(&sb, ']');
+    const char *text = sb.failed ? NULL : intern(&p->unit->names, sb_str(&sb));
+    sb_free(&sb);
+    return text;
+}
+
+/* What the graph's list of values has for those that the method has. */
+static const declared_value *model_declared(const onnx_scope *sc, onnx_program *p) {
+    const Onnx__GraphProto *g = p->model->graph;
+    size_t count = g->n_input + g->n_value_info + g->n_output, n = 0;
+    declared_value *all = count < INT32_MAX
+                              ? arena_array(&p->unit->arena, declared_value, (int)count + 1)
+                              : NULL;
+    for (size_t i = 0; all && i < count; i++) {
+        const Onnx__ValueInfoProto *info = i < g->n_input ? g->input[i]
+                                           : i < g->n_input + g->n_value_info
+                                               ? g->value_info[i - g->n_input]
+                                               : g->output[i - g->n_input - g->n_value_info];
+        const Onnx__TypeProto__Tensor *t = info->type ? info->type->tensor_type : NULL;
+        const onnx_value *v = info->name ? strmap_get(&sc->names, info->name) : NULL;
+        const char *type = t && v && v->ir && value_has_name(v->ir) ? model_type_text(p, t) : NULL;
+        const char *name = type ? intern(&p->unit->names, v->ir->name) : NULL;
+        if (name) all[n++] = (declared_value){name, type};
+    }
+    return n ? all : NULL;
+}
+
 static bool model_method(onnx_scope *sc, onnx_program *p) {
     port *in, *out;
     if (!model_ports(sc, p, &in, &out)) return false;
+    const declared_value *declared = model_declared(sc, p);
     function *f = ep_modules_forward(&p->modules, p->params.data);
     p->g = NULL;
     if (!f) return onnx_no_memory(p);
     f->inputs = in;
     f->outputs = out;
     f->noutputs = (int)p->model->graph->n_output;
+    f->declared = declared;
     return true;
 }
 

@@ -151,6 +151,11 @@ static void json_define(json_printer *p, const ir_value *v) {
     if (k && k->v.tag == V_TENSOR) json_value_text(k->v, &text);
     else json_type_text(v->type, &text);
     json_field(p, out, "type", &text, JSON_TEXT);
+    const char *declared = p->options->declared ? strmap_get(p->options->declared, v->name) : NULL;
+    if (declared) {
+        sb_puts(&text, declared);
+        json_field(p, out, "declared", &text, JSON_TEXT);
+    }
     if (v->def && v->def->kind == N_CONSTANT) {
         if (!ir_value_constant(v, &c)) c = value_none();
         json_value_text(c, &text);

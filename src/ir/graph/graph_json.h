@@ -12,7 +12,8 @@
  *
  * Boxes are what nodes are in: modules and functions, by the chains of calls of inlined nodes,
  * nested blocks, and the nodes that own these. Box 0 is the whole; a box's parent comes before it.
- * "in" and "out" are indices of values. "parameter" of a value is the attribute it was read from.
+ * "in" and "out" are indices of values. "parameter" of a value is the attribute it was read from,
+ * "declared" its type as the model's file has it, with names for sizes that are open.
  *
  * Nodes have, where it is known: "op" and "at" (indices of ops and lines),
  * "attributes", "group" (the number of a fusion group, whose nodes are listed here
@@ -28,6 +29,7 @@
 #ifndef CTSC_IR_GRAPH_GRAPH_JSON_H
 #define CTSC_IR_GRAPH_GRAPH_JSON_H
 
+#include "base/map.h"
 #include "ir/graph/graph.h"
 
 /* Nodes with those of nested blocks and of the bodies of fusion groups, in the order of
@@ -41,6 +43,8 @@ typedef struct graph_json_options {
     /* floating-point operations of each, -1: not counted; NULL: of none */
     const int64_t *flops;
     size_t nflops;
+    /* types that values are said to have, by their names: written as "declared" */
+    const strmap *declared;
 } graph_json_options;
 
 /* Visits all nodes, owners before what is in them, and numbers them from 0. */

@@ -39,17 +39,23 @@ static ctsc_status view_graph(const ctsc_module *m, function *f, bool as_run, di
     return CTSC_OK;
 }
 
-static ctsc_status view_write(const ctsc_module *m, const graph *g, const node_times *t,
-                              const node_work *w, char **out, diag *d) {
+static ctsc_status view_write(const ctsc_module *m, const function *f, const graph *g,
+                              const node_times *t, const node_work *w, char **out, diag *d) {
     strbuf text = STRBUF_INIT;
+    strmap declared = {0};
+    bool all = true;
+    for (const declared_value *v = f->declared; v && v->name && all; v++)
+        all = strmap_put(&declared, v->name, (void *)(uintptr_t)v->type);
     graph_json_options o = {.self = m->m->root.u.object,
                             .ns = t->ns,
                             .nns = t->n,
                             .total_ns = t->total_ns,
                             .flops = w->flops,
-                            .nflops = w->n};
-    graph_json(g, &o, &text);
-    char *taken = sb_take(&text);
+                            .nflops = w->n,
+                            .declared = &declared};
+    if (all) graph_json(g, &o, &text);
+    strmap_free(&declared);
+    char *taken = all ? sb_take(&text) : NULL;
     sb_free(&text);
     if (!taken) return diag_no_memory(d);
     *out = taken;
@@ -69,7 +75,7 @@ static ctsc_status view_of(const ctsc_module *m, function *f, size_t nargs, ctsc
     if (s == CTSC_OK && run && o->calls > 0)
         s = node_times_measure(&m->m->workspaces, f, g, f->schema->nargs, full, o->warmup, o->calls,
                                d, &times);
-    if (s == CTSC_OK) s = view_write(m, g, &times, &work, out, d);
+    if (s == CTSC_OK) s = view_write(m, f, g, &times, &work, out, d);
     node_work_free(&work);
     node_times_free(&times);
     if (full) api_free_arguments(f, full);
