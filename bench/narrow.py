@@ -346,7 +346,7 @@ HEAD = ["# Narrow numbers against PyTorch, ONNX Runtime, OpenVINO and llama.cpp"
         "What `make bench-narrow` measures (`bench/narrow.py`): models in bfloat16, float16, int8 and int4, with random",
         "weights, ms a call, the best of all rounds, in which every contender has its turn. In brackets which of a peer's ways",
         "was fastest. The rows `--precision` are float32 archives that the runtime reduces; the peers' best of any precision",
-        "stands beside them. A token of the language model is one at a context of 64 to 128 with a static cache of 256.", "",
+        "is beside them. A token of the language model is one at a context of 64 to 128 with a static cache of 256.", "",
         "Limit: to read the weights once, or to make the operations in registers with the processor's fastest instruction for",
         "the type, whichever takes longer, at rates that were measured in the same run (`bench/peaks.c`). Error: the largest",
         "difference from PyTorch's float32 result, in units of its largest value, of ctsc.", "",
