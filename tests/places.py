@@ -37,7 +37,7 @@ for _ in range(4):
 print("done")
 """
 # What the build of the copy takes from the one that is there: all that is not linked.
-OBJECTS = ("src", "embedded", "onnx", "grpc", "libctsc.a", "libserve.a", "libview.a", "libsandbox.a", "libctsc.map", "scalar_ops.bc", "tests", "diff", "threads", "examples", ".deps-build",
+OBJECTS = ("rt", "rt_ops.inc", "src", "embedded", "onnx", "grpc", "libctsc.a", "libserve.a", "libview.a", "libsandbox.a", "libctsc.map", "scalar_ops.bc", "tests", "diff", "threads", "examples", ".deps-build",
            ".deps-test", "python/obj", "python/gen", "python/wheel/ctsc/libctsc-blas.so", "python/python.map", LIBRARY)
 
 
