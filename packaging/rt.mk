@@ -20,7 +20,7 @@ RT_FLAGS_neon := -mno-outline-atomics -DRT_ISA=NEON -DRT_NAME=neon
 RT_K := src/runtime/kernels
 rt_in = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 # The library proper; of these, what is compiled for speed rather than for size, and what has a section for each function.
-RT_CORE := $(filter-out src/rt/rt_isa.c src/rt/rt_sort.c,$(wildcard src/rt/rt_*.c)) src/ir/op/op_strides.c src/codegen/lower/plan/group_guards.c \
+RT_CORE := $(filter-out src/rt/rt_isa.c src/rt/rt_sort.c,$(wildcard src/rt/rt_*.c)) src/ir/op/op_strides.c $(call rt_in,src/codegen/lower/plan,group_guards group_bind) \
     $(call rt_in,src/tensor,tensor storage view strides copy iter dtype element promote value list dict equal) $(call rt_in,src/cpu/convert,half transpose) \
     $(call rt_in,$(RT_K)/engine,kernel epilogue move combine wide) $(call rt_in,$(RT_K)/shape,channels_last channels_place) \
     $(call rt_in,$(RT_K)/conv,conv conv_kernels conv_last conv_last_depthwise conv_rows conv_packed conv_together conv_winograd conv_transpose conv_depthwise) \
@@ -36,7 +36,7 @@ RT_CPU_avx2 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx
 RT_CPU_avx512 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx512 conv/winograd_vector conv/depthwise_vector rows/activation_vector)
 RT_CPU_neon := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_neon conv/winograd_neon conv/depthwise_neon rows/activation_neon)
 RT_FAST := $(call rt_in,$(RT_K)/conv,conv_winograd) $(RT_K)/pool/pool_last.c $(RT_K)/nn/softmax.c $(RT_K)/attention/attention_tiles.c \
-    src/codegen/lower/plan/group_guards.c $(RT_K)/reduce/reduce_sum.c $(RT_K)/nn/norm.c $(RT_K)/rnn/rnn.c
+    $(call rt_in,src/codegen/lower/plan,group_guards group_bind) $(RT_K)/reduce/reduce_sum.c $(RT_K)/nn/norm.c $(RT_K)/rnn/rnn.c
 RT_SECTIONS := $(RT_MORE)
 
 # $(1): a set. Objects are in $(BUILD)/rt/SET/, named like their sources.

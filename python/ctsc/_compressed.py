@@ -9,7 +9,7 @@ As in _coo.py, a tensor is a view of one element with its parts beside it, and g
 become rows first. Indices are checked when a tensor is made, and by the operators again. Batches of matrices, and elements with dims of their own, are refused.
 """
 from . import _C, _subclass
-from ._coo import SparseTensor, _made as _made_coo, _matrix_product, _multiply, _product, from_dense
+from ._coo import SparseTensor, Stored, _made as _made_coo, _matrix_product, _multiply, _product, from_dense
 from ._register import ops
 from ._tensor_str import sparse_str
 from ._types import Size, parse_to, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
@@ -36,15 +36,11 @@ def _only_coo(name):
     return method
 
 
-class CompressedTensor(Tensor):
+class CompressedTensor(Stored):
     """Tensor.layout is sparse_csr, sparse_csc, sparse_bsr or sparse_bsc."""
 
     is_sparse = False
     layout, is_sparse_csr = property(lambda self: self._layout), property(lambda self: self._layout is sparse_csr)
-    requires_grad = property(lambda self: self._v.requires_grad, lambda self, on: setattr(self._v, "requires_grad", on))
-    grad_fn, is_leaf = property(lambda self: self._v.grad_fn), property(lambda self: self._v.is_leaf)
-    grad = property(lambda self: None if self._v.grad is None else self._with(self._v.grad), lambda self, g: setattr(self._v, "grad", None if g is None else g._v))
-    device, is_cuda = property(lambda self: self._v.device), property(lambda self: self._v.is_cuda)
     crow_indices, ccol_indices = _needs("crow_indices", _ROWS, "row"), _needs("ccol_indices", (sparse_csc, sparse_bsc), "column")
     col_indices, row_indices = _needs("col_indices", _ROWS, "row"), _needs("row_indices", (sparse_csc, sparse_bsc), "column")
 
@@ -107,29 +103,12 @@ class CompressedTensor(Tensor):
         c, p = (self._c, self._p) if place is None else (self._c.to(place), self._p.to(place))
         return _made(c, p, self._v.to(*args, **kwargs), self.shape, self._layout)
 
-    def cpu(self, *args, **kwargs):
-        return self.to("cpu")
-
-    def cuda(self, device=None, **kwargs):
-        return self.to("cuda" if device is None else device)
-
-    def detach(self):
-        return self._with(self._v.detach())
-
-    def requires_grad_(self, requires_grad=True):
-        self._v.requires_grad_(requires_grad)
-        return self
-
     def __repr__(self):
         first, second = ("crow_indices", "col_indices") if self._layout in _ROWS else ("ccol_indices", "row_indices")
         return sparse_str(self, [(first, self._c), (second, self._p), ("values", self._v)], False)
 
     def __reduce_ex__(self, protocol):
         return _made, (self._c, self._p, self._v, tuple(int(k) for k in self.shape), self._layout)
-
-    def __deepcopy__(self, memo):
-        memo[id(self)] = made = self._with(self._v.detach().clone().requires_grad_(self.requires_grad))
-        return made
 
     def stride(self, *args):
         raise RuntimeError("Sparse %s tensors do not have strides" % _TITLES[self.layout][6:].upper())

@@ -12,15 +12,36 @@ from ._types import Size, parse_to, sparse_coo
 Tensor, _op = _C.Tensor, _C._operator
 
 
+class Stored(Tensor):
+    """What tensors of all sparse layouts have in common: their elements self._v, to which gradients go, and self._with(elements), the same with others."""
 
-class SparseTensor(Tensor):
-    """Tensor.layout is sparse_coo: _indices() has a column of coordinates for each row of _values()."""
-
-    layout, is_sparse = sparse_coo, True
     requires_grad = property(lambda self: self._v.requires_grad, lambda self, on: setattr(self._v, "requires_grad", on))
     grad_fn, is_leaf = property(lambda self: self._v.grad_fn), property(lambda self: self._v.is_leaf)
     grad = property(lambda self: None if self._v.grad is None else self._with(self._v.grad), lambda self, g: setattr(self._v, "grad", None if g is None else g._v))
     device, is_cuda = property(lambda self: self._v.device), property(lambda self: self._v.is_cuda)
+
+    def cpu(self, *args, **kwargs):
+        return self.to("cpu")
+
+    def cuda(self, device=None, **kwargs):
+        return self.to("cuda" if device is None else device)
+
+    def detach(self):
+        return self._with(self._v.detach())
+
+    def requires_grad_(self, requires_grad=True):
+        self._v.requires_grad_(requires_grad)
+        return self
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = made = self._with(self._v.detach().clone().requires_grad_(self.requires_grad))
+        return made
+
+
+class SparseTensor(Stored):
+    """Tensor.layout is sparse_coo: _indices() has a column of coordinates for each row of _values()."""
+
+    layout, is_sparse = sparse_coo, True
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -104,28 +125,11 @@ class SparseTensor(Tensor):
         place = parse_to(args, **kwargs)[0]
         return _made(self._i if place is None else self._i.to(place), self._v.to(*args, **kwargs), self.shape, self._is)
 
-    def cpu(self, *args, **kwargs):
-        return self.to("cpu")
-
-    def cuda(self, device=None, **kwargs):
-        return self.to("cuda" if device is None else device)
-
-    def detach(self):
-        return self._with(self._v.detach())
-
-    def requires_grad_(self, requires_grad=True):
-        self._v.requires_grad_(requires_grad)
-        return self
-
     def __repr__(self):
         return sparse_str(self, [("indices", self._i), ("values", self._v)], True)
 
     def __reduce_ex__(self, protocol):
         return _made, (self._i, self._v, tuple(int(k) for k in self.shape), self._is)
-
-    def __deepcopy__(self, memo):
-        memo[id(self)] = made = self._with(self._v.detach().clone().requires_grad_(self.requires_grad))
-        return made
 
     def _refused(self, *args, **kwargs):
         raise RuntimeError("sparse tensors have no strides and no memory of their own; to_dense() gives a tensor that has")

@@ -9,9 +9,8 @@
 #include "base/threads/thread_pool.h"
 #include "rt/rt_internal.h"
 #include "runtime/kernels/engine/kernel.h"
-#include "tensor/strides.h"
 
-enum { RT_SLOTS = 256, RT_VALUES = CODE_GROUP_VALUES, RT_ALIGN = 64 };
+enum { RT_SLOTS = 256, RT_VALUES = CODE_GROUP_VALUES };
 
 typedef struct rt_launch {
     kernel_fn fn;
@@ -57,70 +56,17 @@ static void rt_start(rt_launch *l, const group_plan *p, const int64_t *slots) {
     }
 }
 
-static int64_t rt_scratch_bytes(const group_buffer *b, const int64_t *slots) {
-    int64_t bytes = b->kind == BUFFER_SCRATCH ? slots[b->index] : 0;
-    return bytes > 0 ? (bytes + RT_ALIGN - 1) / RT_ALIGN * RT_ALIGN : 0;
-}
-
-static ctsc_status rt_bind_scratch(rt_launch *l, const group_plan *p, const int64_t *slots,
-                                   diag *d) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < p->buffers.len; i++)
-        bytes += rt_scratch_bytes(&p->buffers.data[i], slots);
-    if (!bytes) return CTSC_OK;
-    if (!(l->scratch = mem_alloc((size_t)bytes + RT_ALIGN))) return diag_no_memory(d);
-    char *at = (char *)l->scratch + (-(uintptr_t)l->scratch & (RT_ALIGN - 1));
-    for (size_t i = 0; i < p->buffers.len; i++) {
-        if (p->buffers.data[i].kind != BUFFER_SCRATCH) continue;
-        l->buffers[i] = at;
-        at += rt_scratch_bytes(&p->buffers.data[i], slots);
-    }
-    return CTSC_OK;
-}
-
-static ctsc_status rt_outputs(const group_plan *p, const int64_t *slots, const value *args, diag *d,
-                              value *results) {
-    for (size_t i = 0; i < p->outputs.len; i++) {
-        const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
-        tensor *t;
-        results[i] = o->alias >= 0 ? value_ref(args[o->alias]) : value_none();
-        if (o->alias >= 0 || o->tag != V_TENSOR) continue;
-        plan_output_layout(o, slots, sizes, strides);
-        if (o->permuted) TRY(tensor_new_strided(d, 0, o->dt, o->ndim, sizes, strides, &t));
-        else TRY(tensor_new(d, o->dt, o->ndim, sizes, &t));
-        results[i] = value_tensor_take(t);
-    }
-    return CTSC_OK;
-}
-
 static ctsc_status rt_bind(rt_launch *l, const rt_kernel *k, const int64_t *slots,
                            const value *args, diag *d, value *results) {
     const group_plan *p = k->plan;
-    TRY(rt_outputs(p, slots, args, d, results));
-    for (size_t i = 0; i < p->buffers.len; i++) {
-        const group_buffer *b = &p->buffers.data[i];
-        if (b->kind == BUFFER_SCRATCH) continue;
-        if (b->kind == BUFFER_ARGUMENT) l->buffers[i] = tensor_data(args[b->index].u.tensor);
-        else if (p->outputs.data[b->index].tag == V_TENSOR)
-            l->buffers[i] = tensor_data(results[b->index].u.tensor);
-        else l->buffers[i] = &l->scalars[b->index];
-    }
-    for (size_t i = 0; i < p->ints.len; i++) l->ints[i] = slots[p->ints.data[i]];
-    for (size_t i = 0; i < p->floats.len; i++) l->floats[i] = args[p->floats.data[i]].u.f;
-    return rt_bind_scratch(l, p, slots, d);
-}
-
-static void rt_read_scalars(const rt_launch *l, const group_plan *p, value *results) {
-    for (size_t i = 0; i < p->outputs.len; i++) {
-        const group_output *o = &p->outputs.data[i];
-        double f;
-        memcpy(&f, &l->scalars[i], sizeof f);
-        if (o->alias >= 0 || o->tag == V_TENSOR) continue;
-        results[i] = o->tag == V_INT     ? value_int(l->scalars[i])
-                     : o->tag == V_FLOAT ? value_float(f)
-                                         : value_bool(l->scalars[i] & 1);
-    }
+    const plan_frame frame = {l->buffers, l->ints, l->floats, l->scalars};
+    TRY(plan_bind(p, slots, args, &frame, d, results));
+    int64_t bytes = plan_scratch_bytes(p, slots);
+    if (!bytes) return CTSC_OK;
+    if (!(l->scratch = mem_alloc((size_t)bytes + PLAN_SCRATCH_ALIGN))) return diag_no_memory(d);
+    char *at = l->scratch;
+    plan_bind_scratch(p, slots, at + (-(uintptr_t)at & (PLAN_SCRATCH_ALIGN - 1)), &frame);
+    return CTSC_OK;
 }
 
 static void rt_drop(int n, value *results) {
@@ -146,7 +92,7 @@ static ctsc_status rt_run_kernel(op_ctx *cx, const rt_group *g, const rt_kernel 
     }
     mem_free(l.scratch);
     if (s != CTSC_OK || !*fits) rt_drop(g->nresults, results);
-    else rt_read_scalars(&l, k->plan, results);
+    else plan_read_scalars(k->plan, l.scalars, results);
     return s;
 }
 

@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,20 +121,6 @@ typedef struct prune_job {
     bool failed; /* out of memory */
 } prune_job;
 
-/* As in file names: * and ?. */
-static bool prune_fits(const char *pattern, const char *name) {
-    for (; *pattern; pattern++, name++) {
-        if (*pattern == '*') {
-            do
-                if (prune_fits(pattern + 1, name)) return true;
-            while (*name++);
-            return false;
-        }
-        if (!*name || (*pattern != '?' && *pattern != *name)) return false;
-    }
-    return !*name;
-}
-
 /* The class of the module that has the parameter; free with ctsc_string_free. */
 static char *prune_class(const ctsc_value *object, const char *name) {
     ctsc_value *at = ctsc_value_copy(object);
@@ -162,7 +149,7 @@ static bool prune_takes(const prune_job *j, const ctsc_attribute_info *x) {
         ctsc_tensor_ndim(x->value) < 2 || ctsc_tensor_dtype(x->value) != CTSC_FLOAT32)
         return false;
     for (size_t i = 0; i < j->a->nkeep; i++)
-        if (prune_fits(j->a->keep[i], x->name)) return false;
+        if (!fnmatch(j->a->keep[i], x->name, 0)) return false;
     char *type = prune_class(j->object, x->name);
     bool other = !type || strstr(type, "Embedding") || strstr(type, "Norm");
     ctsc_string_free(type);

@@ -10,7 +10,6 @@
 #include "runtime/exec/fused_internal.h"
 
 #include "base/threads/thread_pool.h"
-#include "tensor/strides.h"
 
 #include <string.h>
 
@@ -62,51 +61,6 @@ static bool fused_stages(fused_frame *l, const group_plan *p, const int64_t *slo
     return true;
 }
 
-enum { FUSED_ALIGN = 64 };
-
-/* Bytes of a scratch buffer, rounded up. */
-static int64_t fused_scratch_bytes(const group_buffer *b, const int64_t *slots) {
-    int64_t bytes = b->kind == BUFFER_SCRATCH ? slots[b->index] : 0;
-    return bytes > 0 ? (bytes + FUSED_ALIGN - 1) / FUSED_ALIGN * FUSED_ALIGN : 0;
-}
-
-static ctsc_status fused_bind_scratch(fused_frame *l, const group_plan *p, const int64_t *slots,
-                                      diag *d) {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < p->buffers.len; i++)
-        bytes += fused_scratch_bytes(&p->buffers.data[i], slots);
-    if (!bytes) return CTSC_OK;
-    TRY(tensor_new(d, DT_UINT8, 1, &bytes, &l->scratch));
-    char *at = tensor_data(l->scratch);
-    for (size_t i = 0; i < p->buffers.len; i++) {
-        if (p->buffers.data[i].kind != BUFFER_SCRATCH) continue;
-        l->buffers[i] = at;
-        at += fused_scratch_bytes(&p->buffers.data[i], slots);
-    }
-    return CTSC_OK;
-}
-
-/* New tensors for the outputs, into results; None where the output is no tensor. */
-static ctsc_status fused_outputs(const group_plan *p, const int64_t *slots, const value *args,
-                                 diag *d, value *results) {
-    for (size_t i = 0; i < p->outputs.len; i++) {
-        const group_output *o = &p->outputs.data[i];
-        int64_t sizes[TENSOR_MAX_DIMS], strides[TENSOR_MAX_DIMS];
-        tensor *t;
-        results[i] = o->alias >= 0 ? value_ref(args[o->alias]) : value_none();
-        if (o->alias >= 0 || o->tag != V_TENSOR) continue;
-        if (o->permuted) {
-            plan_output_layout(o, slots, sizes, strides);
-            TRY(tensor_new_strided(d, DEVICE_HOST, o->dt, o->ndim, sizes, strides, &t));
-        } else {
-            for (int k = 0; k < o->ndim; k++) sizes[k] = slots[o->sizes[k]];
-            TRY(tensor_new(d, o->dt, o->ndim, sizes, &t));
-        }
-        results[i] = value_tensor_take(t);
-    }
-    return CTSC_OK;
-}
-
 static ctsc_status fused_bind(fused_frame *l, const fused_kernel *k, const int64_t *slots,
                               const value *args, diag *d, value *results) {
     const group_plan *p = k->plan;
@@ -114,30 +68,13 @@ static ctsc_status fused_bind(fused_frame *l, const fused_kernel *k, const int64
         if (!p->arguments.data[i].written) continue;
         TRY(tensor_make_writable(d, args[i].u.tensor));
     }
-    TRY(fused_outputs(p, slots, args, d, results));
-    for (size_t i = 0; i < p->buffers.len; i++) {
-        const group_buffer *b = &p->buffers.data[i];
-        if (b->kind == BUFFER_SCRATCH) continue;
-        if (b->kind == BUFFER_ARGUMENT) l->buffers[i] = tensor_data(args[b->index].u.tensor);
-        else if (p->outputs.data[b->index].tag == V_TENSOR)
-            l->buffers[i] = tensor_data(results[b->index].u.tensor);
-        else l->buffers[i] = &l->scalars[b->index];
-    }
-    for (size_t i = 0; i < p->ints.len; i++) l->ints[i] = slots[p->ints.data[i]];
-    for (size_t i = 0; i < p->floats.len; i++) l->floats[i] = args[p->floats.data[i]].u.f;
-    return k->scratch ? fused_bind_scratch(l, p, slots, d) : CTSC_OK;
-}
-
-static void fused_read_scalars(const fused_frame *l, const group_plan *p, value *results) {
-    for (size_t i = 0; i < p->outputs.len; i++) {
-        const group_output *o = &p->outputs.data[i];
-        double f;
-        memcpy(&f, &l->scalars[i], sizeof f);
-        if (o->alias >= 0 || o->tag == V_TENSOR) continue;
-        results[i] = o->tag == V_INT     ? value_int(l->scalars[i])
-                     : o->tag == V_FLOAT ? value_float(f)
-                                         : value_bool(l->scalars[i] & 1);
-    }
+    const plan_frame frame = {l->buffers, l->ints, l->floats, l->scalars};
+    TRY(plan_bind(p, slots, args, &frame, d, results));
+    int64_t bytes = k->scratch ? plan_scratch_bytes(p, slots) : 0;
+    if (!bytes) return CTSC_OK;
+    TRY(tensor_new(d, DT_UINT8, 1, &bytes, &l->scratch));
+    plan_bind_scratch(p, slots, tensor_data(l->scratch), &frame);
+    return CTSC_OK;
 }
 
 void fused_drop(const fused *f, value *results) {
@@ -188,6 +125,6 @@ ctsc_status fused_launch(const fused *f, const fused_kernel *k, const int64_t *s
     }
     tensor_unref(l.scratch);
     if (s != CTSC_OK || !*fits) fused_drop(f, results);
-    else if (k->scalars) fused_read_scalars(&l, p, results);
+    else if (k->scalars) plan_read_scalars(p, l.scalars, results);
     return s;
 }

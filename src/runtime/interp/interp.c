@@ -107,10 +107,7 @@ static const site_fn site_functions[BC_COUNT] = {
 #undef SITE
 };
 
-/* Wrapping arithmetic, as PyTorch's on int64. */
-#define WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
-
-#define FAST_CASE(name, in_tag, make)                                                              \
+#define FAST_OP(name, in_tag, make)                                                                \
     case BC_##name: {                                                                              \
         const value *x = operand_at(f, i->b), *y = operand_at(f, i->c);                            \
         if (x->tag != (in_tag) || y->tag != (in_tag)) break;                                       \
@@ -172,26 +169,7 @@ static ctsc_status interp_loop(frame *f, const instr **at, value *out) {
             if (i->a >= 0) *v = value_none();
             return CTSC_OK;
         }
-            FAST_CASE(ADD_INT, V_INT, value_int(WRAP(x->u.i, +, y->u.i)))
-            FAST_CASE(SUB_INT, V_INT, value_int(WRAP(x->u.i, -, y->u.i)))
-            FAST_CASE(MUL_INT, V_INT, value_int(WRAP(x->u.i, *, y->u.i)))
-            FAST_CASE(NEG_INT, V_INT, value_int(WRAP(0, -, x->u.i)))
-            FAST_CASE(LT_INT, V_INT, value_bool(x->u.i < y->u.i))
-            FAST_CASE(LE_INT, V_INT, value_bool(x->u.i <= y->u.i))
-            FAST_CASE(GT_INT, V_INT, value_bool(x->u.i > y->u.i))
-            FAST_CASE(GE_INT, V_INT, value_bool(x->u.i >= y->u.i))
-            FAST_CASE(EQ_INT, V_INT, value_bool(x->u.i == y->u.i))
-            FAST_CASE(NE_INT, V_INT, value_bool(x->u.i != y->u.i))
-            FAST_CASE(AND_BOOL, V_BOOL, value_bool(x->u.b && y->u.b))
-            FAST_CASE(OR_BOOL, V_BOOL, value_bool(x->u.b || y->u.b))
-            FAST_CASE(NOT_BOOL, V_BOOL, value_bool(!x->u.b))
-            FAST_CASE(ADD_FLOAT, V_FLOAT, value_float(x->u.f + y->u.f))
-            FAST_CASE(SUB_FLOAT, V_FLOAT, value_float(x->u.f - y->u.f))
-            FAST_CASE(MUL_FLOAT, V_FLOAT, value_float(x->u.f * y->u.f))
-            FAST_CASE(LT_FLOAT, V_FLOAT, value_bool(x->u.f < y->u.f))
-            FAST_CASE(LE_FLOAT, V_FLOAT, value_bool(x->u.f <= y->u.f))
-            FAST_CASE(GT_FLOAT, V_FLOAT, value_bool(x->u.f > y->u.f))
-            FAST_CASE(GE_FLOAT, V_FLOAT, value_bool(x->u.f >= y->u.f))
+#include "runtime/code/fast_ops.def"
         case BC_GET_ITEM: fast_get_item(f, &i); break;
         case BC_LIST_LEN: {
             const value *x = operand_at(f, i->b);
