@@ -109,6 +109,8 @@ ctsc_status aot_explore(aot *a);
 static inline bool aot_pretends(const aot *a) { return a->triple && ukernel_elsewhere[0].record; }
 /* Did a run come to site i of c? */
 bool aot_saw(const aot *a, const code *c, int site);
+/* Does nothing but what ends in an exception follow, from instruction `at` on? */
+bool aot_is_doomed(const code *c, size_t at);
 
 /* ---- aot_tables.c ---------------------------------------------------------------------------- */
 

@@ -375,10 +375,9 @@ static int aot_instr_of(const code *c, int site) {
     return -1;
 }
 
-/* From `at` on nothing but what ends in an exception. */
-static bool aot_is_doomed(const code *c, int at) {
-    for (size_t i = (size_t)at; i < c->instrs.len; i++) {
-        uint16_t op = c->instrs.data[i].op;
+bool aot_is_doomed(const code *c, size_t at) {
+    for (; at < c->instrs.len; at++) {
+        uint16_t op = c->instrs.data[at].op;
         if (op == BC_RAISE) return true;
         if (op == BC_JUMP || op == BC_JUMP_FALSE || op == BC_RETURN || op == BC_LOOP_NEXT ||
             op == BC_LOOP_TEST)
@@ -415,7 +414,7 @@ static ctsc_status aot_run_branches(aot *a) {
         code *c = (code *)a->codes.data[k];
         for (int s = 0; s < (int)c->sites.len && runs < AOT_FORCED_RUNS; s++) {
             int at = aot_instr_of(c, s);
-            if (at < 0 || aot_saw(a, c, s) || aot_is_doomed(c, at) ||
+            if (at < 0 || aot_saw(a, c, s) || aot_is_doomed(c, (size_t)at) ||
                 !aot_needs_arguments(a, c, &c->instrs.data[at]))
                 continue;
             size_t bytes = c->instrs.len * sizeof *c->instrs.data;

@@ -507,19 +507,6 @@ static ctsc_status tables_site(aot *a, const code *c, int k, uint16_t *op, image
     return CTSC_OK;
 }
 
-/* Does nothing but an exception follow instruction i? Then it may raise that at once, whatever it
- * would say. */
-static bool tables_is_doomed(const code *c, size_t i) {
-    for (; i < c->instrs.len; i++) {
-        uint16_t op = c->instrs.data[i].op;
-        if (op == BC_RAISE) return true;
-        if (op == BC_JUMP || op == BC_JUMP_FALSE || op == BC_RETURN || op == BC_LOOP_NEXT ||
-            op == BC_LOOP_TEST)
-            return false;
-    }
-    return false;
-}
-
 static ctsc_status tables_code(aot *a, const code *c, image_at *out) {
     if (tables_marked(&a->written, c, out)) return CTSC_OK;
     rt_code x = {.nparams = c->nparams, .nregisters = c->nregisters, .window = c->window + 8};
@@ -533,7 +520,7 @@ static ctsc_status tables_code(aot *a, const code *c, image_at *out) {
         instr in = c->instrs.data[i];
         if (in.op < BC_CALL_OP) continue;
         uint16_t before = in.op;
-        if (!aot_saw(a, c, in.a) && in.op == BC_CALL_OP && tables_is_doomed(c, i) &&
+        if (!aot_saw(a, c, in.a) && in.op == BC_CALL_OP && aot_is_doomed(c, i) &&
             !aot_op_of(a, c->sites.data[in.a].op, c->sites.data[in.a].nargs, NULL, true))
             in.op = BC_RAISE, before = BC_RAISE;
         TRY(tables_site(a, c, in.a, &in.op, sites));
