@@ -163,7 +163,7 @@ test-torch: deps-build
 	    "$(TORCH_PYTHON)" $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
 # Generated calls of operators and small programs against PyTorch 2.15, which PYTHON has: make against-torch PYTHON=/path/to/python [AGAINST="--seed 2 -k 'clamp*'"]
-# and the samples of PyTorch's tests and calls of all overloads, with what shares memory: AGAINST_SAMPLES="--samples 3 -k 'view*'"
+# and the samples of PyTorch's tests and calls of all overloads, these also as saved programs, with what shares memory: AGAINST_SAMPLES="--samples 3 -k 'view*'"
 AGAINST ?=
 AGAINST_SAMPLES ?=
 against-torch: deps-build
@@ -172,6 +172,9 @@ against-torch: deps-build
 	python3 tests/against/against.py --python "$(or $(PYTHON),python3)" --package $(BUILD)/python $(AGAINST) || status=1; \
 	"$(or $(PYTHON),python3)" tests/against/against_samples.py --package $(BUILD)/python --summary $(AGAINST_SAMPLES) || status=1; \
 	"$(or $(PYTHON),python3)" tests/against/against_samples.py --schemas --package $(BUILD)/python --summary $(AGAINST_SAMPLES) || status=1; \
+	for form in script export; do \
+	"$(or $(PYTHON),python3)" tests/against/against_samples.py --schemas --as $$form --samples 2 --package $(BUILD)/python --summary $(AGAINST_SAMPLES) || status=1; \
+	done; \
 	exit $$status
 
 # Sizes, strides and dtypes on device meta, for the calls of a conformance corpus: make against-torch-meta PYTHON=/path/to/python CORPUS=corpus/ops

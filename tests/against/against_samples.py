@@ -3,10 +3,12 @@
 
     PYTHON tests/against/against_samples.py --package build/python [--seed 1] [--samples 6] [-k 'clamp*'] [--dtypes float32,int64] [--summary]
     PYTHON tests/against/against_samples.py --schemas ...
+    PYTHON tests/against/against_samples.py [--schemas] --as script|export ...
 
 The calls are the sample inputs of PyTorch's own tests (OpInfo), of all operators and dtypes; with --schemas generated ones of all overloads (against_schemas.py).
 PYTHON has PyTorch 2.15, its tests' operator database (torch.testing._internal) and NumPy. Each operator is asked in a process of its own; the calls with
 PyTorch's answers go through a file of plain values to a process of ctsc, whose answers come back in the same way. Random operators are left out.
+With --as the calls are programs that PyTorch saved (against_scripts.py), which ctsc runs at all levels.
 """
 import argparse
 import fnmatch
@@ -19,8 +21,12 @@ import resource
 import subprocess
 import sys
 import tempfile
+import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import against_scripts  # noqa: E402
+
 DTYPES = "float32,bfloat16,float16,float64,int64,uint8,int8,bool,complex64"
 # Where what differs is no fault of either (docs/differs.md): what the name has, the dtypes, a pattern of the difference.
 NARROW = "float16|bfloat16|mixed"
@@ -155,12 +161,15 @@ def described(torch, v, leaves):
     return ("value", str(type(v).__name__))
 
 
-def call(torch, case):
+def call(torch, case, program=None):
     leaves = []
     args, kwargs = rebuilt(torch, case["args"], leaves), rebuilt(torch, case["kwargs"], leaves)
     try:
-        out = function(torch, case["name"], case["form"])(*args, **kwargs)
-        return {"out": described(torch, out, leaves), "args": [numbers(torch, t) for t in leaves] if case["form"] == "inplace" else []}
+        if "archive" in case:
+            out = (program or against_scripts.Saved(torch, case))(*leaves)
+        else:
+            out = function(torch, case["name"], case["form"])(*args, **kwargs)
+        return {"out": described(torch, out, leaves), "args": [numbers(torch, t) for t in leaves] if case["form"] != "fn" else []}
     except Exception as e:
         return {"error": "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:200])}
 
@@ -168,7 +177,7 @@ def call(torch, case):
 # ---- making the cases, in PyTorch -------------------------------------------------------------------
 
 
-def cases_of(torch, op, args, out):
+def cases_of(torch, op, args, give):
     for name in args.dtypes.split(","):
         dtype = getattr(torch, name)
         if not op.supports_dtype(dtype, "cpu"):
@@ -202,18 +211,27 @@ def cases_of(torch, op, args, out):
                 case["want"] = call(torch, case)
                 if "error" in case["want"] and "TypeError" in case["want"]["error"]:
                     continue  # not how the operator is called
-                pickle.dump(case, out)
+                give(case)
 
 
 def make(args, path):
     import torch
+    warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
+    rng = random.Random(args.seed)
+
+    def give(case):
+        if args.form != "call":
+            case = against_scripts.programs_of(torch, case, rng, args.form, call, rebuilt)
+        if case:
+            pickle.dump(case, out)
+
     if args.schemas:
         import against_schemas
-        sources = [(name, lambda out, s=s: against_schemas.cases_of(torch, s, args, out, call)) for name, s in against_schemas.schemas(torch)]
+        sources = [(name, lambda give, s=s: against_schemas.cases_of(torch, s, args, give, call)) for name, s in against_schemas.schemas(torch)]
     else:
         from torch.testing._internal.common_methods_invocations import op_db
-        sources = [(op.name, lambda out, op=op: cases_of(torch, op, args, out)) for op in op_db]
+        sources = [(op.name, lambda give, op=op: cases_of(torch, op, args, give)) for op in op_db]
     with open(path, "wb") as out:
         for name, cases in sources:
             if not fnmatch.fnmatch(name, args.k) or any(word in name for word in RANDOM):
@@ -223,7 +241,7 @@ def make(args, path):
             if pid == 0:
                 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
                 try:
-                    cases(out)
+                    cases(give)
                     out.flush()
                 except BaseException as e:
                     print("%s: %r" % (name, e), file=sys.stderr)
@@ -247,7 +265,7 @@ def answer(path, skip):
         if k < skip:
             continue
         del case["want"]
-        pickle.dump(call(torch, case), sys.stdout.buffer)
+        pickle.dump(against_scripts.answers(torch, case, call) if "archive" in case else call(torch, case), sys.stdout.buffer)
         sys.stdout.buffer.flush()
     return 0
 
@@ -288,6 +306,12 @@ def elements_differ(np, a, b, dtype):
 
 
 def compare(np, got, want):
+    for level, g in enumerate(got.get("levels", ())):
+        what = compare(np, g, want)
+        if what:
+            return "level %d: %s" % (level, what)
+    if "levels" in got:
+        return None
     if "error" in want or "error" in got:
         return None if "error" in want else got["error"]
     what = differs(np, got["out"], want["out"])
@@ -297,6 +321,11 @@ def compare(np, got, want):
         if len(g) != len(w):
             return "argument %d" % i
     return None
+
+
+def refused(got):
+    """Whether ctsc lacks it, at all levels."""
+    return "error" in got or bool(got.get("levels")) and all("error" in g for g in got["levels"])
 
 
 def shown(v):
@@ -318,6 +347,7 @@ def main():
     p.add_argument("--dtypes", default=DTYPES)
     p.add_argument("-k", default="*", metavar="GLOB")
     p.add_argument("--schemas", action="store_true", help="generated calls of all overloads")
+    p.add_argument("--as", dest="form", choices=("call", "script", "export"), default="call", help="what the calls are: of Python, or programs that PyTorch saved")
     p.add_argument("--all", action="store_true", help="calls that ctsc refuses, and what is known to differ, too")
     p.add_argument("--summary", action="store_true", help="of each operator the first difference alone")
     p.add_argument("--answer", metavar="FILE", help="internal")
@@ -341,13 +371,13 @@ def main():
             except (EOFError, pickle.UnpicklingError):
                 got, what, stream = None, "ended with status %s" % stream.wait(), None
             total += 1
-            if not what or not args.all and ("error" in (got or {}) or is_known(case["name"], case["dtype"], what)):
+            if not what or not args.all and (refused(got or {}) or is_known(case["name"], case["dtype"], what)):
                 continue
             wrong += 1
             if args.summary and case["name"] in seen:
                 continue
             seen.add(case["name"])
-            print("%s %s %s: %s\n    %s; %s" % (case["name"], case["form"], case["dtype"], what, shown(case["args"]), shown(case["kwargs"])), flush=True)
+            print("%s %s %s: %s\n    %s; %s%s" % (case["name"], case["form"], case["dtype"], what, shown(case["args"]), shown(case["kwargs"]), "\n    " + case["text"] if "text" in case else ""), flush=True)
     print("%d cases, %d differences" % (total, wrong))
     return 1 if wrong else 0
 

@@ -345,3 +345,47 @@ def test_large_unsigned_numbers_and_ends_of_integers():
         with pytest.raises(RuntimeError, match="without overflow"):
             ctsc.addcmul(i, i, i, value=number)
     assert ctsc.addcmul(i, i, i, value=2.0).tolist() == [3, 10]
+
+
+def test_0_dim_unsigned_tensors_leave_the_dtype_to_those_with_dims():
+    for dtype in (ctsc.uint16, ctsc.uint32, ctsc.uint64):
+        one = ctsc.tensor(1, dtype=dtype)
+        for x in (ctsc.tensor([3, -4]), ctsc.tensor([], dtype=ctsc.int64)):
+            for y in (ctsc.add(x, one), ctsc.bitwise_and(one, x), x * one):
+                assert y.dtype is ctsc.int64, (dtype, x)
+        assert ctsc.add(ctsc.tensor([3, -4]), one).tolist() == [4, -3]
+        assert ctsc.add(ctsc.tensor(3), ctsc.tensor([1], dtype=dtype)).dtype is dtype
+
+
+def test_sort_into_tensors_of_another_shape():
+    x = ctsc.arange(12.).reshape(2, 2, 3).transpose(0, 2)
+    for kwargs in ({}, {"dim": 0}, {"dim": 0, "stable": True, "descending": True}):
+        values, indices = ctsc.empty(0), ctsc.empty(0, dtype=ctsc.int64)
+        want = ctsc.sort(x, **kwargs)
+        ctsc.sort(x, out=(values, indices), **kwargs)
+        assert values.stride() == indices.stride() == x.stride()
+        assert values.tolist() == want[0].tolist() and indices.tolist() == want[1].tolist()
+    fits = ctsc.empty(3, 2, 2), ctsc.empty(3, 2, 2, dtype=ctsc.int64)
+    ctsc.sort(x, out=fits)
+    assert fits[0].stride() == (4, 2, 1)
+    with pytest.raises(RuntimeError, match="have dtype float, but got double"):
+        ctsc.sort(x, out=(ctsc.empty(0, dtype=ctsc.float64), ctsc.empty(0, dtype=ctsc.int64)))
+    with pytest.raises(RuntimeError, match="have dtype long int, but got int"):
+        ctsc.sort(x, out=(ctsc.empty(0), ctsc.empty(0, dtype=ctsc.int32)))
+
+
+def test_tolerances_that_widen_the_batch():
+    a = ctsc.arange(12.).reshape(2, 2, 3).mul(1.37).sin()
+    few, many = ctsc.tensor([0.1, 0.9]), ctsc.tensor([[0.1], [1.5]])
+    assert ctsc.linalg.matrix_rank(a, rtol=few).tolist() == [2, 1]
+    assert ctsc.linalg.matrix_rank(a, atol=many).tolist() == [[2, 2], [0, 1]]
+    assert ctsc.linalg.matrix_rank(a[0], atol=many).tolist() == [[2], [0]]
+    y = ctsc.linalg.pinv(a, atol=many)
+    assert y.shape == (2, 2, 3, 2)
+    for i in range(2):
+        assert ctsc.allclose(y[i], ctsc.linalg.pinv(a, atol=many[i]), atol=1e-6)
+    for call in (ctsc.linalg.matrix_rank, ctsc.linalg.pinv):
+        with pytest.raises(RuntimeError, match="rtol tensor of complex type is not supported"):
+            call(a, rtol=few.to(ctsc.complex64))
+    with pytest.raises(RuntimeError, match="must match"):
+        ctsc.linalg.pinv(a, rtol=ctsc.ones(3))

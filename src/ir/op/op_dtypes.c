@@ -110,6 +110,12 @@ static int stored_category(dtype dt) {
     return dt == DT_BOOL ? 0 : dtype_is_complex(dt) ? 3 : dtype_is_float(dt) ? 2 : 1;
 }
 
+/* Does an integer tensor with dims meet a 0-dim one of dt, which says nothing beside it? */
+static bool stored_yields(const tensor *t, const tensor *other) {
+    return other && !t->ndim && other->ndim && dtype_is_unsigned((dtype)t->dtype) &&
+           stored_category((dtype)other->dtype) == 1;
+}
+
 /* Does the operator take both? An integer of no dims beside a tensor that has some is converted. */
 static bool stored_pair(const op_ctx *cx, const tensor *t, const tensor *other) {
     return stored_meet((dtype)t->dtype, (dtype)other->dtype) ||
@@ -372,7 +378,8 @@ static ctsc_status stored_in_wide(op_ctx *cx, const value *args, value *results)
     ctsc_status s = stored_call(cx, args, dt, wide, false, &big, results);
     if (big) s = stored_big(cx, args, s, results, &turned);
     if (s != CTSC_OK || results->tag != V_TENSOR) return s;
-    if (results->u.tensor->dtype == wide && !stored_stays_wide(sc->name)) {
+    if (results->u.tensor->dtype == wide && !stored_stays_wide(sc->name) &&
+        !stored_yields(t, other)) {
         tensor *narrow;
         if (turned) s = tensor_make_writable(cx->diag, results->u.tensor);
         if (turned && s == CTSC_OK) stored_turn(results->u.tensor);

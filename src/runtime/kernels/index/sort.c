@@ -29,11 +29,17 @@ static uint64_t sort_key_bits(uint64_t bits, int width) { /* of a float: sign an
 }
 
 static uint64_t sort_key_f32(float v) {
-    union { float f; uint32_t u; } x = {v};
+    union {
+        float f;
+        uint32_t u;
+    } x = {v};
     return v != v ? UINT32_MAX : sort_key_bits(x.u, 32);
 }
 static uint64_t sort_key_f64(double v) {
-    union { double f; uint64_t u; } x = {v};
+    union {
+        double f;
+        uint64_t u;
+    } x = {v};
     return v != v ? UINT64_MAX : sort_key_bits(x.u, 64);
 }
 static uint64_t sort_key_f16(float16 v) {
@@ -247,10 +253,35 @@ static ctsc_status sort_by_args(op_ctx *cx, const value *args, tensor **out) {
                     out);
 }
 
+/* out= tensors of another shape become such as the functional form gives, in the order of the
+ * argument; their dtypes have to be right. */
+static ctsc_status sort_shape_out(op_ctx *cx, const value *args, tensor *const *computed) {
+    const schema *s = cx->op->schema;
+    int64_t strides[TENSOR_MAX_DIMS];
+    tensor_like_strides(arg_tensor(&args[0]), strides);
+    for (int i = 0; s->has_alias_write && i < 2; i++) {
+        tensor *target = args[s->nargs - 2 + i].u.tensor, *shaped;
+        const tensor *t = computed[i];
+        if (target->dtype != t->dtype)
+            return diag_fail(cx->diag, CTSC_FAILED,
+                             "Expected out tensor to have dtype %s, but got %s instead",
+                             dtype_cpp_name((dtype)t->dtype), dtype_cpp_name((dtype)target->dtype));
+        if (tensor_same_shape(target, t)) continue;
+        TRY(tensor_resize(cx->diag, target, t->ndim, t->sizes));
+        TRY(tensor_view_raw(cx->diag, target, t->ndim, t->sizes, strides, target->offset, &shaped));
+        tensor_swap_geometry(target, shaped);
+        tensor_unref(shaped);
+    }
+    return CTSC_OK;
+}
+
 ctsc_status op_sort_tensor(op_ctx *cx, const value *args, value *results) {
     tensor *out[2];
     TRY(sort_by_args(cx, args, out));
-    return move_finish_many(cx, args, 2, out, results);
+    ctsc_status s = sort_shape_out(cx, args, out);
+    if (s == CTSC_OK) return move_finish_many(cx, args, 2, out, results);
+    for (int i = 0; i < 2; i++) tensor_unref(out[i]);
+    return s;
 }
 
 ctsc_status op_argsort(op_ctx *cx, const value *args, value *results) {

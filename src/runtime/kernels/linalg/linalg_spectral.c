@@ -485,6 +485,30 @@ static ctsc_status rank_read(diag *d, const value *v, const tensor *a, int64_t i
 
 static bool rank_given(const value *v) { return v && v->tag != V_NONE; }
 
+/* a, expanded to the batch that it and the tolerances broadcast to. */
+static ctsc_status rank_widen(diag *d, const rank_tolerance *t, const char *name, tensor *a,
+                              tensor **out) {
+    const value *given[2] = {t->absolute, t->relative};
+    int64_t sizes[TENSOR_MAX_DIMS];
+    int ndim = a->ndim - 2;
+    for (int k = 0; k < ndim; k++) sizes[k] = a->sizes[k];
+    for (int i = 0; i < 2; i++) {
+        if (!given[i] || given[i]->tag != V_TENSOR) continue;
+        const tensor *limit = given[i]->u.tensor;
+        if (dtype_is_complex((dtype)limit->dtype))
+            return diag_fail(d, CTSC_FAILED,
+                             "torch.%s: %s tensor of complex type is not supported. Got %s", name,
+                             i ? "rtol" : "atol", dtype_table[limit->dtype].ir_name);
+        int64_t batch[TENSOR_MAX_DIMS];
+        for (int k = 0; k < ndim; k++) batch[k] = sizes[k];
+        TRY(broadcast_sizes(d, ndim, batch, limit->ndim, limit->sizes, &ndim, sizes));
+    }
+    if (ndim + 2 > TENSOR_MAX_DIMS)
+        return diag_fail(d, CTSC_FAILED, "tensor has too many (>%d) dims", TENSOR_MAX_DIMS);
+    for (int k = 0; k < 2; k++) sizes[ndim + k] = a->sizes[a->ndim - 2 + k];
+    return tensor_expand(d, a, ndim + 2, sizes, out);
+}
+
 static ctsc_status rank_cutoff(diag *d, const rank_tolerance *t, const tensor *a, int64_t i,
                                double largest, double *out) {
     int64_t m = a->sizes[a->ndim - 2], n = a->sizes[a->ndim - 1];
@@ -509,15 +533,17 @@ static ctsc_status rank_values(op_ctx *cx, const tensor *a, bool hermitian, tens
 static ctsc_status rank_run(op_ctx *cx, const value *args, const rank_tolerance *t,
                             value *results) {
     diag *d = cx->diag;
-    tensor *a = arg_tensor(&args[0]), *s, *r;
+    tensor *a = arg_tensor(&args[0]), *s = NULL, *r = NULL;
     TRY(linalg_check_matrix(d, a, "torch.linalg.matrix_rank", "input"));
     if (!dtype_is_float((dtype)a->dtype) && !dtype_is_complex((dtype)a->dtype))
         return diag_fail(d, CTSC_FAILED,
                          "This function doesn't handle types other than float and double");
-    TRY(rank_values(cx, a, t->hermitian, &s));
-    ctsc_status st = linalg_new(d, a, DT_INT64, 0, NULL, &r);
+    TRY(rank_widen(d, t, "linalg.matrix_rank", a, &a));
+    ctsc_status st = rank_values(cx, a, t->hermitian, &s);
+    if (st == CTSC_OK) st = linalg_new(d, a, DT_INT64, 0, NULL, &r);
     if (st != CTSC_OK) {
         tensor_unref(s);
+        tensor_unref(a);
         return st;
     }
     int64_t k = s->sizes[s->ndim - 1];
@@ -532,6 +558,7 @@ static ctsc_status rank_run(op_ctx *cx, const value *args, const rank_tolerance 
         TENSOR_AT(r, int64_t)[i] = rank;
     }
     tensor_unref(s);
+    tensor_unref(a);
     if (st != CTSC_OK) {
         tensor_unref(r);
         return st;
@@ -618,15 +645,16 @@ static ctsc_status pinv_run(op_ctx *cx, const value *args, const rank_tolerance 
         return CTSC_FAILED;
     }
     int64_t size[2] = {a->sizes[a->ndim - 1], a->sizes[a->ndim - 2]};
-    TRY(linalg_new(d, a, (dtype)a->dtype, 2, size, &out));
-    ctsc_status st = CTSC_OK;
-    if (out->numel) {
+    TRY(rank_widen(d, t, "linalg.pinv", a, &a));
+    ctsc_status st = linalg_new(d, a, (dtype)a->dtype, 2, size, &out);
+    if (st == CTSC_OK && out->numel) {
         st = pinv_vectors(cx, a, t->hermitian, &u, &s, &v);
         if (st == CTSC_OK) st = pinv_products(d, t, a, u, s, v, out);
         tensor_unref(u);
         tensor_unref(s);
         tensor_unref(v);
     }
+    tensor_unref(a);
     if (st != CTSC_OK) {
         tensor_unref(out);
         return st;
