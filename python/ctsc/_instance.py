@@ -97,9 +97,13 @@ class Builder:
     def _value(self, v):
         if isinstance(v, Tensor):
             return self._tensor(v, type(v).__name__ == "Parameter")
-        if type(v) in (list, tuple) and v and all(isinstance(x, Tensor) for x in v):
-            items = ", ".join(self._value(x) for x in v)
+        if type(v) in (list, tuple) and v and all(isinstance(x, Tensor) or self._is_plain(x) for x in v):
+            items = ", ".join(str(self._value(x)) for x in v)
             return "[%s]" % items if isinstance(v, list) else "(%s,)" % items
+        if type(v) is dict and v and all(self._is_plain(x) for x in v.values()) and None not in map(self.literal, v):
+            return "{%s}" % ", ".join("%s: %s" % (self.literal(k), self._value(x)) for k, x in v.items())
+        if self._is_plain(v):
+            return self._object(v)
         if type(v).__module__ == "ctsc.jit" and type(v).__name__ == "Attribute":
             return self._value(v.value)
         if isinstance(v, tuple) and type(v).__name__ == "Size":
@@ -110,6 +114,26 @@ class Builder:
         if isinstance(v, (types.FunctionType, _C.Operator)) or isinstance(v, type):
             return self._function(v)
         return self.literal(v)
+
+    def _is_plain(self, v):
+        """An object of a class of the program that has nothing but attributes."""
+        return type(v).__new__ is object.__new__ and hasattr(v, "__dict__") and not hasattr(type(v), "__slots__") and not isinstance(v, type) and not hasattr(v, "_modules") and (
+            not callable(v) and self.program._is_ours(type(v)))
+
+    def _object(self, v):
+        name, new = self._once(v, "o")
+        if new:
+            values = [(key, self._value(x)) for key, x in v.__dict__.items()]
+            try:
+                made = self._class(type(v))
+            except (OSError, RuntimeError, TypeError): # what has no source may never be used
+                made = None
+            if made is None or any(text is None for _, text in values):
+                self.lines.append("%s = None" % name)
+                return name
+            self.lines.append("%s = object.__new__(%s)" % (name, made))
+            self.lines += ["%s.%s = %s" % (name, key, text) for key, text in values]
+        return name
 
     def _function(self, v):
         """A function or a class that an attribute refers to."""

@@ -221,6 +221,23 @@ def _is_bare_tuple(v):
     return isinstance(v, type) and v.__bases__ == (tuple,) and hasattr(v, "_fields") and not getattr(v, "__annotations__", None)
 
 
+_GENERICS = {list: "List", tuple: "Tuple", dict: "Dict", typing.Union: "Union", getattr(types, "UnionType", typing.Union): "Union"}
+
+
+def _annotation(v):
+    """A text that gives a type of typing's with its arguments; None: there is none."""
+    if v is type(None):
+        return "None"
+    if v in (int, float, bool, str, complex):
+        return v.__name__
+    if v is Tensor:
+        return "torch.Tensor"
+    origin, arguments = typing.get_origin(v), [_annotation(a) for a in typing.get_args(v)]
+    if origin not in _GENERICS or not arguments or None in arguments:
+        return None
+    return "_ctsc_typing.%s[%s]" % (_GENERICS[origin], ", ".join(arguments))
+
+
 def _binding(name, v):
     """A statement that binds name to what v is to the compiler; None: there is none."""
     if _is_bare_tuple(v):
@@ -239,6 +256,8 @@ def _binding(name, v):
         return "from torch import %s as %s" % (v.__name__, name)
     if v is Tensor:
         return "from torch import Tensor as %s" % name
+    if typing.get_args(v) and _annotation(v):
+        return "import typing as _ctsc_typing; %s = %s" % (name, _annotation(v))
     module, own = getattr(v, "__module__", None), getattr(v, "__qualname__", getattr(v, "_name", None))
     if isinstance(module, str) and (module == "ctsc" or module.startswith("ctsc.")) and own and "." not in own:
         module = "torch.nn" if module.startswith("ctsc.nn.modules") else "torch" if module.startswith("ctsc._") or module == "ctsc" else _torch_name(module)
@@ -305,6 +324,10 @@ class _Program:
     def text(self, more=()):
         """(source, file): pieces of the first one's file at their lines, others after them."""
         file = self.pieces[-1].file if self.pieces else "<instance>"
+        if any(self.by_id[id(base)].file != file for p in self.pieces if p.file == file for base in getattr(p.obj, "__bases__", ()) if id(base) in self.by_id):
+            # classes follow their bases, which are in another file: nothing can stand where it stood
+            head = "; ".join(["import torch"] + list(self.bindings.values()))
+            return "\n".join([head] + [p.text for p in self.pieces] + self.aliases + list(more)) + "\n", "<program>"
         head = "; ".join(["import torch"] + list(self.bindings.values()))
         lines, used = [head], 1
         for p in sorted((p for p in self.pieces if p.file == file), key=lambda p: p.line):

@@ -2,6 +2,7 @@
 """test_py_script.py - @ctsc.script, ctsc.trace, @ctsc.jit, ctsc.explain, ctsc.nn."""
 import math
 import os
+import sys
 import warnings
 from typing import Dict, List, Optional, Tuple
 
@@ -313,3 +314,52 @@ def test_exported_programs_are_loaded():
     assert type(got) is type(want) and set(program.state_dict) == {n for n, _ in program.named_parameters()} | {n for n, _ in program.named_buffers()}
     with pytest.raises(RuntimeError, match="module()"):
         program(*inputs)
+
+
+def test_instances_with_bases_of_another_file_and_plain_objects(tmp_path, monkeypatch):
+    (tmp_path / "script_bases.py").write_text("""
+from typing import Dict, List, Tuple
+
+Lengths = List[Tuple[str, int]]
+
+
+class Recipe:
+    def __init__(self, order: List[int], sizes: Dict[str, int]):
+        self.order = order
+        self.sizes = sizes
+
+
+class Mixin:
+    def __init__(self, order):
+        super().__init__()
+        self._recipes = {n: Recipe(order[:n], {"n": n}) for n in (2, 3)}
+        self._first = self._recipes[2]
+
+
+def turned(recipe: Recipe, x, lengths: Lengths):
+    x = x.permute(recipe.order)
+    for name, n in lengths:
+        x = x * n + recipe.sizes["n"]
+    return x
+""")
+    (tmp_path / "script_parts.py").write_text("""
+import torch
+from script_bases import Mixin, turned
+
+
+class Turn(Mixin, torch.nn.Module):
+    def forward(self, x):
+        return turned(self._recipes[x.ndim], x, self._lengths) + self._first.sizes["n"]
+
+    def __init__(self, order):
+        super().__init__(order)
+        self._lengths = (("a", 2), ("b", 5))
+""")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(sys.modules, "torch", ctsc)
+    import script_parts
+    module = ctsc.nn.Sequential(script_parts.Turn([1, 0, 2]), ctsc.nn.Linear(3, 2))
+    scripted = ctsc.jit.script(module)
+    for shape in ((3, 2), (3, 4, 3)):
+        x = ctsc.randn(*shape)
+        assert ctsc.equal(scripted(x), module(x))
