@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NUMBER = r"-?(?:\d+\.\d+|\d+)"
@@ -180,10 +181,13 @@ def missing_tool(page, env):
 def play(page, folder, env, report):
     side = os.path.join(folder, ".files")
     os.mkdir(side)
-    # To a file, and with a session of its own: a server that is left over cannot keep this waiting.
-    with open(os.path.join(folder, ".log"), "w+b") as log:
-        p = subprocess.Popen(["bash", "-c", script(page, side)], cwd=os.path.join(folder, "ctsc"), env=env, stdin=subprocess.DEVNULL,
-                             stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    # To a file, and with a session of its own: a server that is left over cannot keep this waiting. When this process ends, however it does, the pipe is
+    # closed, and the shell kills its session: so no server survives a test that was killed.
+    watched, held = os.pipe()
+    with open(os.path.join(folder, ".log"), "w+b") as log, os.fdopen(held, "wb"):
+        p = subprocess.Popen(["bash", "-c", "{ read -r -u %d; kill -KILL 0; } &\n" % watched + script(page, side)], cwd=os.path.join(folder, "ctsc"), env=env,
+                             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=(watched,))
+        os.close(watched)
         try:
             p.wait(LONGEST)
         except subprocess.TimeoutExpired:
@@ -208,6 +212,33 @@ def play(page, folder, env, report):
             report(code == "0", where, "ended with %s:\n%s" % (code, text[-2000:]))
         else:
             report(re.match(QUIET, what) and code == "0" or same(want, got), where, "printed:\n%s\nthe page says:\n%s" % (text[-2000:], "\n".join(want)))
+
+
+def running(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def check_killed(report):
+    """A server that a page started ends with the test, even if that is killed."""
+    text = "```sh\n(echo $BASHPID > pid.tmp; mv pid.tmp pid; exec sleep 600) & sleep 600\n```\n"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import pages; pages.play(pages.Page('killed', sys.argv[3]), sys.argv[2], None, print)"
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "ctsc"))
+        pid = os.path.join(folder, "ctsc", "pid")
+        p = subprocess.Popen([sys.executable, "-c", code, os.path.dirname(os.path.abspath(__file__)), folder, text])
+        wait = lambda done: any(done() or time.sleep(0.05) for _ in range(400))
+        started = wait(lambda: os.path.exists(pid))
+        p.kill()
+        p.wait()
+        if started:
+            with open(pid) as f:
+                server = int(f.read())
+            started = wait(lambda: not running(server))
+        report(started, "pages.py that is killed leaves no server", "it was not started, or still runs")
 
 
 # ---- what the text mentions
@@ -319,6 +350,7 @@ def main():
 
     if not args.only:
         check_versions(report)
+        check_killed(report)
 
     def one(page):
         for line, text in page.faults:

@@ -6,7 +6,7 @@
  * root: a tree of items. A leaf has a size, {w, h, order}; a container {children: [item...], order, header, minWidth}. `order` is the place in
  * execution order: what comes later is lower where edges leave a choice, and where they go in a circle. edges: [{from, to, key}...] between
  * leaves; edges of one source with equal keys share their line as long as they go the same way. On return items have x, y, w, h, and edges
- * points, [x0, y0, x1, y1, ...], of which the first and last lie on the borders of their leaves. options.across: layers from left to right.
+ * points, [x0, y0, x1, y1, ...]; the first and the last are on the borders of their leaves. options.across: layers from left to right.
  *
  * Method: that of Sugiyama, Tagawa and Toda (1981), for each container by itself, inner ones first. An edge that crosses a container's border does
  * so at a port, a vertex without size in the container's first or last layer; for the containers around, the inner one is a vertex with ports.

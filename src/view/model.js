@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.js - what of a graph is to be seen: from the JSON of `ctsc view` (src/ir/graph/graph_json.h says what is in it) to the items and edges that
+/* model.js - which parts of a graph are shown: from the JSON of `ctsc view` (src/ir/graph/graph_json.h says what is in it) to the items and edges that
  * layout.js places.
  *
  * Hidden nodes: constants give nothing; carriers (lists, tuples) hand on what they got, part by part where it is known which; numbers (sizes,

@@ -2,7 +2,7 @@
 /*
  * view.h - pages that draw graphs: for `ctsc view`, and what the server's status page needs of it.
  *
- *   view.html   the page              model.js    what of a graph is to be seen
+ *   view.html   the page              model.js    which parts of a graph are shown
  *   view.css    how it looks          layout.js   where it goes
  *   view.js     drawing, and what the mouse does
  *   diff.js     what differs between two graphs

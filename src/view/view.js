@@ -93,14 +93,14 @@ class GraphView {
     const boxes = graphElement(this.bar, "div", {class: "gv-set"});
     this.button(boxes, "Open all", "open all modules", () => { this.expanded = new Set(this.model.boxes.map(b => b.index)); this.relayout(); this.home(); });
     this.button(boxes, "Close all", "close all modules", () => { this.expanded = new Set([0]); this.relayout(); this.home(); });
-    graphElement(this.bar, "div", {class: "gv-fill"});
-    this.buildSearch();
-    const zoom = graphElement(this.bar, "div", {class: "gv-set"});
+    const tools = graphElement(this.bar, "div", {class: "gv-tools"});
+    this.buildSearch(tools);
+    const zoom = graphElement(tools, "div", {class: "gv-set"});
     if (compact) { this.button(zoom, "Fit", "all of it (f)", () => this.fit()); return; }
     this.button(zoom, "\u2212", "zoom out (-)", () => this.zoom(1 / 1.3));
     this.button(zoom, "+", "zoom in (+)", () => this.zoom(1.3));
     this.button(zoom, "Fit", "all of it (f)", () => this.fit());
-    const save = graphElement(this.bar, "div", {class: "gv-set"});
+    const save = graphElement(tools, "div", {class: "gv-set"});
     this.button(save, "SVG", "save the graph as it is opened now as a drawing", () => this.save(new Blob([this.picture().text], {type: "image/svg+xml"}), "svg"));
     this.button(save, "PNG", "save the graph as it is opened now as an image", () => this.savePng());
   }
@@ -116,8 +116,8 @@ class GraphView {
 
   press(buttons, value) { for (const [v, b] of buttons) b.setAttribute("aria-pressed", v === value); }
 
-  buildSearch() {
-    const box = graphElement(this.bar, "div", {class: "gv-search"});
+  buildSearch(parent) {
+    const box = graphElement(parent, "div", {class: "gv-search"});
     this.query = graphElement(box, "input", {type: "search", placeholder: "Search  ( / )", "aria-label": "search", spellcheck: "false"});
     this.hits = graphElement(box, "div", {class: "gv-hits"});
     this.query.oninput = () => this.search(this.query.value);
@@ -198,7 +198,7 @@ class GraphView {
         svg.parentNode.append(" " + dtype);
       }
     }
-    graphElement(this.key, "div", {}, text.join(" \u00b7 "));
+    graphElement(this.key, "div", {}, text.map(t => t.replaceAll(" ", "\u00a0")).join("\u00a0\u00b7 ")); /* lines break between the figures */
   }
 
   /* How many parameters and buffers there are. */
@@ -432,19 +432,27 @@ class GraphView {
   home() {
     const {w, h} = this.frame, top = this.top, scale = Math.min((w - 40) / this.tree.w, (h - top - 20) / this.tree.h, 1.15);
     if (scale >= .7) { this.fit(); return; }
-    if (this.across) {
-      const room = (h - top - 40) / this.tree.h, first = this.items.reduce((a, b) => b.x < a.x ? b : a, this.items[0] || this.tree);
-      this.scale = room >= .55 ? Math.min(1, room) : .8;
-      this.x = 20;
-      this.y = room >= .55 ? top + Math.max(0, (h - top - 40 - this.tree.h * this.scale) / 2) : top + (h - top) / 2 - (first.y + first.h / 2) * this.scale;
-      this.draw();
-      return;
-    }
-    this.scale = (w - 40) / this.tree.w >= .55 ? Math.min(1, (w - 40) / this.tree.w) : .8;
-    const first = this.items.reduce((a, b) => b.y < a.y ? b : a, this.items[0] || this.tree);
-    this.x = this.tree.w * this.scale <= w ? (w - this.tree.w * this.scale) / 2 : w / 2 - (first.x + first.w / 2) * this.scale;
-    this.y = top;
+    const [at, side, along, long, room] = this.across ? ["y", "h", "x", "w", h - top - 40] : ["x", "w", "y", "h", w - 40];
+    const first = this.items.reduce((a, b) => b[along] < a[along] ? b : a, this.items[0] || this.tree);
+    if (room / this.tree[side] >= .55) this.scale = Math.min(1, room / this.tree[side]);
+    else this.scale = Math.min(.8, Math.max(.4, room / first[side]));
+    const seen = this.items.filter(i => i[along] < first[along] + (this.across ? w : h - top) / this.scale), length = (room + 32) / this.scale;
+    const before = this.tree[side] <= length ? (length - this.tree[side]) / 2 : -this.clear(first, seen, at, side, length);
+    this[at] = (this.across ? top + 4 : 4) + before * this.scale;
+    this[along] = this.across ? 20 : top;
     this.draw();
+  }
+
+  /* Where a window that is this long begins so that it shows the first card and cuts as few others as can be; as near to the first card's middle as that allows. */
+  clear(first, cards, at, side, length) {
+    const middle = first[at] + (first[side] - length) / 2, gap = 8;
+    const starts = [middle, ...cards.map(i => i[at] - gap), ...cards.map(i => i[at] + i[side] + gap - length)];
+    const rank = start => {
+      const inside = i => i[at] >= start && i[at] + i[side] <= start + length, cut = cards.filter(i => i[at] < start + length && i[at] + i[side] > start && !inside(i)).length;
+      return [inside(first) ? 0 : 1, cut, -cards.filter(inside).length, Math.abs(start - middle)];
+    };
+    const less = (a, b) => { const k = a.findIndex((v, i) => v !== b[i]); return k >= 0 && a[k] < b[k]; };
+    return starts.map(s => [s, rank(s)]).reduce((a, b) => less(b[1], a[1]) ? b : a)[0];
   }
 
   fit() {
@@ -653,6 +661,7 @@ class GraphView {
   drawMap() {
     const {w, h} = this.frame, small = this.tree.w * this.scale <= w && this.tree.h * this.scale <= h;
     this.map.hidden = small;
+    this.key.style.maxWidth = "";
     if (small) return;
     const s = Math.min(180 / this.tree.w, 180 / this.tree.h), c = this.map, mw = Math.max(24, this.tree.w * s), mh = Math.max(24, this.tree.h * s), ratio = window.devicePixelRatio || 1;
     if (!this.mapDrawn) {
@@ -668,6 +677,7 @@ class GraphView {
       this.mapImage = ctx.getImageData(0, 0, c.width, c.height);
       this.mapScale = s; this.mapDrawn = true;
     }
+    this.key.style.maxWidth = `calc(100% - ${Math.ceil(mw) + 38}px)`; /* beside the map */
     const ctx = c.getContext("2d"), accent = getComputedStyle(this.root).getPropertyValue("--accent");
     ctx.putImageData(this.mapImage, 0, 0);
     ctx.strokeStyle = accent; ctx.lineWidth = 1.5;

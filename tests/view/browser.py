@@ -4,7 +4,7 @@
 and files with hostile names.
 
 For each page: milliseconds until the graph was drawn, and how many boxes there are. Fails where boxes overlap, an edge has no ends, a text is wider than
-its box, a script of a name runs, or what is clicked does not open.
+its box, more is cut at the sides than has to be, a script of a name runs, or what is clicked does not open.
 
     tests/view/browser.py --ctsc build/ctsc [--shots FOLDER] [MODEL INPUT...]
 """
@@ -60,6 +60,8 @@ def flat(n):
 PAGES = [
     ("10", HEAD + "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(4, 4)\n        self.b = nn.Linear(4, 4)\n"
      "    def forward(self, x: Tensor) -> Tensor:\n        y = torch.relu(self.a(x))\n        if y.sum() > 1:\n            y = y * 2\n        return torch.cat([self.b(y), x, y], 1)\n"),
+    ("branches", HEAD + "def forward(" + ", ".join("x%d: Tensor" % i for i in range(6)) + ") -> Tensor:\n"
+     + "".join("    y%d = torch.nn.functional.scaled_dot_product_attention(x%d, x%d, torch.log_softmax(x%d, 1))\n" % (i, i, i, i) for i in range(6)) + "    return " + " + ".join("y%d" % i for i in range(6)) + "\n"),
     ("500", BLOCKS % 9),
     ("5000", BLOCKS % 89),
     ("5000-flat", flat(5000)),
@@ -113,6 +115,16 @@ PROBE = """<script>
   V.home(); V.render();
   const bar = V.bar.getBoundingClientRect().bottom - V.root.getBoundingClientRect().top;
   if (Math.min(...V.items.map(i => i.y)) * V.scale + V.y < bar - 1) bad("the bar covers what is drawn first");
+  /* On a telephone: the first card is whole, and no more cards are cut at the sides than have to be. */
+  V.expanded = new Set(V.model.boxes.map(b => b.index)); V.relayout();
+  V.whole = {w: 390, h: 844}; V.home();
+  const first = V.items.reduce((a, b) => b.y < a.y ? b : a), left = -V.x / V.scale, wide = 390 / V.scale;
+  const cut = at => V.items.filter(i => i.y < first.y + 700 / V.scale && i.x < at + wide && i.x + i.w > at && (i.x < at || i.x + i.w > at + wide)).length;
+  if (first.x < left || first.x + first.w > left + wide) bad("the first card is cut at 390 pixels");
+  let least = Infinity;
+  if (V.items.length < 100) for (let at = first.x + first.w - wide; at <= first.x; at += 4) least = Math.min(least, cut(at));
+  if (cut(left) > least) bad(cut(left) + " cards are cut at 390 pixels, " + least + " have to be");
+  V.whole = null; V.expanded = new Set([0]); V.relayout(); V.home();
   const drawing = new DOMParser().parseFromString(V.picture().text, "image/svg+xml");
   if (drawing.querySelector("parsererror") || drawing.querySelectorAll(".gv-card").length !== V.items.length || !drawing.querySelector("style").textContent.includes(".gv-card")) bad("the saved drawing lacks something");
   const inner = V.model.boxes.find(b => b.index && b.kind === "module" && b.parent);
@@ -176,6 +188,9 @@ const R = {errors: [], states: {}, drawn: null}, wait = async (what, done) => {
 };
 (async () => {
   const d = document.querySelector("iframe").contentWindow, $ = id => d.document.getElementById(id);
+  const docs = document.createElement("iframe");
+  docs.src = "/docs"; document.body.append(docs);
+  await wait("model's name in /docs", () => docs.contentDocument && docs.contentDocument.querySelector("[data-name=model]") && docs.contentDocument.querySelector("[data-name=model]").value === "chargpt");
   await wait("request", () => $("request") && $("request").value && !$("ways").hidden);
   for (const [how, said] of [["generate", '"finish_reason":"length"'], ["generate_stream", '"output_ids":[],"finish_reason":"length"']]) {
     $("how").value = how;
@@ -303,7 +318,7 @@ def main():
             model = os.path.join(folder, name + ".py")
             with open(model, "w") as f:
                 f.write(source)
-            pages.append((name, model, ["float32[3,2]"] if source is HOSTILE else ["float32[3,4]"]))
+            pages.append((name, model, ["float32[3,2]"] if source is HOSTILE else ["float32[3,4]"] * (6 if name == "branches" else 1)))
         if args.model:
             pages.append((os.path.basename(args.model), args.model, args.inputs))
         for name, model, inputs in pages:

@@ -94,6 +94,8 @@ addEventListener("load", () => setTimeout(() => {
         cards: v.items.map(i => [i.name, i.sub || "", i.type || "box", ...area(i), v.stateOf(i)]), boxes: v.boxItems.map(i => [i.name, ...area(i)]),
         lines: v.edges.map(e => [v.wireKind(e), e.points.length, n(e.box[0]), n(e.box[1]), n(e.box[2]), n(e.box[3])]), labels: v.labelled.map(l => [l.text, n(l.x), n(l.y)]),
       });
+      const map = v.map.getBoundingClientRect();
+      if (map.width && key.left < map.right && key.top < map.bottom) bad("the figures cover the map");
       if (Math.min(...v.items.map(i => i.y)) * v.scale + v.y + own.top < bar.bottom - 16) bad("the bar covers what is drawn first");
       /* The topmost element at a place of the graph, and the place in the window. */
       const place = (x, y) => [own.left + v.x + x * v.scale, own.top + v.y + y * v.scale];
