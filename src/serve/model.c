@@ -166,6 +166,14 @@ static void model_tensor_json(buffer *out, const char *name, const config_tensor
     model_shape_json(out, c, a, kind != CTSC_KIND_TENSOR && kind != CTSC_KIND_OTHER && !list);
 }
 
+/* Is a result one output, whatever it holds? Lists of tensors, dicts and tuples are as many as they
+ * have elements, so outputs after them have other numbers each time. */
+static bool model_is_one_output(const ctsc_argument *r) {
+    if (!r) return true;
+    if (r->kind == CTSC_KIND_LIST) return model_list_item(r->type) != CTSC_KIND_OTHER;
+    return r->kind != CTSC_KIND_DICT && r->kind != CTSC_KIND_TUPLE && r->kind != CTSC_KIND_OBJECT;
+}
+
 void model_metadata(const model *m, const char *versions, buffer *out) {
     char room[32];
     bool first = true;
@@ -192,6 +200,7 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
         const ctsc_argument *r = named ? ctsc_signature_output(m->signature, i)
                                        : ctsc_signature_result(m->signature, i);
         if (named && r && r->kind == CTSC_KIND_NONE) continue; /* answers have none of it */
+        if (!named && !m->config.noutputs && !model_is_one_output(r)) break;
         if (!first) buffer_putc(out, ',');
         first = false;
         bool list = r && r->kind == CTSC_KIND_LIST;

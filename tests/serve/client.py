@@ -174,6 +174,9 @@ def test_health_and_metadata(s):
     assert [o["name"] for o in rows["outputs"]] == ["SUM", "DOT"]
     typed = s.json("GET", "/v2/models/typed/versions/1")
     assert [(i["name"], i["datatype"]) for i in typed["inputs"]][:4] == [("n", "INT64"), ("f", "FP64"), ("flag", "BOOL"), ("text", "BYTES")]
+    # lists of numbers are one output each; the list of tensors behind them is as many as it has elements
+    lists = s.json("GET", "/v2/models/lists")["outputs"]
+    assert [(o["name"], o["datatype"], o["shape"]) for o in lists] == [("output__%d" % i, t, [-1]) for i, t in enumerate(("INT64", "FP64", "BOOL", "BYTES"))]
     assert {"rows", "typed", "double"} <= set(s.json("GET", "/v2/models")["models"])
     assert s.json("GET", "/v2/models/rows/ready") == {"name": "rows", "ready": True}
     assert s.json("GET", "/v2/models/rows/config")["max_batch_size"] == 8
