@@ -5,7 +5,7 @@
 #   make check    the one-minute test, for after each edit
 #   make help     lists all targets
 #
-# The first two install what is missing (scripts/install-deps, Debian packages). The rules are in build.mk, tests.mk, bench.mk, cross.mk, packaging/install.mk and
+# The first two install what is missing (scripts/install-deps, Debian packages). The rules are in build.mk, tests.mk, bench.mk, cross.mk, packaging/*.mk and
 # python/python.mk.
 
 .DEFAULT_GOAL := all
@@ -24,10 +24,10 @@ OPT ?= -O1
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 
-include build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/install.mk python/python.mk
+include build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/install.mk python/python.mk packaging/static.mk
 
 # The lists at the heads of these files.
-HELP := Makefile build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/without.mk packaging/install.mk python/python.mk
+HELP := Makefile build.mk tests.mk bench.mk cross.mk packaging/rt.mk packaging/without.mk packaging/install.mk packaging/static.mk python/python.mk
 help:
 	@for f in $(HELP); do sed -n 's/^#   make/  make/p; /^$$/q' $$f; echo; done
 

@@ -3,12 +3,13 @@
 # without.mk - the shared library with fewer parts (docs/install.md).
 #
 #   make shared WITHOUT="onnx python"   libctsc.so without these parts, in build-without/: onnx training python quantised spectral linalg loss vision random
+#                       export cuda avx512
 #   make test-without   the smallest one, built and used (tests/without)
 #
 # Objects of a part are left out of the link. Their operators are answered by one function per part, which says so; functions of ctsc.h that are in them are
 # not there, and a program that calls one does not link. The command and libctsc.a are always whole.
 
-WITHOUT_PARTS := onnx training python quantised spectral linalg loss vision random
+WITHOUT_PARTS := onnx training python quantised spectral linalg loss vision random export cuda avx512
 # Optimisers belong to what module-level Python can use.
 WITHOUT_NOW := $(sort $(WITHOUT) $(if $(filter training,$(WITHOUT)),python))
 ifneq ($(filter-out $(WITHOUT_PARTS),$(WITHOUT)),)
@@ -24,6 +25,10 @@ PART_linalg := src/runtime/kernels/linalg/%
 PART_loss := src/runtime/kernels/loss/%
 PART_vision := src/runtime/kernels/vision/%
 PART_random := src/runtime/kernels/random/%
+# ONNX has modules as these have.
+PART_export := $(patsubst %.c,%.o,$(filter-out src/frontend/export/ep_module.c,$(wildcard src/frontend/export/*.c)))
+PART_cuda := src/cuda/% src/runtime/cuda/% src/codegen/cuda/% src/runtime/observe/graph_kernels_cuda.o
+PART_avx512 := $(addprefix src/cpu/,gemm/gemm_avx512.o gemm/nbits_avx512.o quad/bf16_avx512.o quad/bf16_amx.o quad/bytes_avx512.o quad/bytes_amx.o)
 ifneq ($(WITHOUT_NOW),)
 BUILD ?= build-without
 ifneq ($(filter onnx,$(WITHOUT_NOW)),)

@@ -52,6 +52,9 @@ static const struct {
 #include "cpu/isa.def"
 };
 
+/* Sets that a library is built without (packaging/without.c). */
+extern const uint32_t isa_left_out;
+const uint32_t isa_left_out __attribute__((weak)) = 0;
 uint32_t isa_allowed_bits, isa_slow_bits;
 static uint32_t isa_detected_bits;
 static isa isa_limit_row = ISA_COUNT;
@@ -159,7 +162,7 @@ isa isa_find(const char *name) {
 uint32_t isa_detected(void) {
     uint32_t bits = __atomic_load_n(&isa_detected_bits, __ATOMIC_RELAXED);
     if (!bits) {
-        bits = isa_detect();
+        bits = isa_detect() & ~isa_left_out;
         __atomic_store_n(&isa_detected_bits, bits, __ATOMIC_RELAXED);
     }
     return bits;

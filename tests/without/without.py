@@ -16,6 +16,8 @@ CORPUS = "tests/corpus/"
 RUNS = ["models/transformer_encoder_script", "models/mlp_trace", "models/conv3d_net_trace", "models/gru_l1_bi_script"]
 LACKS = [("quantized/static_convnet_script", "without the part 'quantised'"), ("models/style_transfer_script", "without the part 'vision'")]
 
+LARGEST = 3_130_000  # bytes, stripped
+
 
 def main():
     parser = argparse.ArgumentParser()
@@ -30,7 +32,12 @@ def main():
             if (done.returncode != 0) != bool(words) or words not in done.stdout:
                 failed += 1
                 print("FAIL %s: %d %s%s" % (name, done.returncode, done.stdout, done.stderr))
-    print("%d passed, %d failed" % (len(RUNS) + len(LACKS) - failed, failed))
+        small = folder + "/libctsc.so"
+        subprocess.run(["strip", "-o", small, build + "/libctsc.so"], check=True)
+        if os.path.getsize(small) > LARGEST:
+            failed += 1
+            print("FAIL libctsc.so has %d bytes, of %d at most" % (os.path.getsize(small), LARGEST))
+    print("%d passed, %d failed" % (len(RUNS) + len(LACKS) + 1 - failed, failed))
     return 1 if failed else 0
 
 

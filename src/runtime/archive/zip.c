@@ -6,7 +6,8 @@
  * the file is refused unless both see the same. From then on only the offsets are needed: a stored
  * record is a slice of the mapping, a deflated one is inflated. Content is checked against its CRC
  * when it is first read; a CRC of 0 means that the writer did not compute it (torch.save can be
- * told so).
+ * told so). Where the library is linked into one file with everything else (packaging/static.mk)
+ * there is no libzip, and the directory is what zipdir.c sees.
  *
  * Ownership: an archive is counted; storages that are slices hold a reference, so the mapping goes
  * when the last of them does. An open archive does not change (except for flags that say
@@ -15,7 +16,9 @@
 #include "cpu/convert/crc.h"
 #include "runtime/archive/archive_internal.h"
 
+#ifndef CTSC_NO_LIBZIP
 #include <zip.h>
+#endif
 #include <zlib.h>
 
 /* Mapped data is used in place if it is aligned for the widest element. */
@@ -35,6 +38,14 @@ struct archive {
 };
 
 /* ---- agreeing with libzip -------------------------------------------------------------------- */
+
+#ifdef CTSC_NO_LIBZIP
+
+static ctsc_status zip_agree(diag *d, const reader *r, uint64_t size, const zip_dir *dir) {
+    return (void)d, (void)r, (void)size, (void)dir, CTSC_OK;
+}
+
+#else
 
 typedef struct zip_stream {
     const reader *r;
@@ -130,6 +141,8 @@ static ctsc_status zip_agree(diag *d, const reader *r, uint64_t size, const zip_
     zip_error_fini(&z.error);
     return s;
 }
+
+#endif
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
