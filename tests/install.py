@@ -71,6 +71,7 @@ int main(int argc, char **argv) {
 }
 """
 LARGEST = 5_025_000  # bytes of the stripped shared library: what it has, and what another compiler may need
+LIBC = (2, 35)  # the oldest glibc that they run with, where they are built with Debian 12's
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -206,6 +207,16 @@ class Stranger:
             return "skipped, not a build by gcc for x86-64"
         if len(data) > LARGEST:
             raise Failed("%s has %d bytes, of %d at most; nm -S --size-sort build/libctsc.so tells which" % (library, len(data), LARGEST))
+
+    def test_libc(self):
+        """What the files ask of libc: a function of a newer one would keep them from older systems."""
+        here = tuple(int(n) for n in (os.confstr("CS_GNU_LIBC_VERSION") or "glibc 99.0").split()[1].split(".")[:2])
+        if here > (2, 36):
+            return "skipped, this machine's libc is newer than Debian 12's"
+        for path in [self.path("bin", "ctsc")] + sorted(glob.glob(self.path("lib", "libctsc*.so"))):
+            asked = {(int(a), int(b)): name for name, a, b in re.findall(r" (\w+)@GLIBC_(\d+)\.(\d+)", run(["nm", "-D", "--undefined-only", path]))}
+            if asked and max(asked) > LIBC:
+                raise Failed("%s needs glibc %d.%d for %s" % ((path,) + max(asked) + (asked[max(asked)],)))
 
     def test_examples(self):
         flags = self.flags("--cflags", "--libs")
