@@ -93,7 +93,7 @@ endif
 # The inference server: a part of the command, which alone needs libmicrohttpd.
 SERVE_SRC := $(wildcard src/serve/*.c)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
-# gRPC for the server: a library of its own that ctsc opens when it is asked for.
+# gRPC for the server: a separate library that ctsc opens on request (--grpc).
 GRPC ?= 1
 ifneq ($(GRPC),0)
 ifneq ($(and $(PROTOC_C),$(shell pkg-config --exists grpc_unsecure 2>/dev/null && echo 1)),)

@@ -51,7 +51,7 @@
 #
 # Random inputs:
 #   make diff           random graphs at different levels, for long (DIFF_COUNT=, SEED=)
-#   make diff-coverage  programs for each pair of operators and of passes, and a report of which pairs met (docs/coverage.md)
+#   make diff-coverage  programs for each pair of operators and of passes, and a report of the pairs that met (docs/coverage.md)
 #   make test-sweep     random programs in Python, short and long, at level 0 and level 3 (SWEEP=)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)

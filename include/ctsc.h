@@ -379,7 +379,7 @@ CTSC_API const ctsc_format *ctsc_format_at(size_t i);
 /* By name; NULL: none, or name is NULL. */
 CTSC_API const ctsc_format *ctsc_format_find(const char *name);
 /* The format by a file's extension (the longest one that matches): "pt" for .pt, a program
- * or weights. *len (may be NULL): the extension's length. NULL: it is no format's. */
+ * or weights. *len (may be NULL): the extension's length. NULL: it is not a format's. */
 CTSC_API const ctsc_format *ctsc_format_by_ending(const char *path, size_t *len);
 /* The format of a file by its content, whatever its name. *out is NULL for source and for a format
  * that the library does not know. The file may still be damaged further on. Errors: CTSC_BAD_FILE
@@ -1377,7 +1377,7 @@ CTSC_API char *ctsc_grad_node_name(const ctsc_grad_node *n);
 CTSC_API size_t ctsc_grad_node_edges(const ctsc_grad_node *n);
 /* Where the i-th gradient goes: output *output of the node. NULL: nowhere, or out of memory. */
 CTSC_API ctsc_grad_node *ctsc_grad_node_next(const ctsc_grad_node *n, size_t i, size_t *output);
-/* The leaf, as a new handle; NULL: n is no leaf's. */
+/* The leaf, as a new handle; NULL: n is not a leaf's. */
 CTSC_API ctsc_value *ctsc_grad_node_leaf(const ctsc_grad_node *n);
 
 /* m.parameters(): a list of the tensors themselves, a dict by name

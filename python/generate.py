@@ -33,7 +33,7 @@ HIDDEN = {"append", "insert", "pop", "remove", "reverse", "extend", "keys", "val
 NOT_TORCH = re.compile(r"(?<!_)_backward(_overrideable|_input|_jvp)?$|_(forward|functional|overrideable|cachemask|jvp)$|^(lift|sym_(numel|size|stride|storage_offset)|copy_sparse|value_selecting)")
 # What python/ctsc/stub.pyi has of its own.
 OTHERS = {"trace", "cuda", "block_diag", "cartesian_prod", "tensordot", "nonzero", "chalf", "random"}
-# What programs do not call by these names, if at all: their arguments are no part of the stubs.
+# What programs do not call by these names, if at all: their arguments are not part of the stubs.
 UNCALLED = re.compile(r"(_backward|_backward_(data|input|weight|reduce|elemt|overrideable)|(?<!index)_copy|_functional|_forward)$|^(special|linalg|fft|mkldnn|miopen|cudnn|fbgemm|native|quantized|sparse|"
                       r"thnn|slow|batch_norm|conv_depthwise|rrelu_with|fake_quantize|nested|to_mkldnn|hspmm|fused|unsafe|sspaddmm|embedding_|segment|"
                       r"convolution_|histogramdd_|kl_div_|nll_loss_|to_sparse|to_padded|crow_|ccol_|col_ind|row_ind|coalesce|is_coalesced|dense_dim|sparse_dim)_?")

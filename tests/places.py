@@ -61,7 +61,7 @@ def same(got, want):
 
 class Places:
     def __init__(self, build, python, folder):
-        # Two folders down: the library is looked for up to two above a program, and what lies about in the system's temporary folder is no part of this.
+        # Two folders down: the library is looked for up to two above a program, and what lies about in the system's temporary folder is not part of this.
         self.build, self.python, self.folder = build, python, os.path.join(folder, "two", "down")
         self.ctsc, self.library = os.path.join(build, "ctsc"), os.path.realpath(os.path.join(build, LIBRARY))
         self.elsewhere = self.make("elsewhere")

@@ -126,7 +126,7 @@ def group_layers(tally, args, env):
 
 def group_format(tally, args, env):
     if not shutil.which("clang-format-19") or not os.path.exists(os.path.join(ROOT, ".git")):
-        print("format: clang-format-19 is not installed, or this is no checkout: nothing was looked at")
+        print("format: clang-format-19 is not installed, or this is not a checkout: nothing was looked at")
         return
     code, out, err = run([sys.executable, os.path.join(ROOT, "scripts", "format"), "--check"], env, 120)
     tally.add("format", "C files", code == 0, out + err)

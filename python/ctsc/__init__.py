@@ -35,7 +35,7 @@ short, long, half, double, cfloat, cdouble = int16, int64, float16, float64, com
 legacy_contiguous_format = contiguous_format
 pi, inf, nan, e, newaxis = 3.141592653589793, float("inf"), float("nan"), 2.718281828459045, None
 
-# What takes time to import comes when it is asked for.
+# Modules that take time to import are imported on first use.
 _LAZY = {"trace": "_trace", "explain": "_explain", "from_torch": "_trace", "script": "_script", "compile": "_script", "register_op": "_register",
          "ops": "_register", "OutOfMemoryError": "cuda", "UntypedStorage": "storage", "TypedStorage": "storage", "InferenceSession": "_session", "serve": "_serve", "Server": "_serve", "autocast": "amp", "GradScaler": "amp", "vmap": "func", "fork": "jit", "wait": "jit", "Future": "futures", "Event": "cuda", "Stream": "cuda", "DisableTorchFunctionSubclass": "_subclass",
          "load": "_files", "save": "_files", "fork_rng": "random"}

@@ -363,7 +363,7 @@ def _warn_of_hooks(obj):
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
-    """Compiles a function, a class of modules (of which calls give ScriptModules), or an instance of one. As torch.jit.script, with ctsc as torch."""
+    """Compiles a function, a module, or a class of modules, whose calls then make ScriptModules. As torch.jit.script, with ctsc as torch."""
     if isinstance(obj, (_C.ScriptModule, ScriptFunction, ScriptClass)):
         return obj
     if isinstance(obj, types.MethodType):

@@ -151,7 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             return json.loads(raw)
         except (ValueError, RecursionError):
-            raise _Refused(400, "the body is no JSON") from None
+            raise _Refused(400, "the body is not JSON") from None
 
     def _found(self, post):
         models, parts = self.server.models, self.path.partition("?")[0].strip("/").split("/")

@@ -46,7 +46,7 @@ def _put(model, program):
 
 
 def _names(model, stays):
-    """Patterns of the names of modules of which stays(module, name) holds, and of what is in them."""
+    """Patterns that match the names of the modules for which stays(module, name) is true, and of their submodules."""
     found = []
     for name, module in model.named_modules() if hasattr(model, "named_modules") else ():
         if name and stays(module, name):
@@ -112,7 +112,7 @@ def quantize(model, run_fn, run_args, mapping=None, inplace=False):
 
 
 def _kinds():
-    """Classes of modules whose products dynamic quantisation takes, and those of which rows are read."""
+    """Classes of modules whose products dynamic quantisation handles, and of those whose rows are looked up."""
     from . import nn
     return (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell), (nn.Embedding, nn.EmbeddingBag)
 
@@ -174,14 +174,14 @@ class Int8DynamicActivationInt8WeightConfig(namedtuple("Int8DynamicActivationInt
 
 
 def quantize_(model, config, filter_fn=None, device=None):
-    """Changes the model: linear layers of which filter_fn(module, name) holds are quantised as the config says."""
+    """Changes the model: quantises the linear layers for which filter_fn(module, name) is true, as the config says."""
     from .nn import Linear
     if not hasattr(config, "_method"):
         raise NotImplementedError("quantize_: a config is an Int8WeightOnlyConfig, an Int4WeightOnlyConfig or an Int8DynamicActivationInt8WeightConfig, not a %s" % type(config).__name__)
     if device is not None:
         raise NotImplementedError("quantize_: a device")
     if not hasattr(model, "named_modules"):
-        raise TypeError("quantize_: %s is no module that can be changed; program.quantize(method=...) is for programs" % type(model).__name__)
+        raise TypeError("quantize_: %s is not a module that can be changed; program.quantize(method=...) is for programs" % type(model).__name__)
     chosen = filter_fn or (lambda m, name: isinstance(m, Linear))
     keep = _names(model, lambda m, name: not list(m.children()) and not chosen(m, name))
     _quantized(model, True, (), config._method(), keep_float=keep)

@@ -29,7 +29,7 @@ class _Program(BaseEstimator):
         return True
 
     def _scores(self, X):
-        """What the program gives for the rows of X, each of which is taken in the form `sizes`."""
+        """What the program returns for the rows of X, each reshaped to `sizes`."""
         X = np.ascontiguousarray(X, dtype=self.dtype)
         if self.sizes is not None:
             X = X.reshape((len(X),) + tuple(self.sizes))

@@ -80,7 +80,7 @@ PyObject *bind_as_subclass(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "O!O!", bind.tensor, &x, &PyType_Type, &type)) return NULL;
     if (!PyType_IsSubtype((PyTypeObject *)type, bind.tensor))
-        return PyErr_Format(PyExc_TypeError, "%R is no class of tensors", type), NULL;
+        return PyErr_Format(PyExc_TypeError, "%R is not a class of tensors", type), NULL;
     PyObject *o = bind_call_object("aten::alias", 1, &((Tensor *)x)->v);
     ctsc_value *v = o && TensorCheck(o) ? ctsc_value_copy(((Tensor *)o)->v) : NULL;
     Py_XDECREF(o);

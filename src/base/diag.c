@@ -138,7 +138,8 @@ static void diag_bytes(char *text, size_t size, double n) {
 ctsc_status diag_no_memory(diag *d) {
     mem_refusal r = mem_last_refusal();
     char wanted[32], left[32], limit[32];
-    if (!d || (!r.bounded && r.size < DIAG_LARGE)) return diag_fail(d, CTSC_LIMIT, "out of memory");
+    if (!d || !r.size || (!r.bounded && r.size < DIAG_LARGE))
+        return diag_fail(d, CTSC_LIMIT, "out of memory");
     diag_bytes(wanted, sizeof wanted, (double)r.size);
     if (!r.bounded && r.available >= 0) {
         diag_bytes(left, sizeof left, (double)r.available);
@@ -370,7 +371,7 @@ static void diag_render_range(source_range r, const diag_style *style, strbuf *o
 }
 
 static void diag_render_frame(const diag_item *item, strbuf *out) {
-    /* The class that a function is saved in is no name of the program's. */
+    /* The class that a function is saved in is not a name of the program's. */
     static const char holder[] = "__torch__.PlaceholderModule.";
     sb_printf(out, "  called from %s",
               item->text +

@@ -68,9 +68,9 @@ void bench_compare(bench_model *b, ctsc_error *e);
 int bench_show(const bench *b);
 double bench_quantile(const bench_level *l, double q);
 json_t *bench_model_json(const bench *b, const bench_model *m);
-/* "1,2,4" as numbers: how many; 0: it is no such list, has more than `most`, or one above
- * max. */
-int bench_list(const char *text, int64_t *out, int most, int64_t max);
+/* "1,2,4" as numbers: how many; 0: it is no such list, has more than `most`, or one outside
+ * min to max. */
+int bench_list(const char *text, int64_t *out, int most, int64_t min, int64_t max);
 /* Loads, warms and measures all models: reports and returns the exit code on failure.
  * bench_clear gives back what it made of one. */
 int bench_measured(bench *b, ctsc_error *e);

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int bench_list(const char *text, int64_t *out, int most, int64_t max) {
+int bench_list(const char *text, int64_t *out, int most, int64_t min, int64_t max) {
     int n = 0;
     for (const char *p = text; n < most;) {
         char *end;
         long long v = strtoll(p, &end, 10);
-        if (end == p || v < 1 || v > max || (*end && *end != ',')) return 0;
+        if (end == p || v < min || v > max || (*end && *end != ',')) return 0;
         out[n++] = v;
         if (!*end) return n;
         p = end + 1;
@@ -72,9 +72,10 @@ static int sweep_point(bench *b, int64_t batch, json_t *all, ctsc_error *e) {
 
 int bench_sweep(bench *b, ctsc_error *e) {
     int64_t batches[BENCH_POINTS] = {0}, threads[BENCH_POINTS] = {b->threads};
-    int nbatches = b->batches ? bench_list(b->batches, batches, BENCH_POINTS, BENCH_MAX_BATCH) : 1,
+    int nbatches = b->batches ? bench_list(b->batches, batches, BENCH_POINTS, 1, BENCH_MAX_BATCH)
+                              : 1,
         nthreads = b->call.threads_list
-                       ? bench_list(b->call.threads_list, threads, BENCH_POINTS, CLI_MAX_THREADS)
+                       ? bench_list(b->call.threads_list, threads, BENCH_POINTS, 0, CLI_MAX_THREADS)
                        : 1;
     cli_inputs *in = &b->call.inputs;
     char **given = in->specs, **made = calloc(in->nspecs + 1, sizeof *made);
@@ -91,7 +92,7 @@ int bench_sweep(bench *b, ctsc_error *e) {
         if (b->batches) in->specs = made;
         for (int k = 0; k < nthreads && !code; k++) {
             ctsc_set_threads((int)threads[k]);
-            b->threads = (int)threads[k];
+            b->threads = threads[k] ? (int)threads[k] : machine_cores();
             code = sweep_point(b, batches[i], all, e);
         }
         in->specs = given;

@@ -77,6 +77,9 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out);
 
 /* Prints the failure on stderr and returns its exit code. */
 int cli_report(ctsc_error *e);
+/* The same, of a call; says how arguments are given where there were none. */
+int cli_report_call(const cli_inputs *in, ctsc_error *e);
+void cli_note_inputs(const cli_inputs *in); /* that alone, if there were none */
 /* The same, with the name of the file before a message that does not have it. */
 int cli_report_file(ctsc_error *e, const char *path);
 /* "ctsc: message" on stderr; returns status. */
@@ -139,7 +142,7 @@ int cli_load_for_call(const cli_model *m, int opt, const char *precision, ctsc_m
 /* Moves module and inputs to the device, NULL: nowhere; reports and returns the exit
  * code on failure. */
 int cli_place(const char *device, ctsc_module *m, cli_inputs *in, ctsc_error *e);
-/* What a file that is no archive seems to be and what to do with it, on stderr; nothing where
+/* What a file that is not an archive seems to be and what to do with it, on stderr; nothing where
  * nothing is known (hint.c). status: what loading it came to. */
 void cli_hint(const char *path, ctsc_status status);
 /* Puts the weights of a file into m; reports and returns the exit code on failure. */
@@ -196,7 +199,7 @@ int cli_print_json(json_t *j);
 json_t *cli_value_json(const ctsc_value *v); /* NULL if out of memory */
 /* Parses with argp in the way all subcommands do (wrong usage exits with CTSC_USAGE). */
 void cli_parse_args(const struct argp *argp, int argc, char **argv, void *into);
-/* The same, up to the first argument that is no option. */
+/* The same, up to the first argument that is not an option. */
 void cli_parse_args_in_order(const struct argp *argp, int argc, char **argv, void *into);
 /* A number of an option's argument; wrong text is a usage error. */
 /* strtod, with a point in every locale. */

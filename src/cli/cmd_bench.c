@@ -51,12 +51,14 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state) {
         break;
     case ARGP_KEY_END: {
         int64_t points[BENCH_POINTS];
-        if (b->batches && !bench_list(b->batches, points, BENCH_POINTS, BENCH_MAX_BATCH))
-            argp_error(state, "--batch: '%s' is no list of sizes like 1,2,4", b->batches);
+        if (b->batches && !bench_list(b->batches, points, BENCH_POINTS, 1, BENCH_MAX_BATCH))
+            argp_error(state, "--batch: '%s' is not a list of at most %d sizes like 1,2,4",
+                       b->batches, BENCH_POINTS);
         if (b->call.threads_list &&
-            !bench_list(b->call.threads_list, points, BENCH_POINTS, CLI_MAX_THREADS))
-            argp_error(state, "--threads: '%s' is no list of numbers like 1,2,4",
-                       b->call.threads_list);
+            !bench_list(b->call.threads_list, points, BENCH_POINTS, 0, CLI_MAX_THREADS))
+            argp_error(state,
+                       "--threads: '%s' is not a list of at most %d numbers like 1,2,4 (up to %d)",
+                       b->call.threads_list, BENCH_POINTS, CLI_MAX_THREADS);
         if (b->batches && b->call.inputs.file) argp_error(state, "--batch goes with --input");
         if ((b->batches || b->call.threads_list) && b->nmodels > 1)
             argp_error(state, "--batch, and several numbers of threads, are for one model");
@@ -113,7 +115,8 @@ static int bench_prepare(const bench *b, bench_model *bm, bench_level *l, ctsc_e
     if (!code) code = cli_place(b->call.device, l->m, &l->inputs, e);
     if (code) return code;
     ctsc_get_kernel_stats(&before);
-    if (bench_sample(b, l, 1, &l->first_us, &l->first, e) != CTSC_OK) return cli_report(e);
+    if (bench_sample(b, l, 1, &l->first_us, &l->first, e) != CTSC_OK)
+        return cli_report_call(&l->inputs, e);
     for (int i = 0; i < WARM_CALLS; i++) {
         ctsc_value_free(l->warm);
         l->warm = NULL;
@@ -217,7 +220,7 @@ static void bench_add_items(bench_model *b, const ctsc_value *t) {
     if (!b->items && ctsc_tensor_ndim(t)) b->items = ctsc_tensor_sizes(t)[0];
 }
 
-/* On inputs as they were at first. A failure leaves the count out, which is no failure
+/* On inputs as they were at first. A failure leaves the count out, which is not a failure
  * of the benchmark. */
 static void bench_count(const bench *all, bench_model *b, ctsc_error *e) {
     cli_inputs inputs = all->call.inputs;

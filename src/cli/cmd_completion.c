@@ -377,7 +377,7 @@ static error_t completion_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_METHODS: exit(completion_methods(arg));
     case ARGP_KEY_ARG:
-        if (*print) argp_error(state, "one shell only, '%s' is too much", arg);
+        if (*print) argp_error(state, "one shell is expected: '%s' is one argument too many", arg);
         for (size_t i = 0; i < sizeof completion_shells / sizeof *completion_shells; i++)
             if (!strcmp(arg, completion_shells[i].name)) *print = completion_shells[i].print;
         if (!*print) argp_error(state, "'%s' is none of bash, zsh and fish", arg);

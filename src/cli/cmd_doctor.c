@@ -4,7 +4,7 @@
  * than they could be.
  *
  * The table of checks below is the only place with diagnoses: each examines the probe's
- * object and says what is wrong and what to do. Findings are no failures: the exit code is 0.
+ * object and says what is wrong and what to do. Findings are not failures: the exit code is 0.
  * Tests: tests/cli/doctor.test
  */
 #include "cli/doctor.h"
@@ -319,7 +319,7 @@ static void show_processor(const json_t *j) {
                                                 : "");
         show_bytes(name, json_number_value(json_object_get(item, "bytes")), "not known");
     }
-    snprintf(text, sizeof text, "%.0f, of which %.0f may be used; a call spreads over %.0f threads",
+    snprintf(text, sizeof text, "%.0f, %.0f of them usable; a call spreads over %.0f threads",
              doctor_number(j, "processor", "cores"), doctor_number(j, "processor", "allowed_cores"),
              json_number_value(json_object_get(j, "threads")));
     show_line("cores", text);
@@ -412,8 +412,8 @@ const struct argp cmd_doctor_argp = {
     doctor_parse,
     "[MODEL]",
     "Reports the environment: processor, limits, BLAS, the compiler for kernels, CUDA's libraries, "
-    "the cache of kernels; and what of it slows "
-    "things down, with what to do. With a MODEL, and inputs as ctsc run takes them, calls its "
+    "the cache of kernels; and what slows "
+    "things down, with advice. With a MODEL, and inputs as ctsc run takes them, calls its "
     "method "
     "as well, and tells whether denormal numbers slow it down, and where.",
     doctor_children,

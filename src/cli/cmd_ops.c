@@ -42,7 +42,9 @@ static error_t ops_parse(int key, char *arg, struct argp_state *state) {
     case OPT_COVERAGE: a->coverage = true; break;
     case OPT_MARKDOWN: a->markdown = true; break;
     case ARGP_KEY_ARG:
-        if (a->pattern) argp_error(state, "one PATTERN only, '%s' is too much", arg);
+        if (a->pattern)
+            argp_error(state, "one PATTERN is expected: '%s' is one argument too many (quote it)",
+                       arg);
         a->pattern = arg;
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -72,6 +74,8 @@ typedef struct ops_close {
     const char *pattern;
     char best[64];
     int least;
+    const char *space; /* the pattern's own namespace, whose operators come first */
+    bool in_space;
 } ops_close;
 
 static void ops_compare(void *ctx, const ctsc_operator_info *o) {
@@ -82,14 +86,19 @@ static void ops_compare(void *ctx, const ctsc_operator_info *o) {
     if (!o->supported || !len || len >= sizeof text) return;
     snprintf(text, sizeof text, "%.*s", (int)len, name + 2);
     int distance = cli_distance(c->pattern, text);
-    if (distance >= c->least || distance * 2 > (int)len) return;
+    bool in_space = !strncmp(o->key, c->space, strcspn(c->space, ":")) &&
+                    o->key[strcspn(c->space, ":")] == ':';
+    if (distance > c->least || distance * 2 > (int)len) return;
+    if (distance == c->least && (c->in_space || !in_space)) return;
     c->least = distance;
+    c->in_space = in_space;
     snprintf(c->best, sizeof c->best, "%.*s", (int)(name + 2 - o->key + (ptrdiff_t)len), o->key);
 }
 
 static int ops_none(const char *pattern) {
     const char *name = strstr(pattern, "::");
-    ops_close c = {.pattern = name ? name + 2 : pattern, .least = 4};
+    ops_close c = {
+        .pattern = name ? name + 2 : pattern, .least = 4, .space = name ? pattern : "aten::"};
     ctsc_operators(ops_compare, &c);
     return cli_complain(CTSC_FAILED, "no operator matches '%s'%s%s%s", pattern,
                         *c.best ? "; did you mean '" : "", c.best, *c.best ? "'?" : "");

@@ -84,7 +84,7 @@ static int profile_call(const profile_args *a, const profile_side *s, ctsc_profi
     ctsc_value *result = NULL;
     if (ctsc_module_run(s->m, a->call.method, s->inputs.nvalues, s->inputs.values, &o, &result,
                         e) != CTSC_OK)
-        return cli_report(e);
+        return cli_report_call(&s->inputs, e);
     ctsc_value_free(result);
     return 0;
 }

@@ -113,7 +113,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
     case OPT_WEIGHTS: m->compile.weights = arg; return 0; /* archives take them as well */
     case OPT_PATH:
         if (m->nfolders == CLI_MAX_FOLDERS)
-            argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
+            argp_error(state, "--path: more than %d folders are given", CLI_MAX_FOLDERS);
         m->folders[m->nfolders++] = arg;
         break;
     case OPT_TRAINING: m->compile.training = true; break;
@@ -124,7 +124,7 @@ static error_t model_parse(int key, char *arg, struct argp_state *state) {
         break;
     case OPT_SEED: m->compile.seed = cli_seed(state, arg); break;
     case ARGP_KEY_ARG:
-        if (m->path) argp_error(state, "one MODEL only, '%s' is too much", arg);
+        if (m->path) argp_error(state, "one MODEL is expected: '%s' is one argument too many", arg);
         m->path = arg;
         return 0;
     case ARGP_KEY_END:
@@ -242,7 +242,7 @@ static const struct argp_option compute_options[] = {
      "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument; "
      "':grad' after a tensor: it requires a gradient",
      0},
-    {"threads", OPT_THREADS, "N", 0, "threads to use (all cores)", 0},
+    {"threads", OPT_THREADS, "N", 0, "threads to use (0, the default: all cores)", 0},
     {"opt", OPT_OPT, "N", 0,
      "level of optimisation: 0 as written, 1 optimised graphs, 2 fused native kernels (the "
      "default), 3 the same "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor_model.c - what of a model slows it down, which only calls of it show: denormal numbers.
+ * doctor_model.c - what slows a model down and only shows when it is called: denormal numbers.
  *
  * The method is called a few times, so that graphs and kernels are made, then with a profiler; only
  * where that says that denormal numbers are met their cost is measured (denormals.h).
@@ -24,7 +24,7 @@ static int doctor_call(const cli_call *c, const cli_limits *l, const ctsc_module
         o.profiler = i == DOCTOR_WARM_UP ? p : NULL;
         if (ctsc_module_run(m, c->method, c->inputs.nvalues, c->inputs.values, &o, &result, e) !=
             CTSC_OK)
-            return cli_report(e);
+            return cli_report_call(&c->inputs, e);
         ctsc_value_free(result);
     }
     return 0;

@@ -250,3 +250,16 @@ void cli_free_inputs(cli_inputs *in) {
     in->values = NULL;
     in->nvalues = 0;
 }
+
+void cli_note_inputs(const cli_inputs *in) {
+    if (!in->nspecs && !in->file)
+        fputs("note: arguments are given with --input, once for each: --input "
+              "'float32[1,3,224,224]:rand', --input 3, --input @in.npy\n",
+              stderr);
+}
+
+int cli_report_call(const cli_inputs *in, ctsc_error *e) {
+    int code = cli_report(e);
+    if (code == CTSC_USAGE) cli_note_inputs(in);
+    return code;
+}

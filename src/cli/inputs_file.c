@@ -227,7 +227,7 @@ static ctsc_status image_parse_options(const char *options, image_options *o) {
         if (good) snprintf(one, sizeof one, "%.*s", (int)n, options);
         if (!good || !image_parse_option(o, one))
             return cli_complain(CTSC_USAGE,
-                                "'%.*s' is no option of an image: HEIGHTxWIDTH, resize=SIDE, "
+                                "'%.*s' is not an option of an image: HEIGHTxWIDTH, resize=SIDE, "
                                 "crop=SIDE, normalize=MEAN,DEVIATION (or three of each), "
                                 "imagenet, gray, uint8, chw",
                                 (int)n, options);

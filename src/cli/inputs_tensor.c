@@ -203,11 +203,13 @@ static ctsc_status tensor_parse_sizes(const char *spec, const char **p, int64_t 
         errno = 0;
         long long v = strtoll(at, &end, 10);
         if (end == at || *n == 64 || v < 0 || errno)
-            return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
+            return cli_complain(
+                CTSC_USAGE, "--input %s: the sizes are whole numbers from 0 on, like [2,3]", spec);
         sizes[(*n)++] = v;
         at = *end == ',' ? end + 1 : end;
         if (*end != ',' && *end != ']')
-            return cli_complain(CTSC_USAGE, "--input %s: wrong sizes", spec);
+            return cli_complain(
+                CTSC_USAGE, "--input %s: the sizes are whole numbers from 0 on, like [2,3]", spec);
     }
     if (*at != ']' || (at[1] && at[1] != ':'))
         return cli_complain(CTSC_USAGE, "--input %s: ']' expected", spec);

@@ -52,7 +52,7 @@ static parse_search parse_find(const struct argp *argp, const char *typed) {
     return s;
 }
 
-/* in_order: what follows the first argument that is no option belongs to a program. */
+/* in_order: what follows the first argument that is not an option belongs to a program. */
 static void parse_check(const struct argp *argp, int argc, char **argv, bool in_order) {
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
         if (in_order && argv[i][0] == '-' && argv[i][1] != '-') return; /* "-n 2" or "-n2" */

@@ -27,7 +27,8 @@ typedef struct cuda_symbol {
 typedef struct cuda_library {
     variable variable;        /* of the environment, naming the file */
     const char *const *names; /* ends with NULL */
-    /* its name in the folder of a toolkit, which is looked into last; NULL: it is no part of one */
+    /* its name in the folder of a toolkit, which is looked into last; NULL: it is
+     * not part of one */
     const char *toolkit_file;
     const cuda_symbol *symbols;
     size_t count;

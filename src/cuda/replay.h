@@ -30,7 +30,7 @@ typedef struct cuda_replay cuda_replay;
 
 /* kept: slots that outlive the call, its results; the caller gives their memory to each play. Fails
  * with CTSC_UNSUPPORTED if the two captures are not of the same call, or if memory outlives the
- * call that is no result. */
+ * call that is not a result. */
 ctsc_status cuda_replay_make(diag *d, const cuda_capture *first, const cuda_capture *second,
                              int nkept, const int *kept, cuda_replay **out);
 /* One address per input, one per result. CTSC_LIMIT: there is no memory, and

@@ -92,7 +92,7 @@ static bool near_say(task *t, const char *what, int rank, const void *data, size
     return false;
 }
 
-/* What a rank says, of which it is known how long it is. */
+/* What a rank sends, whose length is known. */
 static bool near_hear(task *t, const char *what, int rank, void *out, size_t bytes) {
     char key[NEAR_KEY];
     ctsc_dist_error e = {0};

@@ -20,7 +20,7 @@ static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t rounds_of(size_t bytes, size_t piece) { return bytes / piece + (bytes % piece != 0); }
 
-/* The peers of a rank, beginning behind it, so that not all read the same one at once. */
+/* The peers of a rank, beginning with the next one, so that not all read the same one at once. */
 static int peer_at(const task *t, int k) { return (t->g->rank + k) % t->g->size; }
 
 static void copy(char *to, const char *from, size_t bytes) {

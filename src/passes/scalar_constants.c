@@ -24,7 +24,7 @@ static const struct { op_symbol tensor, scalar; } scalar_operators[] = {
     {SYM_DIVIDE_TENSOR, SYM_DIVIDE_SCALAR},     {SYM_TRUE_DIVIDE_TENSOR, SYM_TRUE_DIVIDE_SCALAR},
 };
 
-/* What n is with a number as its second operand: NULL if that is no constant number. */
+/* What n is with a number as its second operand: NULL if that is not a constant number. */
 static const op *scalar_replacement(const node *n, tensor **constant) {
     if (n->kind != N_OP || !n->op || n->inputs.len < 2) return NULL;
     for (size_t i = 0; i < sizeof scalar_operators / sizeof *scalar_operators; i++) {

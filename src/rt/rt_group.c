@@ -17,7 +17,7 @@ typedef struct rt_launch {
     void *buffers[NEST_MAX_BUFFERS];
     int64_t ints[RT_SLOTS];
     double floats[RT_VALUES];
-    int64_t scalars[RT_VALUES]; /* outputs that are no tensors */
+    int64_t scalars[RT_VALUES]; /* outputs that are not tensors */
     int64_t first;
     void *scratch;
     int64_t result;

@@ -79,7 +79,7 @@ typedef struct rt_op {
     int written; /* the argument that the result is copied to; -1: none */
     int nargs;
     const value *defaults;  /* nargs of them, for op_call */
-    const value *constants; /* of a group: the arguments that are no parameters must be these */
+    const value *constants; /* of a group: the arguments that are not parameters must be these */
 } rt_op;
 
 typedef struct rt_site {

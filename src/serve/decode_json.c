@@ -139,7 +139,7 @@ bool infer_read_numbers(infer *q, const infer_span *s, const datatype *t, void *
         } else {
             const char *next = value ? NULL : number_read(p, s->end, &v);
             if (!next) {
-                snprintf(q->why, sizeof q->why, "'data' is no list of numbers (at '%.*s')",
+                snprintf(q->why, sizeof q->why, "'data' is not a list of numbers (at '%.*s')",
                          (int)(s->end - p < 12 ? s->end - p : 12), p);
                 return false;
             }

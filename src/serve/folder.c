@@ -371,7 +371,8 @@ static bool folder_load(repository *r, entry *e, const char *override, char *why
     else ok = skip;
     config_free(&config);
     bool again = e->loaded.inode != 0, data = !ok && !e->current && folder_is_data(r, e);
-    if (data) snprintf(why, size, "the file is no model: torch.save wrote it, not torch.jit.save");
+    if (data)
+        snprintf(why, size, "the file is not a model: torch.save wrote it, not torch.jit.save");
     pthread_mutex_lock(&r->lock);
     e->is_data = data;
     pthread_mutex_unlock(&r->lock);

@@ -360,7 +360,7 @@ static bool generate_pick(generation *g, const ctsc_value *logits, int64_t *toke
     size_t best;
     if (n < 1 ||
         (d != CTSC_FLOAT32 && d != CTSC_FLOAT64 && d != CTSC_FLOAT16 && d != CTSC_BFLOAT16)) {
-        *status = generate_broken(g, "the model's first output are no logits");
+        *status = generate_broken(g, "the model's first output is not logits");
         return false;
     }
     ctsc_scope *s = ctsc_scope_new();

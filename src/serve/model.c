@@ -84,7 +84,7 @@ static bool model_find_position(model *m, char *why, size_t size) {
     m->position = model_find_input(m, name ? name : "cache_position");
     if (m->position >= 0 && m->inputs[m->position].form != INPUT_TENSOR) m->position = -1;
     if (name && m->position < 0) {
-        snprintf(why, size, "config.json: 'position' is no tensor of method '%s'",
+        snprintf(why, size, "config.json: 'position' is not a tensor of method '%s'",
                  m->config.method);
         return false;
     }

@@ -59,7 +59,7 @@ static const struct argp_option serve_argp_options[] = {
      "read only DIR, and make no connections, programs or processes (Linux)", 0},
     {0, 0, 0, 0, "Defaults of models (config.json):", 1},
     {"instances", OPT_INSTANCES, "N", 0, "calls of one model at the same time (one per core)", 1},
-    {"threads", OPT_THREADS, "N", 0, "threads of one call (1)", 1},
+    {"threads", OPT_THREADS, "N", 0, "threads of one call (1); 0: all cores", 1},
     {"max-queue", OPT_QUEUE, "N", 0, "requests that may wait for a model (256)", 1},
     {"timeout", OPT_TIMEOUT, "SECONDS", 0, "of a request, after which it is stopped (30); 0: none",
      1},
@@ -87,7 +87,8 @@ static double serve_number(struct argp_state *state, const char *option, const c
     double n = strtod(text, &end);
     if (*text && !*end && !errno && n >= lo && n <= hi && (!whole || n == (double)(int64_t)n))
         return n;
-    argp_error(state, "--%s: %.15g to %.15g are possible, not '%s'", option, lo, hi, text);
+    argp_error(state, "--%s: '%s' is not a%s number from %.15g to %.15g", option, text,
+               whole ? " whole" : "", lo, hi);
     return lo;
 }
 
@@ -139,9 +140,10 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case OPT_SANDBOX: o->sandbox = true; break;
     case ARGP_KEY_ARG:
         if (o->folder)
-            argp_error(state,
-                       "'%s' is too much: one folder can be served, and --grpc=PORT has a '='",
-                       arg);
+            argp_error(
+                state,
+                "'%s' is one argument too many: one folder is served, and --grpc=PORT has a '='",
+                arg);
         o->folder = arg;
         break;
     case ARGP_KEY_END:

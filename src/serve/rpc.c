@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rpc.c - opens libctsc-grpc.so when gRPC is asked for, and accepts its connections.
+ * rpc.c - opens libctsc-grpc.so on request (--grpc), and accepts its connections.
  *
  * The library is looked for next to the command, in ../lib and ../lib64 from there, and then where
  * the loader looks. The command listens itself: so the limits of connections are the same ones as

@@ -21,7 +21,7 @@ typedef enum dtype {
 #undef DTYPE
     DT_COUNT,
     /* Operators compute with the dtypes below: as many rows have tables of kernels. The others are
-     * stored, converted, compared and moved about (op_function); between the two are no dtypes. */
+     * stored, converted, compared and moved about (op_function); no dtype is between the two. */
     DT_COMPUTED = DT_BFLOAT16 + 1
 } dtype;
 

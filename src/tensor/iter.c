@@ -63,7 +63,7 @@ static int iter_compare(const iter_dim *a, const iter_dim *b, int noperands) {
     return 0;
 }
 
-/* Insertion sort: the comparison is no total order, and dimensions that compare equal
+/* Insertion sort: the comparison is not a total order, and dimensions that compare equal
  * stay in shape order. A dimension moves inwards past those it knows to be larger. */
 static void iter_sort(iter_plan *p) {
     for (int i = 1; i < p->ndim; i++) {

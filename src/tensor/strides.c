@@ -2,7 +2,7 @@
 /*
  * strides.c - PyTorch's rules for the strides of results (strides.h).
  *
- * Dims are sorted by insertion with a comparison that is no total order: a stride of 0 (a
+ * Dims are sorted by insertion with a comparison that is not a total order: a stride of 0 (a
  * broadcast dim) says nothing, and equal strides are ordered by size. The result depends
  * on the order in which pairs are compared, so this follows PyTorch's steps one by one.
  */

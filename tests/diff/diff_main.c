@@ -830,7 +830,7 @@ int main(int argc, char **argv) {
     shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (sh == MAP_FAILED) return 2;
     if (!(sh->cover = coverage_new(o.counts))) {
-        fprintf(stderr, "diff: %s cannot be used: it is no file of counts of this version\n",
+        fprintf(stderr, "diff: %s cannot be used: it is not a file of counts of this version\n",
                 o.counts ? o.counts : "shared memory");
         return 2;
     }

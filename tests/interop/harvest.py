@@ -476,7 +476,7 @@ class Exactly(TorchDispatchMode):
 
 
 def nearer(ctsc, folder, case, extra):
-    """Of results in float16 or bfloat16 that differ: is no tensor of ctsc's farther from the exact one than PyTorch's is? (Where the processor
+    """Of results in float16 or bfloat16 that differ: is none of ctsc's tensors farther from the exact one than PyTorch's is? (Where the processor
     has no instructions for bfloat16, PyTorch's convolutions add in bfloat16.)"""
     theirs = [t for t in tree_flatten(torch.load(os.path.join(folder, "expected.pt")))[0] if isinstance(t, torch.Tensor)]
     if not any(t.dtype in REDUCED for t in theirs):

@@ -1,4 +1,4 @@
-"""Functions in functions, lambdas, functions given what is no value, *args: bodies compiled anew for a call."""
+"""Functions in functions, lambdas, functions given what is not a value, *args: bodies compiled anew for a call."""
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,4 @@
-"""Parameters without annotations that are given what is no tensor: a function for each kind of arguments."""
+"""Parameters without annotations that are given what is not a tensor: a function for each kind of arguments."""
 import torch
 from torch import nn
 

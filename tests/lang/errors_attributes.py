@@ -8,7 +8,7 @@ import torch.nn as nn
 class Main(nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = [nn.Linear(3, 3)]  # note: a list of modules is no part of the model: make it an nn.ModuleList
+        self.layers = [nn.Linear(3, 3)]  # note: a list of modules is not part of the model: make it an nn.ModuleList
         self.cache = {}  # note: it is empty here: declare its type in the class body, as in 'cache: Dict[str, Tensor]'
         self.last = None  # note: 'last' is None here, so that its type is NoneType: declare last: Optional[Tensor] in the class body
         self.count = 1  # note: 'count' gets its type, int, here

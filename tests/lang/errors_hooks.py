@@ -2,7 +2,7 @@
 import torch
 
 
-class Net(torch.nn.Module):  # error: a forward hook of module 'Net' is no function but a method: it cannot be compiled. Remove it first, or trace the module
+class Net(torch.nn.Module):  # error: a forward hook of module 'Net' is not a function but a method: it cannot be compiled. Remove it first, or trace the module
     def __init__(self):
         super().__init__()
         self.register_forward_hook(self.after)

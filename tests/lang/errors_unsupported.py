@@ -1,4 +1,4 @@
-"""Python that is no part of the language: all of it fails alike."""
+"""Python that is not part of the language: all of it fails alike."""
 import torch
 
 

@@ -1,4 +1,4 @@
-"""An operator that only PyTorch of today has is no part of what interpolate compiles to; module-level code may use it."""
+"""An operator that only PyTorch of today has is not part of what interpolate compiles to; module-level code may use it."""
 import torch
 import torch.nn.functional as F
 

@@ -531,7 +531,7 @@ class Int4Weights(nn.Module):
         return mm(x, self.w128, 32, self.s128), mm(x[:2] * 2, self.w80, 32, self.s80)
 
 
-# PyTorch 2.15 reads behind weights whose sizes are no multiples of 16
+# PyTorch 2.15 reads behind weights whose sizes are not multiples of 16
 @case(lambda: (r(4, 32), torch.randint(-128, 127, (16, 32), dtype=torch.int8), torch.rand(16)), rtol=2e-2, atol=1e-1)
 class Int8Weights(nn.Module):
     def forward(self, x, w, s):

@@ -84,7 +84,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def public_names():
-    """Of an interpreter of their own: other tests import modules that are no attributes before, ctsc.sklearn where there is scikit-learn."""
+    """Of an interpreter of their own: other tests import modules that are not attributes before, ctsc.sklearn where there is scikit-learn."""
     return json.loads(subprocess.check_output([sys.executable, "-c", PUBLIC_NAMES, *MODULES], env=ENV, timeout=300))
 
 

@@ -319,10 +319,10 @@ def test_refused_requests(s):
         ({"inputs": [dict(x, shape=[1.5])]}, "whole numbers"), ({"inputs": [dict(x, shape=[1] * 17)]}, "more than 16"),
         ({"inputs": [dict(x, shape=[2**32, 2**32])]}, "too large"), ({"inputs": [dict(x, shape=[2**40])]}, "fewer elements"),
         ({"inputs": [dict(x, data=["a"])]}, "holds strings"), ({"inputs": [dict(x, data=3)]}, "'data'"),
-        ({"inputs": [dict(x, data=[[1], 2])]}, "2 elements"), ({"inputs": [dict(x, data=[None])]}, "no list of numbers"),
-        (json.dumps({"inputs": [x]}).replace("[1]}", "[1,]}"), "no list of numbers"), (json.dumps({"inputs": [x]}).replace("[1]}", "[01]}"), "no list"),
+        ({"inputs": [dict(x, data=[[1], 2])]}, "2 elements"), ({"inputs": [dict(x, data=[None])]}, "not a list of numbers"),
+        (json.dumps({"inputs": [x]}).replace("[1]}", "[1,]}"), "not a list of numbers"), (json.dumps({"inputs": [x]}).replace("[1]}", "[01]}"), "no list"),
         (json.dumps({"inputs": [x]}).replace("[1]}", "[[1]}"), "not JSON"), (json.dumps({"inputs": [x]}).replace("[1]}", "[1 1]}"), "no list"),
-        (json.dumps({"inputs": [x]}).replace("[1]}", "[NaN]}"), "no list"), ({"inputs": [dict(x, parameters={"binary_data_size": 4})]}, "more than the body"),
+        (json.dumps({"inputs": [x]}).replace("[1]}", "[NaN]}"), "not a list"), ({"inputs": [dict(x, parameters={"binary_data_size": 4})]}, "more than the body"),
         ({"inputs": [x], "id": 3}, "'id'"), ({"inputs": [x], "outputs": 3}, "'outputs'"), ({"inputs": [x], "parameters": []}, "'parameters'"),
         ({"inputs": [dict(x, parameters={"shared_memory_region": "a"})]}, "shared memory"), ({"inputs": [x], "parameters": {"sequence_id": 2}}, "sequences"),
     ]
@@ -635,7 +635,7 @@ def test_broken_model(s):
 # ---- what is told --------------------------------------------------------------------------------------------------------------
 
 def test_data_beside_models(s):
-    """What torch.save wrote is no model, and the server is ready without it; a model that does not load is waited for."""
+    """What torch.save wrote is not a model, and the server is ready without it; a model that does not load is waited for."""
     put(s, os.path.join(ROOT, "models", "digits_test.pt"), "digits_test.pt")
     until(lambda: ("digits_test", "1") in index(s) and "torch.save" in index(s)[("digits_test", "1")]["reason"])
     assert s.ask("GET", "/v2/health/ready")[0] == 200 and answer(s, "digits_test") == 503
@@ -844,7 +844,7 @@ def test_generate_refused(s):
             ("cached", {"input_ids": [1] * 12}, "12 tokens, of fewer than 12"), ("cached", {"text_input": "abc"}, "no member 'text_input'"),
             ("cached", [1], "not a JSON object"), ("cached", "{", "not a JSON object"), ("cached", {"input_ids": [1], "id": 5}, "'id' must be text"),
             ("cached", {"input_ids": [1], "parameters": []}, "must be an object"), ("nan", {"ids": [1]}, "no number among the model's logits"),
-            ("double", {"x": [1]}, "no logits")):
+            ("double", {"x": [1]}, "not logits")):
         status, _, data = s.ask("POST", "/v2/models/%s/generate" % model, body)
         assert status in (400, 500) and words in json.loads(data)["error"], (model, body, data)
         assert s.ask("POST", "/v2/models/%s/generate_stream" % model, body)[0] == status
@@ -885,7 +885,7 @@ def test_oversized(s):
 
 
 def test_many_values(s):
-    """Few bytes of text, many objects in memory: refused before they are made. Numbers of an input are no objects."""
+    """Few bytes of text, many objects in memory: refused before they are made. Numbers of an input are not objects."""
     many = '{"inputs": [%s{}]}' % ("{}," * 200000)
     status, _, data = s.ask("POST", "/v2/models/double/infer", many)
     assert status == 400 and b"more than 131072 values" in data, (status, data[:200])

@@ -259,8 +259,8 @@ def check_grpc_messages(s, max_body):
                                (typed("double", x=("FP16", "fp32_contents", [1.0])), "not in the field for FP16"),
                                (typed("double", x=("COMPLEX", "fp32_contents", [1.0])), "'COMPLEX' is not supported"),
                                (both, "contents beside raw_input_contents"), (more, "2 tensors"), (short, "do not make its shape"),
-                               (typed("double"), "is missing"), (b"\x3a\xff\xff", "no message of this method"), (b"\x0b", "no message of this method"),
-                               (b"\x0a\x05doub", "no message of this method"), (b"\x2a\x02\x0a\x05", "no message of this method"),
+                               (typed("double"), "is missing"), (b"\x3a\xff\xff", "not a message of this method"), (b"\x0b", "not a message of this method"),
+                               (b"\x0a\x05doub", "not a message of this method"), (b"\x2a\x02\x0a\x05", "not a message of this method"),
                                (b"\x3a\0" * 300, "more than 256 tensors")):
             fails(lambda: infer(request), words, "INVALID_ARGUMENT")
         fails(lambda: infer(typed("double", x=("FP32", "fp32_contents", [0.0] * (max_body // 4 + 10)))), "", "RESOURCE_EXHAUSTED", "CANCELLED")

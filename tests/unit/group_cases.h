@@ -40,7 +40,7 @@
     {"y = permute(b, [2 0 1]); z = add.Tensor(a, y); return z",
      "f32[2,2,3]{1 2 3 4 5 6 7 8 9 10 11 12} f32[2,3,2]{1 2 3 4 5 6 7 8 9 10 11 12}"},
 
-    /* ---- reductions of slices: few elements, summed in place; how many is no argument's size - */
+    /* ---- reductions of slices: few elements, summed in place; how many is not an argument's size - */
     {"x = slice.Tensor(a, 0, 1, 9223372036854775807); y = sum.dim_IntList(x, [0]); return y",
      "f32[4,8,8]{~}", "f32[4,2,9]{~}", "f32[5,8,8]{~}"},
     {"x = slice.Tensor(a, 1, 0, 9223372036854775807, 2); y = sum.dim_IntList(x, [1]); return y",

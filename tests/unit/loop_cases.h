@@ -453,7 +453,7 @@ static const loop_case loop_cases[] = {
      "        for j in range(x.shape[1]):\n"
      "            out[i, j] = x[i].unsqueeze(1)[j, 0, 4] + x[i].unsqueeze(0)[0, j, 1] + x[i].unsqueeze(-1)[j, 2, 0]\n"
      "    return out\n"},
-    /* 0.0 ** nan is no error */
+    /* 0.0 ** nan is not an error */
     {"f[4] 0.0 1.0; f[4] 0.0 -1.0; f[4] 2.0 -1.0",
      "def forward(x: Tensor, a: float, b: float) -> float:\n"
      "    s = 1.0\n"

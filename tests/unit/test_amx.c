@@ -189,7 +189,7 @@ static void test_tiles(void **state) {
         amx_each(type, check_tiles, &type);
 }
 
-/* What follows a row may be anything: it is no number times zero. */
+/* What follows a row may be anything: it is not a number times zero. */
 static void check_neighbours(void *ctx, const quad_kernels *u) {
     static const int64_t segment[1] = {0};
     static bfloat16 a[20 * 24], b[16 * QUAD_PANEL / 2];

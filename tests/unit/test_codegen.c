@@ -358,7 +358,7 @@ static void codegen_distance(void **state) {
     arena_free(&a);
 }
 
-/* Tiles of 8 by 8, sizes that are no multiples of it. */
+/* Tiles of 8 by 8, sizes that are not multiples of it. */
 static void codegen_transpose(void **state) {
     (void)state;
     enum { R = 19, C = 30 };

@@ -381,7 +381,7 @@ static void test_names(void **state) {
     assert_string_equal(v[4]->name, "y.8");
     value_set_name(v[5], "");
     assert_false(value_has_name(v[5]));
-    value_set_name(v[5], "12"); /* numbers are no names */
+    value_set_name(v[5], "12"); /* numbers are not names */
     assert_false(value_has_name(v[5]));
     value_set_name(v[2], "x"); /* its own already */
     assert_string_equal(v[2]->name, "x");
@@ -472,7 +472,7 @@ static void test_verify(void **state) {
     expect_broken(g, "is of another");
     g = parse(verify_text);
     node_set_input(named(g, "y")->def, 0, named(g, "x"));
-    expect_broken(g, "no bool");
+    expect_broken(g, "not a bool");
     g = parse(verify_text);
     block_add_return(named(g, "y")->def->blocks.data[1], named(g, "x"));
     expect_broken(g, "returns 2 values for 1 outputs");

@@ -206,7 +206,7 @@ static void limits_sweep(void **state) {
 
 /* ---- what is counted ------------------------------------------------------------------------- */
 
-/* Numbers that are no sizes cost steps. */
+/* Numbers that are not sizes cost steps. */
 static void limits_steps(void **state) {
     (void)state;
     static const opcase cases[] = {

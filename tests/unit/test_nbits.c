@@ -150,7 +150,7 @@ static void case_run(nbits_case *c) {
 }
 
 /* Weight i of column j; *size: the magnitude of its parts, and of what is lost where the middle and
- * a zero point that is no integer are added first. */
+ * a zero point that is not an integer are added first. */
 static double case_weight(const nbits_case *c, int64_t j, int64_t i, double *size) {
     int64_t g = j * nbits_groups(c->s.k, c->s.group) + i / c->s.group;
     double q = (double)c->q[j * c->s.k + i] - (c->s.bits == 4 ? 8 : 128),

@@ -263,7 +263,7 @@ static void test_symbols(void **state) {
 #define IS_KIND(k, kind_text, pure) kind |= !strcmp(kind_text, text);
         NODE_KINDS(IS_KIND)
 #undef IS_KIND
-            if (!o && !n && !kind) fail_msg("%s is no operator", text);
+            if (!o && !n && !kind) fail_msg("%s is not an operator", text);
         if (o && o->symbol != (op_symbol)i) fail_msg("%s has another symbol", text);
         if (n && all[0]->name_symbol != (op_symbol)i) fail_msg("%s has another symbol", text);
     }

@@ -314,7 +314,7 @@ static void serve_requests(void **state) {
                  "{\"model_name\":\"add\",\"model_version\":\"1\",\"outputs\":[{\"name\":\"output__"
                  "0\",\"datatype\":\"FP32\",\"shape\":[2],\"data\":[2.0,3.5]}]}");
     serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[1,2]", "[[ 1 ,\\n2]]"), 400,
-                 "no list of numbers");
+                 "not a list of numbers");
     serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[1,2]", "[[ 1 ,\t2]]"), 200,
                  "[2.0,3.0]");
     serve_expect(w, "POST", "/v2/models/many/infer", SERVE_X("[2]", "[1, 2]"), 200,

@@ -151,7 +151,7 @@ static void call_errors(void **state) {
     assert_null(ctsc_item(s, ctsc_ints(s, 1, &n3), 1));
     assert_failed(s, CTSC_USAGE, "no item 1 among 1");
     assert_null(ctsc_item(s, ctsc_int(s, 1), 0));
-    assert_failed(s, CTSC_USAGE, "no list and no tuple");
+    assert_failed(s, CTSC_USAGE, "neither a list nor a tuple");
     const char *const names[] = {"self", NULL};
     assert_null(ctsc_scope_call(s, "aten::add", 2, names,
                                 (ctsc_value *[]){ctsc_int(s, 1), ctsc_int(s, 2)}));

@@ -29,7 +29,7 @@ function check(root, edges, turned) {
   const walk = box => {
     const sorted = box.children.slice().sort((a, b) => a.y - b.y);
     sorted.forEach((a, i) => {
-      for (const k of ["x", "y", "w", "h"]) assert(Number.isFinite(a[k]), k + " is no number");
+      for (const k of ["x", "y", "w", "h"]) assert(Number.isFinite(a[k]), k + " is not a number");
       assert(a.x >= box.x - .01 && a.y >= box.y - .01 && a.x + a.w <= box.x + box.w + .01 && a.y + a.h <= box.y + box.h + .01, "a child is outside of its box");
       if (box.header) assert(a.y >= box.y + box.header - .01, "a child is on its box's head");
       for (let k = i + 1; k < sorted.length && sorted[k].y < a.y + a.h; k++) assert(!overlap(a, sorted[k]), "two boxes overlap");

@@ -440,7 +440,7 @@ def _disable_profiler():
 
 
 def __getattr__(name):
-    """What function.py has: it is imported when it is asked for."""
+    """The names of function.py, which is imported on first use."""
     import importlib
     if name in ("graph", "forward_ad", "profiler"):
         return importlib.import_module("." + name, __name__)

@@ -118,7 +118,7 @@ class Work:
         self._timeout, self._lock, self._source = timeout, threading.RLock(), -1
 
     def _end(self):
-        """After the work, once: what of the results is still to be done."""
+        """Called once after the work: finishes the results."""
         handle, self._handle = self._handle, None
         self._source = library().work_source(handle)
         library().work_free(handle)

@@ -196,7 +196,7 @@ class ExponentialFamily(Distribution):
 
 
 class ByProbs(Distribution):
-    """By probabilities or their logits; the other one is computed when it is asked for."""
+    """Given by probabilities or by logits; the other one is computed on first use."""
 
     is_binary = True
 

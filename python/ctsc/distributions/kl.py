@@ -175,7 +175,7 @@ def _wishart(p, q):
 
 
 def _covariances(p, q, trace):
-    """Between normal distributions of which one at least has a covariance of low rank; trace: of q's inverse times p's."""
+    """Between normal distributions, at least one with a low-rank covariance; trace: of q's inverse times p's."""
     if p.event_shape != q.event_shape:
         raise ValueError("KL-divergence between two (Low Rank) Multivariate Normals with different event shapes cannot be computed")
     det = lambda d: d.log_det() if isinstance(d, LowRankMultivariateNormal) else 2 * log_det(d.scale_tril)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""transforms.py - functions with inverses and the determinants of their Jacobians, of which transformed.py makes distributions."""
+"""transforms.py - functions with inverses and Jacobian determinants, from which transformed.py makes distributions."""
 import math
 
 import ctsc

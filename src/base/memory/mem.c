@@ -78,11 +78,9 @@ static MEM_THREAD_LOCAL mem_budget *mem_thread_budget;
 static _Thread_local mem_refusal mem_refused;
 static _Thread_local int64_t mem_thread_limit; /* what the budget had when it became the thread's */
 
-mem_refusal mem_last_refusal(void) {
-    mem_refusal r = mem_refused;
-    mem_refused.size = 0;
-    return r;
-}
+mem_refusal mem_last_refusal(void) { return mem_refused; }
+
+void mem_forget_refusal(void) { mem_refused = (mem_refusal){0}; }
 
 /* Remembers it; false. */
 static __attribute__((noinline, cold)) bool mem_refuse(size_t size, bool bounded) {

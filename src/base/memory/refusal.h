@@ -15,7 +15,8 @@ typedef struct mem_refusal {
     bool bounded;
     int64_t left, limit, available;
 } mem_refusal;
-/* Reading it forgets it. */
 mem_refusal mem_last_refusal(void);
+/* Once a failure was reported: what fails later for another reason must not tell of this one. */
+void mem_forget_refusal(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli/compile/ahead.h"
 #include "cli/progress.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -196,9 +197,18 @@ int cmd_compile(int argc, char **argv) {
     cli_parse_args(&cmd_compile_argp, argc, argv, &a);
     char *output = a.output || a.ahead.object ? NULL : compile_output(&a.model);
     const char *path = a.ahead.object ? a.ahead.object : a.output ? a.output : output;
-    if (!path)
-        return compile_free(&a),
-               cli_complain(CTSC_USAGE, "compile: say with -o where the archive goes");
+    if (!path) {
+        FILE *f = fopen(a.model.path, "r"); /* a slip in its name matters more */
+        int why = f ? 0 : errno;
+        if (f) fclose(f);
+        compile_free(&a);
+        if (why)
+            return cli_complain(CTSC_BAD_FILE, "cannot open %s: %s", a.model.path, strerror(why));
+        return cli_complain(CTSC_USAGE,
+                            "compile: %s is not Python source (.py): compile the source, or name "
+                            "the archive to write, with -o FILE.pt",
+                            a.model.path);
+    }
     ctsc_error *e = ctsc_error_new();
     ctsc_module *m = NULL;
     int code = 0;

@@ -71,7 +71,7 @@ static const convert_format *convert_named(struct argp_state *state, const char 
         snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", f->name);
         if (distance < least) least = distance, best = f;
     }
-    argp_error(state, "%s: '%s' is no format%s%s%s (%s)", option, name,
+    argp_error(state, "%s: '%s' is not a format%s%s%s (%s)", option, name,
                best ? ", did you mean '" : "", best ? best->name : "", best ? "'?" : "", all);
     return NULL;
 }
@@ -80,7 +80,7 @@ static void convert_opset(struct argp_state *state, const char *arg, convert_onn
     char *end;
     long n = strtol(arg, &end, 10);
     if (end == arg || *end || n < 1 || n > 1000)
-        argp_error(state, "--opset: '%s' is no version", arg);
+        argp_error(state, "--opset: '%s' is not a version", arg);
     a->opset = (int)n;
 }
 
@@ -92,7 +92,7 @@ static void convert_dynamic(struct argp_state *state, const char *arg, convert_o
 static void convert_check(struct argp_state *state, const char *arg, convert_onnx_args *a) {
     a->check = true;
     if (arg && !((a->tolerance = cli_number(state, "check", arg)) > 0))
-        argp_error(state, "--check: '%s' is no tolerance", arg);
+        argp_error(state, "--check: '%s' is not a tolerance", arg);
 }
 
 static error_t convert_parse(int key, char *arg, struct argp_state *state) {
@@ -112,7 +112,9 @@ static error_t convert_parse(int key, char *arg, struct argp_state *state) {
         break;
     case ARGP_KEY_ARG:
         if (!a->model.path) return ARGP_ERR_UNKNOWN; /* IN is the child's */
-        if (a->output) argp_error(state, "one IN and one OUT only, '%s' is too much", arg);
+        if (a->output)
+            argp_error(state, "one IN and one OUT are expected: '%s' is one argument too many",
+                       arg);
         a->output = arg;
         break;
     case ARGP_KEY_END:
@@ -169,8 +171,8 @@ static int convert_choose(convert_args *a) {
     if (!a->to) a->to = convert_by_ending(a->output);
     if (!a->to)
         return cli_complain(CTSC_USAGE,
-                            "convert: '%s' has the ending of no format: use --to FORMAT ('ctsc "
-                            "convert --help' lists them)",
+                            "convert: the ending of '%s' is not that of a format: use --to FORMAT "
+                            "('ctsc convert --help' lists them)",
                             a->output);
     if (!a->to->write)
         return cli_complain(CTSC_USAGE, "convert: %s is read, but not written", a->to->name);

@@ -21,7 +21,7 @@ static int read_state(const cli_model *m, convert_content *out, ctsc_error *e) {
     return ctsc_state_load(m->path, &out->state, e) == CTSC_OK ? 0 : cli_report(e);
 }
 
-/* Whatever it is. What is no format that is known is refused as weights, unless the program's
+/* Whatever it is. What is not a format that is known is refused as weights, unless the program's
  * loader knows more of it. */
 static int read_archive(const cli_model *m, convert_content *out, ctsc_error *e) {
     const ctsc_format *f = NULL;

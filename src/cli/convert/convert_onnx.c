@@ -80,10 +80,7 @@ int convert_onnx(const convert_onnx_args *a, cli_call *call, ctsc_module *m, con
     if (!code)
         code = convert_onnx_write(a, call->method, m, call->inputs.nvalues, call->inputs.values,
                                   path, e);
-    if (code == CTSC_USAGE && !call->inputs.nspecs && !call->inputs.file)
-        fputs("note: the arguments' sizes are given as for a call: --input "
-              "'float32[1,3,224,224]:rand'\n",
-              stderr);
+    if (code == CTSC_USAGE) cli_note_inputs(&call->inputs);
     return code;
 }
 

@@ -52,7 +52,7 @@ static const struct argp_option launch_options[] = {
     {"max_restarts", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
     {"module", LAUNCH_MODULE, "NAME", 0, "the program is a module of Python", 0},
     {"python", LAUNCH_PYTHON, "FILE", 0, "the interpreter (python3)", 0},
-    {"no-python", LAUNCH_PLAIN, 0, 0, "the program is no Python file: it is run as it is", 0},
+    {"no-python", LAUNCH_PLAIN, 0, 0, "the program is not a Python file: it is run as it is", 0},
     {"no_python", 0, 0, OPTION_ALIAS | OPTION_HIDDEN, 0, 0},
     {"prefix", LAUNCH_PREFIX, 0, 0, "put the rank before each line that a process writes", 0},
     {"standalone", LAUNCH_NOTHING, 0, OPTION_HIDDEN, 0, 0},
@@ -102,7 +102,7 @@ static error_t launch_parse(int key, char *arg, struct argp_state *state) {
         break;
     case ARGP_KEY_ARG: launch_rest(a, state, state->next - 1); break;
     case ARGP_KEY_END:
-        if (!a->program) argp_error(state, "which program?");
+        if (!a->program) argp_error(state, "PROGRAM is missing");
         if (!a->module && !a->plain && cli_is_source(a->program[0]) &&
             access(a->program[0], R_OK) != 0)
             argp_failure(state, CTSC_BAD_FILE, errno, "cannot open %s", a->program[0]);

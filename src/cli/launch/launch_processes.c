@@ -80,7 +80,7 @@ static void launch_environment(const launch *l, int local) {
     if (a->processes > 1) setenv("OMP_NUM_THREADS", "1", 0);
 }
 
-/* The command line, of which the program is the end. */
+/* The command line, which ends with the program's own. */
 static char **launch_command(const launch_args *a) {
     size_t given = 0, n = 0, len = strlen(*a->program ? *a->program : "");
     while (a->program[given]) given++;

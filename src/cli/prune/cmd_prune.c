@@ -4,7 +4,7 @@
  *
  * Method. What is pruned are parameters of two dims or more that multiply: those named weight or
  * ..._weight of modules that are no embedding and no normalisation. Each method is a score for
- * elements, or for output channels, of which the lowest become zero:
+ * elements, or for output channels; the lowest become zero:
  *
  *     l1        |w|, in each layer as many
  *     ln        with --structured alone: the 2-norm of a channel

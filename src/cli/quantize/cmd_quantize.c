@@ -76,7 +76,7 @@ static int quantize_count(struct argp_state *state, const char *option, const ch
 
 static void quantize_put(struct argp_state *state, const char *option, const char **list, size_t *n,
                          size_t most, const char *text) {
-    if (*n == most) argp_error(state, "--%s: up to %zu are possible", option, most);
+    if (*n == most) argp_error(state, "--%s: more than %zu are given", option, most);
     list[(*n)++] = text;
 }
 

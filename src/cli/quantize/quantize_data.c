@@ -168,7 +168,7 @@ static int data_file(quantize_examples *x, const char *path, const char *options
     int code;
     if (inputs_is_image(path)) code = inputs_image(path, options, &v);
     else if (*options)
-        code = cli_complain(CTSC_USAGE, "%s is no image, and takes no options", path);
+        code = cli_complain(CTSC_USAGE, "%s is not an image, and takes no options", path);
     else code = ctsc_value_load(path, &v, e) == CTSC_OK ? 0 : cli_report(e);
     if (!code) code = data_add(x, path, sig, batch, v, 0);
     ctsc_value_free(v);

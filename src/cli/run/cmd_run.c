@@ -85,7 +85,8 @@ static error_t run_parse(int key, char *arg, struct argp_state *state) {
         if (a->files.labels && !a->top) argp_error(state, "--labels goes with --top");
         if (a->sandbox && a->call.device && strcmp(a->call.device, "cpu"))
             argp_error(state, "--sandbox is for the CPU: devices need their drivers");
-        if (a->top && (a->json || a->full)) argp_error(state, "one of --top, --json and --full");
+        if (a->top && (a->json || a->full))
+            argp_error(state, "--top, --json and --full exclude each other");
         break;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -153,16 +154,6 @@ static double run_clock(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Why a call failed that was given nothing. */
-static int run_failed(const run_args *a, ctsc_error *e) {
-    int code = cli_report(e);
-    if (code == CTSC_USAGE && !a->call.inputs.nspecs && !a->call.inputs.file)
-        fputs("note: arguments are given with --input, once for each: --input "
-              "'float32[1,3,224,224]:rand', --input 3, --input @in.npy\n",
-              stderr);
-    return code;
-}
-
 static int run_with(run_args *a, ctsc_error *e) {
     ctsc_module *m = NULL;
     ctsc_value *result = NULL;
@@ -177,7 +168,7 @@ static int run_with(run_args *a, ctsc_error *e) {
     double start = run_clock();
     if (!code && ctsc_module_run(m, a->call.method, a->call.inputs.nvalues, a->call.inputs.values,
                                  &o, &result, e) != CTSC_OK)
-        code = run_failed(a, e);
+        code = cli_report_call(&a->call.inputs, e);
     if (!code && a->time)
         fprintf(stderr, "ctsc: %s took %.3f ms (the first call)\n", a->call.method,
                 (run_clock() - start) * 1e3);

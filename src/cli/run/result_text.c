@@ -2,10 +2,11 @@
 /*
  * result_text.c - results on a terminal: whole where they are small, summarised where not.
  *
- * Method. As PyTorch's torch/_tensor_str.py with its default options: more than 1000
- * elements are summarised by the first and last three along each dim, in columns of one
- * width, four digits after the point, with exponents where magnitudes differ widely.
- * The last line says dtype and sizes, as it does below a tensor that is printed whole.
+ * Method. As PyTorch's torch/_tensor_str.py with its default options: columns of one width,
+ * four digits after the point, exponents where magnitudes differ widely; more than 1000
+ * elements are summarised by the first and last three along each dim. Smaller tensors are
+ * printed as TorchScript's print does, unless their rows do not fit a line: what that prints
+ * then ("Columns 1 to 8") is hard to read. The last line always says dtype and sizes.
  * Tests: tests/cli/result.test
  */
 #include "cli/run/run.h"
@@ -22,12 +23,20 @@ static int64_t text_elements(const ctsc_value *t) {
     return n;
 }
 
-/* Numbers that a double holds, and whole ones: others are printed whole. */
+/* Whether TorchScript's print cuts its rows into blocks of columns. */
+static bool text_has_long_rows(const ctsc_value *v) {
+    char *text = ctsc_tensor_ndim(v) >= 2 ? ctsc_value_print(v) : NULL;
+    bool found = text && strstr(text, "Columns 1 to ");
+    ctsc_string_free(text);
+    return found;
+}
+
+/* Numbers that a double holds, and whole ones: others are printed as TorchScript does. */
 static bool text_is_large(const ctsc_value *v) {
-    if (ctsc_value_kind(v) != CTSC_KIND_TENSOR || text_elements(v) <= TEXT_THRESHOLD) return false;
+    if (ctsc_value_kind(v) != CTSC_KIND_TENSOR || ctsc_tensor_ndim(v) > TEXT_DIMS) return false;
     const ctsc_dtype_info *d = ctsc_dtype_describe(ctsc_tensor_dtype(v));
-    return d && d->use == CTSC_DTYPE_COMPUTED && d->kind != CTSC_DTYPE_COMPLEX &&
-           ctsc_tensor_ndim(v) <= TEXT_DIMS;
+    if (!d || d->use != CTSC_DTYPE_COMPUTED || d->kind == CTSC_DTYPE_COMPLEX) return false;
+    return text_elements(v) > TEXT_THRESHOLD || text_has_long_rows(v);
 }
 
 static bool text_has_large(const ctsc_value *v) {
@@ -50,6 +59,7 @@ typedef struct text_format {
     const int64_t *ints; /* the same of integers, which doubles may not hold; else NULL */
     const int64_t *sizes;
     int ndim;
+    int64_t edge; /* elements shown at each end of a dim that has more than two such ends */
     bool real, boolean, whole, exponents;
     int width;
     double least, most; /* of the absolute values that are finite and not zero */
@@ -69,11 +79,13 @@ static void text_number(const text_format *f, const double *p, char out[TEXT_NUM
     else snprintf(out, TEXT_NUMBER, f->whole ? "%.0f." : "%.4f", x);
 }
 
-static int64_t text_shown(int64_t n) { return n > 2 * TEXT_EDGE ? 2 * TEXT_EDGE : n; }
+static int64_t text_shown(const text_format *f, int64_t n) {
+    return n > 2 * f->edge ? 2 * f->edge : n;
+}
 
 /* Which index is shown at place i. */
-static int64_t text_index(int64_t n, int64_t i) {
-    return n > 2 * TEXT_EDGE && i >= TEXT_EDGE ? n - 2 * TEXT_EDGE + i : i;
+static int64_t text_index(const text_format *f, int64_t n, int64_t i) {
+    return n > 2 * f->edge && i >= f->edge ? n - 2 * f->edge + i : i;
 }
 
 static void text_see(text_format *f, const double *p) {
@@ -100,8 +112,8 @@ static void text_walk(text_format *f, int dim, const double *p, int64_t numel,
         return;
     }
     int64_t n = f->sizes[dim], part = n ? numel / n : 0;
-    for (int64_t i = 0; i < text_shown(n); i++)
-        text_walk(f, dim + 1, p + text_index(n, i) * part, part, visit);
+    for (int64_t i = 0; i < text_shown(f, n); i++)
+        text_walk(f, dim + 1, p + text_index(f, n, i) * part, part, visit);
 }
 
 static void text_choose(text_format *f, int64_t numel) {
@@ -123,11 +135,11 @@ static void text_row(const text_format *f, const double *p, int64_t n, int inden
     int per_line = (TEXT_LINE - indent) / (f->width + 2), at = 0;
     if (per_line < 1) per_line = 1;
     putchar('[');
-    for (int64_t i = 0; i < text_shown(n); i++) {
-        bool gap = i == TEXT_EDGE && n > 2 * TEXT_EDGE;
+    for (int64_t i = 0; i < text_shown(f, n); i++) {
+        bool gap = i == f->edge && n > 2 * f->edge;
         for (int part = gap ? 0 : 1; part < 2; part++, at++) {
             char text[TEXT_NUMBER] = " ...";
-            if (part) text_number(f, p + text_index(n, i), text);
+            if (part) text_number(f, p + text_index(f, n, i), text);
             if (at) putchar(',');
             if (at && at % per_line == 0) text_newline(1, indent + 1);
             else if (at) putchar(' ');
@@ -144,11 +156,11 @@ static void text_dims(const text_format *f, int dim, const double *p, int64_t nu
         return;
     }
     putchar('[');
-    for (int64_t i = 0; i < text_shown(n); i++) {
+    for (int64_t i = 0; i < text_shown(f, n); i++) {
         int apart = f->ndim - dim - 1;
         if (i) putchar(','), text_newline(apart, indent + 1);
-        if (i == TEXT_EDGE && n > 2 * TEXT_EDGE) printf("...,"), text_newline(apart, indent + 1);
-        text_dims(f, dim + 1, p + text_index(n, i) * part, part, indent + 1);
+        if (i == f->edge && n > 2 * f->edge) printf("...,"), text_newline(apart, indent + 1);
+        text_dims(f, dim + 1, p + text_index(f, n, i) * part, part, indent + 1);
     }
     putchar(']');
 }
@@ -182,6 +194,7 @@ static int text_tensor(const ctsc_value *t, ctsc_error *e) {
                      .real = real,
                      .boolean = boolean};
     int64_t numel = text_elements(t);
+    f.edge = numel > TEXT_THRESHOLD ? TEXT_EDGE : TEXT_THRESHOLD;
     text_choose(&f, numel);
     fputs("tensor(", stdout);
     text_dims(&f, 0, f.p, numel, 7);

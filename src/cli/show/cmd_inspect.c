@@ -287,7 +287,7 @@ const struct argp cmd_inspect_argp = {
     inspect_options,
     inspect_parse,
     "MODEL",
-    "Lists methods, layers, parameters and operators of a model, and what of it ctsc does not "
+    "Lists methods, layers, parameters and operators of a model, and which of these ctsc does not "
     "support. With --input, also what each layer gives and how many floating-point operations it "
     "takes; figures of a layer are of all in it.",
     inspect_children,

@@ -70,7 +70,7 @@ static error_t view_parse(int key, char *arg, struct argp_state *state) {
     case OPT_WARMUP: a->warmup = view_number(state, "warmup", arg, 1000000); break;
     case ARGP_KEY_ARG:
         if (!a->model.path) return ARGP_ERR_UNKNOWN; /* the child's */
-        if (a->other) argp_error(state, "two MODELs at most, '%s' is too much", arg);
+        if (a->other) argp_error(state, "at most two MODELs are drawn: '%s' is one too many", arg);
         a->other = arg;
         break;
     case ARGP_KEY_INIT:
@@ -123,7 +123,7 @@ static void view_drop_inputs(cli_inputs *in) {
     in->values = NULL;
 }
 
-/* The arguments that the archive keeps, if it does: it is no failure where it does not. False:
+/* The arguments that the archive keeps, if it does: it is not a failure where it does not. False:
  * there are none. */
 static bool view_sample(view_args *a, const ctsc_module *m) {
     ctsc_value *sample = NULL;

@@ -8,7 +8,7 @@
 
 /* [{"name": "fc.weight", "type": "float32[4,8]", "parameter": true}, ...] */
 void view_weights(const ctsc_module *m, FILE *to);
-/* What is not the same of two modules: [{"name", "state", ...}, ...] by the names of b, of which
+/* What differs between two modules: [{"name", "state", ...}, ...] by the names of b, of which
  * state is "changed" (elements; "most": the largest difference, of float32 and float64), "type"
  * (dtype or dims), "added", "removed" (the name is a's) or "renamed" ("from": a's name of a tensor
  * that is equal). */

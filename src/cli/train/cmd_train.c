@@ -108,7 +108,8 @@ static const struct argp_option train_argp_options[] = {
      0},
     {"distributed", OPT_DISTRIBUTED, 0, 0,
      "share the rows of each batch among the processes of ctsc launch, mpirun or srun", 0},
-    {"threads", OPT_THREADS, "N", 0, "threads to use (all cores); results do not depend on it", 0},
+    {"threads", OPT_THREADS, "N", 0,
+     "threads to use (0, the default: all cores); results do not depend on it", 0},
     {"flush-denormals", OPT_FLUSH, 0, 0, CLI_FLUSH_TEXT, 0},
     {0},
 };
@@ -147,7 +148,7 @@ bool train_parse_settings(train_settings *s, const char *text) {
 static void train_put_file(struct argp_state *state, const char *option, const char **files,
                            size_t *n, const char *file) {
     if (*n == TRAIN_MAX_FILES)
-        argp_error(state, "--%s: up to %d files are possible", option, TRAIN_MAX_FILES);
+        argp_error(state, "--%s: more than %d files are given", option, TRAIN_MAX_FILES);
     files[(*n)++] = file;
 }
 
@@ -215,7 +216,7 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
     case OPT_PRETRAINED: o->pretrained = arg; break;
     case OPT_FREEZE:
         if (o->nfreeze == TRAIN_MAX_PATTERNS)
-            argp_error(state, "--freeze: up to %d are possible", TRAIN_MAX_PATTERNS);
+            argp_error(state, "--freeze: more than %d patterns are given", TRAIN_MAX_PATTERNS);
         o->freeze[o->nfreeze++] = arg;
         break;
     case OPT_LABELS: o->labels = arg; break;

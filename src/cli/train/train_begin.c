@@ -29,8 +29,11 @@ static int loop_set_loss(trainer *t) {
         }
     for (size_t i = 0; i < ctsc_module_method_count(t->m); i++)
         if (!strcmp(ctsc_module_method_name(t->m, i), t->o->loss)) return 0;
-    return cli_complain(CTSC_USAGE, "--loss: '%s' is neither a loss nor a method of the model",
-                        t->o->loss);
+    char all[256] = "";
+    for (size_t i = 0, n = 0; i < sizeof losses / sizeof *losses; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", losses[i].name);
+    return cli_complain(CTSC_USAGE, "--loss: '%s' is neither a loss (%s) nor a method of the model",
+                        t->o->loss, all);
 }
 
 /* What a schedule is not told and training knows. */

@@ -79,7 +79,8 @@ static ctsc_status loop_restore(trainer *t, const ctsc_value *all) {
     ctsc_value *schedule = t->schedule ? ctsc_value_get(all, "scheduler") : NULL;
     ctsc_status s = model && opt && random && (schedule || !t->schedule)
                         ? CTSC_OK
-                        : ctsc_error_set(t->e, CTSC_BAD_FILE, "%s is no checkpoint", t->o->resume);
+                        : ctsc_error_set(t->e, CTSC_BAD_FILE, "%s is not a checkpoint",
+                                         t->o->resume);
     if (s == CTSC_OK) s = ctsc_module_load_state(t->m, model, t->e);
     if (s == CTSC_OK) s = ctsc_optimizer_load_state(t->opt, opt, t->e);
     if (s == CTSC_OK && schedule) s = ctsc_scheduler_load_state(t->schedule, schedule, t->e);

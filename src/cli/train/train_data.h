@@ -65,7 +65,7 @@ int data_read_folder(const char *path, const char *options, const data_reading *
  * survive any file. */
 int data_read_apart(data_reader *read, const char *path, const data_reading *how, data_list *l,
                     ctsc_error *e);
-/* A shared library and n of its functions, in this order; a name may be "a|b", of which the first
+/* A shared library and n of its functions, in this order; a name may be "a|b": the first
  * counts that is there. False: it is not installed, or lacks one. */
 bool data_open_library(const char *const *libraries, size_t n, const char *const *names,
                        void **functions);
@@ -78,7 +78,7 @@ int64_t data_memory(void);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* A table being read: its rows, of which the columns that count become a matrix and a target. */
+/* A table being read: the columns that count become a matrix and a target. */
 typedef struct data_table {
     const char *path;
     const data_reading *how;
@@ -89,7 +89,7 @@ typedef struct data_table {
     ctsc_value *features; /* float32 or float64 [rows, nfeatures] */
     double *numbers;      /* [rows, ntargets] */
     char **texts;         /* [rows], of a single target that may be one */
-    bool is_text;         /* a target that is no number was seen */
+    bool is_text;         /* a target that is not a number was seen */
 } data_table;
 enum { TABLE_SKIP = -1 };
 

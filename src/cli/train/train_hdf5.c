@@ -103,8 +103,8 @@ static int hdf5_fail(const hdf5 *h, const char *name, const char *why) {
 
 /* ---- a dataset ------------------------------------------------------------------------------- */
 
-/* What its elements become, and *memory, what libhdf5 is asked for; false: they are no numbers that
- * ctsc has. */
+/* What its elements become, and *memory, the type requested from libhdf5; false: they are not
+ * numbers that ctsc has. */
 static bool hdf5_dtype(const hdf5_library *lib, hid type, ctsc_dtype *out, hid *memory) {
     int class = lib->type_class(type);
     size_t size = lib->type_size(type);
@@ -165,7 +165,7 @@ static int hdf5_read(hdf5 *h, hid set, hid type, hid space, const char *name, ct
     ctsc_value *v = NULL;
     if (!hdf5_dtype(lib, type, &dtype, &memory)) return 0; /* texts, records: no example is one */
     int code = hdf5_sizes(h, space, name, &ndim, sizes, ctsc_dtype_describe(dtype)->bytes);
-    if (code || !ndim) return code; /* a single number is no list of examples either */
+    if (code || !ndim) return code; /* a single number is not a list of examples either */
     if (ctsc_tensor_new(dtype, ndim, sizes, &v, e) != CTSC_OK) return cli_report(e);
     for (int i = 0; i < ndim; i++) n *= sizes[i];
     if (lib->read(set, memory, 0, 0, 0, ctsc_tensor_data(v)) < 0)

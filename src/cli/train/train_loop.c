@@ -91,7 +91,7 @@ static ctsc_value *loop_loss(trainer *t, ctsc_value *batch, ctsc_value **out, ct
     int64_t size = ctsc_value_kind(loss) == CTSC_KIND_TENSOR;
     for (int i = 0; size && i < ctsc_tensor_ndim(loss); i++) size *= ctsc_tensor_sizes(loss)[i];
     if (size == 1) return loss;
-    ctsc_error_set(e, CTSC_USAGE, "the loss is no tensor with one element");
+    ctsc_error_set(e, CTSC_USAGE, "the loss is not a tensor with one element");
     return NULL;
 }
 

@@ -157,7 +157,7 @@ int table_put_number(data_table *t, int64_t row, size_t column, double x) {
 
 static int table_no_number(const data_table *t, int64_t row, size_t column, const char *text) {
     char what[160];
-    snprintf(what, sizeof what, "'%.60s' is no number%s", text,
+    snprintf(what, sizeof what, "'%.60s' is not a number%s", text,
              t->roles[column] >= 0 ? " (--features says which columns count)" : "");
     return table_complain(t, row, column, what);
 }

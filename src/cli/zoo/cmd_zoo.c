@@ -54,7 +54,7 @@ static error_t zoo_parse(int key, char *arg, struct argp_state *state) {
     switch (key) {
     case OPT_PATH:
         if (a->model.nfolders == CLI_MAX_FOLDERS)
-            argp_error(state, "--path: %d folders are possible", CLI_MAX_FOLDERS);
+            argp_error(state, "--path: more than %d folders are given", CLI_MAX_FOLDERS);
         if (access(arg, X_OK) != 0)
             argp_failure(state, CTSC_BAD_FILE, errno, "--path: cannot open %s", arg);
         a->model.folders[a->model.nfolders++] = arg;

@@ -96,7 +96,7 @@ static const char *find_next_line(const char *p) {
 
 static bool find_begins(const char *p, const char *with) { return !strncmp(p, with, strlen(with)); }
 
-/* The identifier at p; false: there is none, or it is no name for a network. */
+/* The identifier at p; false: there is none, or it is not a name for a network. */
 static bool find_identifier(const char *p, char *out) {
     size_t n = 0;
     while ((isalnum((unsigned char)p[n]) || p[n] == '_') && n < FIND_NAME - 1) n++;

@@ -337,7 +337,7 @@ void gpu_value(gpu_state *e, const nest_expr *x, bool top) {
     }
 }
 
-/* A leaf or other operation that is no index by itself, as one. */
+/* A leaf or other operation that is not an index by itself, as one. */
 static void expr_as_index(gpu_state *e, const nest_expr *x) {
     bool own = x->op == NEST_VAR && e->vars[x->u.var->index].is_index;
     if (!own && e->n->index32) sb_puts(e->out, "(nest_index)");

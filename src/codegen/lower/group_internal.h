@@ -116,7 +116,7 @@ LAZY_ASKED bool group_specialise(group_state *s, nest_expr *e, int64_t *out);
 /* out: the node's results, at most two. False: it cannot be done for these arguments. */
 bool group_apply_reduce(group_state *s, const node *n, const lazy_arg *args, lazy_tensor **out);
 lazy_tensor *group_keep(group_state *s, lazy_tensor *t);
-group_reduction *group_reduction_of(const lazy_tensor *t); /* NULL: t is no reduction */
+group_reduction *group_reduction_of(const lazy_tensor *t); /* NULL: t is not a reduction */
 group_kept *group_kept_of(const lazy_tensor *t);
 /* The value that accumulates nothing, in the type of r's dtype. */
 nest_expr *group_identity(group_state *s, const group_reduction *r);

@@ -105,7 +105,7 @@ static const struct {
     {LOWER_binary_cross_entropy_with_logits, loss_logits, NULL, false, true},
 };
 
-/* An optional operand, in the computing type. False: it is no tensor that can be had. */
+/* An optional operand, in the computing type. False: it is not a tensor that can be had. */
 static bool loss_operand(group_state *s, const lazy_arg *a, dtype dt, lazy_tensor **out) {
     const lazy_tensor *t = a && !lazy_arg_is_none(a) ? lazy_arg_tensor(&s->l, a) : NULL;
     *out = t && !t->is_number

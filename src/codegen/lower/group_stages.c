@@ -208,7 +208,7 @@ bool group_stages_loops(group_stages *f) {
     group_walk w;
     nest_expr *at[LAZY_MAX_DIMS];
     group_walk_begin(s, &w, f->ndim, f->sizes);
-    /* some value that is no constant: x * 0 would lose the loads of x */
+    /* some value that is not a constant: x * 0 would lose the loads of x */
     for (int i = 0; i < f->nreductions; i++)
         group_stages_bind(f, f->reductions[i],
                           nest_variable(s->l.n, "r", group_identity(s, f->reductions[i])), w.vars);

@@ -5,7 +5,7 @@
  *
  * Method: blocks of 8 x 8. A tile is TRANSPOSE_ROWS rows of the result high, so that the lines
  * of the source are used up while they are in the first-level cache, whatever their stride;
- * along a tile, the two halves of each line of the result are written shortly after one another.
+ * along a tile, the two halves of each line of the result are written one soon after the other.
  * Tests: tests/unit/test_transpose.c
  */
 #ifndef CTSC_CPU_CONVERT_TRANSPOSE_H

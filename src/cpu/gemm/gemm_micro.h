@@ -46,7 +46,7 @@ enum { GEMM_NEAR = 8 };
 enum { GEMM_SPREAD_PREFETCH = 16 };
 
 /* C (cols <= nr of its columns) = alpha * a b + beta * C; beta == 0 does
- * not read C. a: k steps of mr elements, of which the kernel uses one
+ * not read C. a: k steps of mr elements; the kernel uses one
  * per row; b: k steps of nr elements, at stride ldb. All nr are read. */
 typedef void gemm_tile_fn(int64_t k, const void *a, const void *b, int64_t ldb, void *c,
                           int64_t ldc, int cols, double alpha, double beta);

@@ -444,7 +444,7 @@ static void code_put_call(code_printer *p, code_text *t, const node *n) {
     code_puts(p, t, ")");
 }
 
-/* ---- forms that are no calls ----------------------------------------------------------------- */
+/* ---- forms that are not calls ---------------------------------------------------------------- */
 
 typedef void code_form(code_printer *p, code_text *t, const node *n, const char *text);
 

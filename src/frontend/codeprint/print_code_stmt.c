@@ -292,9 +292,10 @@ static void code_print_unpack(code_printer *p, const node *n) {
 static void code_print_set_attr(code_printer *p, const node *n) {
     const char *name = node_str(n, "name");
     if (!code_is_identifier(name)) {
-        code_fail(p, CTSC_UNSUPPORTED,
-                  "assigning to attribute '%s', which is no identifier, cannot be written as code",
-                  name);
+        code_fail(
+            p, CTSC_UNSUPPORTED,
+            "assigning to attribute '%s', which is not an identifier, cannot be written as code",
+            name);
         return;
     }
     code_indent(p);

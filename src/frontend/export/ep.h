@@ -28,7 +28,7 @@
  *     ep_place.c      stack traces as places, modules as scopes
  *     ep_call.c       calls of operators: overload, arguments, results
  *     ep_core.c       forms of core ATen as operators that passes know
- *     ep_args.c       arguments as values of the type that is asked for
+ *     ep_args.c       arguments as values of the requested type
  *     ep_number.c     arithmetic on sizes and numbers
  *     ep_view.c       views of tensors whose memory layout differs from PyTorch's
  *     ep_subclass.c   tensors of objects of subclasses of Tensor

@@ -85,7 +85,7 @@ static ir_value *arg_symbolic(ep_scope *sc, const json_t *v, const argument *for
     if (!strcmp(kind, "as_int")) return arg_int(sc, inner, formal);
     if (!strcmp(kind, "as_float")) return arg_float(sc, inner, formal);
     if (!strcmp(kind, "as_bool")) return arg_bool(sc, inner, formal);
-    return ep_bad(sc->p, "'%.100s' is no size", kind), NULL;
+    return ep_bad(sc->p, "'%.100s' is not a size", kind), NULL;
 }
 
 #define ARG_NUMBER(name, read)                                                                     \
@@ -165,7 +165,7 @@ static ir_value *arg_floats(ep_scope *sc, const json_t *v, const argument *forma
     (void)formal;
     return arg_numbers(sc, v, TYPE_FLOAT, read_number);
 }
-/* Of an empty list 2.2 says that it holds bools, whatever is asked for. */
+/* PyTorch 2.2 says that an empty list holds bools, whatever the schema requests. */
 static ir_value *arg_bools(ep_scope *sc, const json_t *v, const argument *formal) {
     type *want = json_is_array(v) && !json_array_size(v) ? arg_element(formal) : NULL;
     if (want) return arg_empty(sc, want);

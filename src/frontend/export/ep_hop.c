@@ -23,7 +23,7 @@ bool ep_operands(ep_node *n, size_t i, int *count, ir_value ***out) {
     const json_t *arg = ep_node_arg(n, i), *v;
     const char *kind = arg ? ep_union(p, arg, &v) : NULL;
     if (!kind) return false;
-    if (!json_is_array(v)) return ep_bad(p, "input %zu is no list of operands", i);
+    if (!json_is_array(v)) return ep_bad(p, "input %zu is not a list of operands", i);
     bool tensors = !strcmp(kind, "as_tensors"), maybe = !strcmp(kind, "as_optional_tensors");
     size_t len = strlen(kind);
     /* as_ints: each an as_int */

@@ -13,7 +13,7 @@
  *
  * associative_scan may combine in any order; here from the left, as scan.
  *
- * vmap is no operator of a graph, but a range of nodes in which values
+ * vmap is not an operator of a graph, but a range of nodes in which values
  * have one dim less than outside: it becomes a loop over that dim.
  *
  *     _vmap_increment_nesting(n, "error")                  prim::Loop(%n, %true)
@@ -129,7 +129,7 @@ static ir_value *loop_list(ep_program *p) {
 static bool loop_append(ep_program *p, ir_value *list, ir_value *v) {
     ir_value *in[] = {list, v};
     if (v->type->kind != T_TENSOR)
-        return ep_unsupported(p, "its body has results that are no tensors");
+        return ep_unsupported(p, "its body has results that are not tensors");
     return ep_emit_key(p, "aten::append.t", 2, in) != NULL;
 }
 

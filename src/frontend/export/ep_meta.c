@@ -75,7 +75,7 @@ static bool meta_size(ep_program *p, const json_t *v, int64_t *out) {
     if (json_is_object(v)) {
         const char *kind = ep_union(p, v, &number);
         if (!kind) return false;
-        if (strcmp(kind, "as_int")) return ep_bad(p, "a weight has a size that is no number");
+        if (strcmp(kind, "as_int")) return ep_bad(p, "a weight has a size that is not a number");
     }
     return ep_int(p, number, out);
 }

@@ -321,7 +321,7 @@ static bool signature_write_state(signature *s, const char *name, ir_value *v) {
     ep_state *state = name ? strmap_get(&s->p->by_attribute, name) : NULL;
     if (!name) return false;
     return state ? signature_write(s, ep_modules_read(&s->p->modules, state), v)
-                 : ep_bad(s->p, "'%.200s' is written, but it is no part of the state", name);
+                 : ep_bad(s->p, "'%.200s' is written, but it is not part of the state", name);
 }
 
 static bool signature_write_input(signature *s, const char *name, ir_value *v) {
@@ -331,7 +331,7 @@ static bool signature_write_input(signature *s, const char *name, ir_value *v) {
         if (p->inputs.data[i].name && !p->inputs.data[i].constant &&
             !strcmp(p->inputs.data[i].name, name))
             return signature_write(s, p->inputs.data[i].ir, v);
-    return ep_bad(p, "'%.200s' is written, but it is no input", name);
+    return ep_bad(p, "'%.200s' is written, but it is not an input", name);
 }
 
 static bool signature_add_result(signature *s, ir_value *v, const json_t *arg) {

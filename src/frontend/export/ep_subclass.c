@@ -43,7 +43,7 @@ bool ep_subclass_tensor(ep_node *n) {
     if (!to) return false;
     const char *object = strmap_get(&p->subclasses, from);
     if (!object || !json_is_string(attribute))
-        return ep_unsupported(p, "'%.200s' is no object with tensors", from);
+        return ep_unsupported(p, "'%.200s' is not an object with tensors", from);
     const char *name = arena_printf(&p->scratch, "%s.%s", object, json_string_value(attribute));
     if (!name) return ep_no_memory(p);
     if (strmap_get(&n->sc->names, to)) return ep_bad(p, "value '%.200s' is defined twice", to);

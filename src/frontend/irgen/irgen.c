@@ -277,8 +277,8 @@ sugar *irgen_get_variable(emitter *e, source_range r, const char *name) {
 
 static bool irgen_is_star(const param *p) { return p->star || p->star_star; }
 
-/* *args and **kwargs are no arguments of the schema. Beyond PyTorch they are what a call gives that
- * has only the others: nothing. */
+/* *args and **kwargs are not arguments of the schema. Beyond PyTorch they are what a call gives
+ * that has only the others: nothing. */
 static bool irgen_stars(emitter *e, const func_def *def) {
     for (size_t i = 0; i < def->params.len; i++) {
         const param *p = &def->params.data[i];
@@ -302,7 +302,7 @@ static bool irgen_parameters(emitter *e, const func_def *def, const schema *sc) 
         if (arena_failed(&e->g->arena)) return diag_no_memory(e->diag), false;
         value_set_name(p, sc->args[i].name);
         if (i == 0 && e->scope && e->fn && e->fn->cls && e->fn->cls->cls->is_module) {
-            /* never stored: a module is no value that could be assigned anew, and
+            /* never stored: a module is not a value that could be assigned anew, and
              * so keeps its name */
             if (!irgen_put_variable(e, sc->args[i].name, (variable){.sugar = sugar_of_value(e, p)}))
                 return false;

@@ -58,8 +58,8 @@ typedef enum sugar_kind {
     SUGAR_NEW,       /* type: C.__new__ */
     SUGAR_CLOSURE,   /* def */
     SUGAR_RANGE,     /* range(...): length, start, step */
-    SUGAR_PY,        /* py: a Python object that is no value (source.h) */
-    /* items: a sequence of known length whose elements may be no values; loops
+    SUGAR_PY,        /* py: a Python object that is not a value (source.h) */
+    /* items: a sequence of known length whose elements need not be values; loops
      * over it are unrolled */
     SUGAR_TUPLE,
     SUGAR_ZIP,       /* items: zip(...) */
@@ -90,7 +90,7 @@ typedef struct sugar {
 
 typedef struct variable {
     type *type;        /* of a simple variable */
-    sugar *sugar;      /* of one that is no value */
+    sugar *sugar;      /* of one that is not a value */
     const char *error; /* why it may not be used here (defined in one branch only) */
     /* what its Loads and Stores call it: its name, or "x$3" inside a comprehension */
     const char *slot;
@@ -197,12 +197,12 @@ typedef struct scope_ops {
     /* A module or container as a fixed sequence (SUGAR_TUPLE) to step through or unpack; NULL
      * without an error: it is none. */
     sugar *(*sequence)(emitter *e, source_range r, ir_value *v);
-    /* False: modules of type t are no containers. */
+    /* False: modules of type t are not containers. */
     bool (*container)(const type *t, module_container *out);
     /* A call of SUGAR_PY. */
     sugar *(*call)(emitter *e, const expr *call, const sugar *callee, type *hint);
-    /* f for such arguments, where parameters without annotations are given what is no tensor; NULL
-     * without an error: there is none. */
+    /* f for such arguments, where parameters without annotations are given what is not a tensor;
+     * NULL without an error: there is none. */
     function *(*specialized)(emitter *e, function *f, int nargs, const actual *args);
     /* The object that the body of the function being compiled is within, as in a with statement: of
      * a decorator. *out stays NULL: none. */
@@ -286,8 +286,8 @@ typedef struct irgen_mark {
     bool returned;
 } irgen_mark;
 irgen_mark irgen_here(const emitter *e);
-/* Puts the failure aside and goes back to where st began; false: it is no error of the program's,
- * or the last one to show. */
+/* Puts the failure aside and goes back to where st began; false: it is not an error of the
+ * program's, or the last one to show. */
 bool irgen_recover(emitter *e, const irgen_mark *at, const stmt *st);
 /* false: the function fails for errors that have been put aside */
 bool irgen_fail_silently(emitter *e);
@@ -343,7 +343,7 @@ ir_value *irgen_isinstance(emitter *e, const expr *call);
 
 /* irgen_index.c */
 ir_value *irgen_subscript(emitter *e, const expr *x, type *hint); /* x[...] as a value */
-/* the same, where elements of containers may be no values */
+/* the same, where elements of containers need not be values */
 sugar *irgen_subscript_sugar(emitter *e, const expr *x, type *hint);
 bool irgen_assign_subscript(emitter *e, const expr *target, sugar *s);
 /* x[...] op= value, for every kind of x. */
@@ -455,8 +455,8 @@ sugar *irgen_namespace_member(emitter *e, source_range r, const sugar *ns, const
 sugar *irgen_special_call(emitter *e, const expr *call, const sugar *form, type *hint);
 /* int(x), bool(x), ... */
 ir_value *irgen_cast(emitter *e, source_range r, type_kind to, ir_value *v);
-ir_value *irgen_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is no value */
-/* x.float, x.tolist, ...: methods of tensors that are no operators; NULL: none of them. */
+ir_value *irgen_list_of(emitter *e, source_range r, sugar *s); /* list(s), of what is not a value */
+/* x.float, x.tolist, ...: methods of tensors that are not operators; NULL: none of them. */
 sugar *irgen_tensor_method(emitter *e, ir_value *self, const char *name);
 
 /* match.c */

@@ -562,7 +562,7 @@ static sugar *call_wanted(emitter *e, const expr *x, sugar *callee, int n, const
 }
 
 /* self.options.get("rate", 0.5), torch.cuda.is_available(): methods and functions of
- * what is no value.
+ * what is not a value.
  * NULL without an error: not known while compiling. */
 static sugar *call_known(emitter *e, const expr *x) {
     if (!e->lenient || !e->scope || x->a->kind != E_ATTR) return NULL;

@@ -3,10 +3,10 @@
  * irgen_inline.c - calls whose callee is compiled anew into its caller; beyond PyTorch.
  *
  * Functions defined in functions, lambdas, functions whose arguments are functions, modules
- * or other things that are no values, *args and **kwargs, parameters that have another type
+ * or other things that are not values, *args and **kwargs, parameters that have another type
  * in each call: none of them is one function of a schema. Where a call cannot be compiled
  * as one, its callee's body is emitted with the arguments of this call: constants are
- * constants in it, and arguments that are no values are kept as they are (emitter.lenient).
+ * constants in it, and arguments that are not values are kept as they are (emitter.lenient).
  *
  * Method. The body gets a graph of its own, which takes the call's place once its returns are
  * gone. A value of another graph that the body mentions becomes a parameter of its graph

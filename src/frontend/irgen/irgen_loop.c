@@ -356,7 +356,7 @@ static bool loop_may_be_static(const sugar *s) {
 sugar *irgen_static_elements(emitter *e, source_range r, sugar *s) {
     if (s->kind == SUGAR_TUPLE) return s;
     if (!loop_may_be_static(s)) return NULL;
-    /* NULL for objects that are no containers */
+    /* NULL for objects that are not containers */
     if (s->kind == SUGAR_VALUE && s->value->type->kind != T_TUPLE)
         return e->scope ? e->scope->ops->sequence(e, r, s->value) : NULL;
     sugar *it = loop_iterable(e, r, s, 0);

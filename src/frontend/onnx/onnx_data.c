@@ -37,7 +37,7 @@ static bool data_number(onnx_program *p, const char *text, int64_t *out) {
     uint64_t v = 0;
     for (const char *c = text; *c; c++) {
         if (*c < '0' || *c > '9' || v > (uint64_t)INT64_MAX / 10 - 10)
-            return onnx_bad(p, "external data: '%.40s' is no number", text);
+            return onnx_bad(p, "external data: '%.40s' is not a number", text);
         v = v * 10 + (uint64_t)(*c - '0');
     }
     *out = (int64_t)v;

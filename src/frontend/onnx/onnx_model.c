@@ -2,7 +2,7 @@
 /*
  * onnx_model.c - a model as a module: its initialisers as attributes, its graph as forward.
  *
- * An input that is an initialiser too is the initialiser: it is no argument. An output is what
+ * An input that is an initialiser too is the initialiser: it is not an argument. An output is what
  * forward gives; several are a tuple. What the file says of inputs (dtypes, dims that are numbers)
  * is checked at each call, as other runtimes do: the graph was made for it.
  *
@@ -186,7 +186,7 @@ static bool model_input(onnx_scope *sc, onnx_program *p, const Onnx__ValueInfoPr
     const onnx_value *known = strmap_get(&sc->names, name);
     if (known && known->constant) return true; /* an initialiser */
     if (!t && !sequence && !onnx_optional_type(o))
-        return onnx_unsupported(p, "input '%.200s' is no tensor", name);
+        return onnx_unsupported(p, "input '%.200s' is not a tensor", name);
     if (t && dt < 0)
         return onnx_unsupported(p, "input '%.200s' is of type %s", name,
                                 onnx_type_name(t->elem_type) ? onnx_type_name(t->elem_type)

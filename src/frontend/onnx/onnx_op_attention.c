@@ -2,7 +2,7 @@
 /*
  * onnx_op_attention.c - Attention, and what detection networks do with boxes.
  *
- *     Attention(q, k, v, mask) -> y      aten::scaled_dot_product_attention, where nothing else is asked of it
+ *     Attention(q, k, v, mask) -> y      aten::scaled_dot_product_attention, where it has no other attributes
  */
 #include "frontend/onnx/onnx_internal.h"
 

@@ -13,7 +13,7 @@
 
 static const Onnx__GraphProto *flow_graph(onnx_node *n, const char *name) {
     const Onnx__AttributeProto *a = onnx_attr(n, name);
-    if (!a || !a->g) return onnx_bad(n->p, "attribute '%s' is no graph", name), NULL;
+    if (!a || !a->g) return onnx_bad(n->p, "attribute '%s' is not a graph", name), NULL;
     return a->g;
 }
 

@@ -718,7 +718,7 @@ bool onnx_op_constant_of_shape(onnx_node *n, const char *text) {
     onnx_value *shape = onnx_need(n, 0);
     tensor *t = a && a->t ? onnx_tensor_of(p, a->t) : NULL;
     (void)text;
-    if (!shape || (a && !t)) return a && !a->t ? onnx_bad(p, "the value is no tensor") : false;
+    if (!shape || (a && !t)) return a && !a->t ? onnx_bad(p, "the value is not a tensor") : false;
     if (t && t->numel != 1) return onnx_bad(p, "the value has %lld elements", (long long)t->numel);
     dtype dt = t ? (dtype)t->dtype : DT_FLOAT32;
     ir_value *list = onnx_as_ints(n->sc, p, shape),

@@ -133,7 +133,7 @@ static bool container_items(onnx_out *o, out_value *x, int room) {
     return true;
 }
 
-/* From now on it may hold what is no constant. */
+/* From now on it may hold what is not a constant. */
 static bool container_open(onnx_out *o, out_value *x) {
     size_t n = out_len(x);
     if (x->items) return true;
@@ -206,7 +206,7 @@ static bool walk_tuple_index(onnx_out *o, const node *n) {
     if (!at) return false;
     int64_t i = at->v[0].u.i, len = (int64_t)out_len(x);
     if (at->v[0].tag != V_INT || out_is_dynamic(at))
-        return out_refuse(o, "an index is no constant");
+        return out_refuse(o, "an index is not a constant");
     if (i < 0) i += len;
     if (i < 0 || i >= len) return out_refuse(o, "an index is out of range");
     return out_put(o, n->outputs.data[0], out_item(o, x, (size_t)i));
@@ -261,7 +261,7 @@ static bool attribute_note(onnx_out *o, const object *obj, const char *path, int
 static bool walk_get_attr(onnx_out *o, const node *n) {
     out_value *x = out_get(o, n->inputs.data[0]);
     if (!x) return false;
-    if (x->v[0].tag != V_OBJECT) return out_refuse(o, "an attribute of what is no object");
+    if (x->v[0].tag != V_OBJECT) return out_refuse(o, "an attribute of what is not an object");
     const object *obj = x->v[0].u.object;
     int slot = class_find_attribute(obj->cls, node_str(n, "name"));
     if (slot < 0 || (size_t)slot >= obj->nslots) return out_refuse(o, "there is no such attribute");
@@ -572,7 +572,7 @@ static bool walk_op(onnx_out *o, const node *n) {
 
 static bool container_index(onnx_out *o, const out_value *at, int n, int *out) {
     int64_t i = at->v[0].u.i;
-    if (at->name || at->v[0].tag != V_INT) return out_refuse(o, "an index is no constant");
+    if (at->name || at->v[0].tag != V_INT) return out_refuse(o, "an index is not a constant");
     if (i < 0) i += n;
     if (i < 0 || i >= n) return out_refuse(o, "an index is out of range");
     *out = (int)i;
@@ -879,7 +879,7 @@ static bool end_leaf(onnx_out *o, out_value *x, const char *name) {
                         : v.tag == V_BOOL  ? tensor_scalar_int(o->d, DT_BOOL, v.u.b, &made[w])
                         : v.tag == V_FLOAT ? tensor_scalar_float(o->d, DT_FLOAT32, v.u.f, &made[w])
                                            : diag_fail(o->d, CTSC_UNSUPPORTED,
-                                                       "ONNX: a result is no tensor and no number");
+                                                       "ONNX: a result is not a tensor or number");
         if (s != CTSC_OK) return tensor_unref(made[0]), false;
     }
     /* of its own name, whatever it is */

@@ -62,13 +62,14 @@ const char *out_arg_as(out_call *c, int i, dtype dt) {
 
 static bool arg_constant(out_call *c, int i) {
     if (i >= c->nargs) return out_refuse(c->o, "argument %d is missing", i);
-    return !out_is_dynamic(c->args[i]) || out_refuse(c->o, "argument %d is no constant", i);
+    return !out_is_dynamic(c->args[i]) || out_refuse(c->o, "argument %d is not a constant", i);
 }
 
 bool out_arg_int(out_call *c, int i, int64_t *v) {
     if (!arg_constant(c, i)) return false;
     value x = c->args[i]->v[0];
-    if (x.tag != V_INT && x.tag != V_BOOL) return out_refuse(c->o, "argument %d is no integer", i);
+    if (x.tag != V_INT && x.tag != V_BOOL)
+        return out_refuse(c->o, "argument %d is not an integer", i);
     *v = x.tag == V_INT ? x.u.i : x.u.b;
     return true;
 }
@@ -77,14 +78,14 @@ bool out_arg_float(out_call *c, int i, double *v) {
     if (!arg_constant(c, i)) return false;
     value x = c->args[i]->v[0];
     if (x.tag != V_INT && x.tag != V_FLOAT && x.tag != V_BOOL)
-        return out_refuse(c->o, "argument %d is no number", i);
+        return out_refuse(c->o, "argument %d is not a number", i);
     *v = x.tag == V_INT ? (double)x.u.i : x.tag == V_BOOL ? x.u.b : x.u.f;
     return true;
 }
 
 bool out_arg_bool(out_call *c, int i, bool *v) {
     if (!arg_constant(c, i)) return false;
-    if (c->args[i]->v[0].tag != V_BOOL) return out_refuse(c->o, "argument %d is no bool", i);
+    if (c->args[i]->v[0].tag != V_BOOL) return out_refuse(c->o, "argument %d is not a bool", i);
     *v = c->args[i]->v[0].u.b;
     return true;
 }
@@ -99,7 +100,7 @@ bool out_arg_ints(out_call *c, int i, int want, int *n, int64_t *ints) {
         *n = (int)x.u.list->len;
         if (*n) memcpy(ints, x.u.list->u.ints, sizeof *ints * (size_t)*n);
     } else {
-        return out_refuse(c->o, "argument %d is no list of integers", i);
+        return out_refuse(c->o, "argument %d is not a list of integers", i);
     }
     if (want >= 0 && *n == 1)
         for (; *n < want; (*n)++) ints[*n] = ints[0];

@@ -37,7 +37,7 @@ typedef struct out_value {
     bool gone;           /* of a branch or a loop's body that has been written: not to be named */
     struct out_frame *frame;      /* where it was made; NULL: not within a branch or body */
     const struct out_value *from; /* of a copy that a branch gives: what it gives */
-    /* of a container that holds what is no constant: its elements; of a dict its values */
+    /* of a container that holds what is not a constant: its elements; of a dict its values */
     struct out_value **items;
     int nitems, cap;
 } out_value;
@@ -179,7 +179,7 @@ bool numbers_call(onnx_out *o, const node *n, out_value **args, bool *done);
 
 /* ---- onnx_out_sized.c ------------------------------------------------------------------------ */
 
-/* Of an operator whose arguments are no constants, before and after it is run. */
+/* Of an operator whose arguments are not constants, before and after it is run. */
 bool sized_before(const out_call *c, const op *base);
 bool sized_after(const out_call *c, const op *base, bool tainted);
 void sized_read(const onnx_out *o, out_value *x); /* a number that was read from elements */

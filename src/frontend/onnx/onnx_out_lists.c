@@ -51,7 +51,7 @@ static bool list_like(onnx_out *o, const out_value *like, out_value *r) {
 }
 
 static bool list_learn(onnx_out *o, out_seq *s, const out_value *item) {
-    if (item->v[0].tag != V_TENSOR) return out_refuse(o, "a list of what are no tensors");
+    if (item->v[0].tag != V_TENSOR) return out_refuse(o, "a list of what are not tensors");
     const tensor *t = item->v[0].u.tensor;
     int type = onnx_from_dtype((dtype)t->dtype);
     if (type < 0 || dtype_is_quantised((dtype)t->dtype))
@@ -64,7 +64,7 @@ static bool list_learn(onnx_out *o, out_seq *s, const out_value *item) {
     return true;
 }
 
-/* The names of the elements of a list that is no sequence; s learns of them. */
+/* The names of the elements of a list that is not a sequence; s learns of them. */
 static const char **list_names(onnx_out *o, out_seq *s, const out_value *x) {
     size_t n = out_len(x);
     const char **names = arena_array(&o->scratch, const char *, n + 1);

@@ -406,7 +406,7 @@ bool out_op_einsum(out_call *c, const char *text) {
     const char *equation = out_arg_text(c, 0),
                **in = arena_array(&o->scratch, const char *, list->nitems + 1);
     (void)text;
-    if (!equation || !list->items || !in) return out_refuse(o, "an equation that is no text");
+    if (!equation || !list->items || !in) return out_refuse(o, "an equation that is not text");
     for (int i = 0; i < list->nitems; i++)
         if (!(in[i] = out_name(o, list->items[i]))) return false;
     const char *y = out_node(o, "Einsum", list->nitems, in);

@@ -291,7 +291,7 @@ static const char *initializer_of(onnx_out *o, const out_value *x) {
     case V_BOOL:
         if (tensor_scalar_int(o->d, DT_BOOL, v.u.b, &t) != CTSC_OK) return NULL;
         return initializer_small(o, t);
-    default: return out_refuse(o, "an argument is no tensor and no number"), NULL;
+    default: return out_refuse(o, "an argument is neither a tensor nor a number"), NULL;
     }
 }
 

@@ -433,7 +433,7 @@ static bool image_scales(out_call *c, int i, double *scales, bool *given) {
     if (!*given) return true;
     value v = c->args[i]->v[0];
     int n = out_r(c)->ndim - 2;
-    if (c->args[i]->items) return out_refuse(c->o, "scales that are no constants");
+    if (c->args[i]->items) return out_refuse(c->o, "scales that are not constants");
     for (int k = 0; k < n; k++)
         scales[k] = v.tag == V_FLOAT ? v.u.f
                     : v.tag == V_LIST && v.u.list->kind == LIST_FLOAT && (int)v.u.list->len > k

@@ -236,7 +236,7 @@ static bool quant_unpack(out_call *c, const char *unpack, out_value **w, out_val
     onnx_out *o = c->o;
     value out[2] = {value_none(), value_none()};
     if (out_is_dynamic(c->args[1]) || c->args[1]->v[0].tag != V_OBJECT)
-        return out_refuse(o, "weights that are no constants");
+        return out_refuse(o, "weights that are not constants");
     if (!quant_run(o, unpack, 1, &c->args[1]->v[0], 2, out)) return false;
     out_value *q = quant_constant(o, out[0]);
     if (q && !quant_is(out[0])) q = (out_refuse(o, "weights that are not quantised"), NULL);
@@ -308,7 +308,7 @@ static bool quant_linear_dynamic(out_call *c) {
     tensor *w = NULL, *scales = NULL;
     const char *x = out_arg(c, 0), *q[3], *y = NULL;
     if (!x || out_is_dynamic(c->args[1]) || c->args[1]->v[0].tag != V_OBJECT)
-        return out_refuse(o, "weights that are no constants");
+        return out_refuse(o, "weights that are not constants");
     if (!quant_run(o, "quantized::linear_unpack", 1, &c->args[1]->v[0], 2, out)) return false;
     const quantiser *wq = quant_is(out[0]) ? out[0].u.tensor->quantiser : NULL;
     bool ok = wq && out[0].u.tensor->dtype == DT_QINT8 &&
@@ -324,7 +324,7 @@ static bool quant_linear_dynamic(out_call *c) {
         y = OUT(o, "Mul", out_cast(o, sums, DT_INT32, DT_FLOAT32), scale);
         if (y && out[1].tag == V_TENSOR) y = OUT(o, "Add", y, out_tensor(o, out[1].u.tensor));
     } else if (!ok) {
-        out_refuse(o, "weights that are no symmetric int8");
+        out_refuse(o, "weights that are not symmetric int8");
     }
     tensor_unref(w);
     tensor_unref(scales);
@@ -401,7 +401,7 @@ static bool quant_named(out_call *c, const char *name) {
 static bool quant_make(out_call *c) {
     for (int i = 1; i < c->nargs; i++)
         if (out_is_dynamic(c->args[i]))
-            return out_refuse(c->o, "a scale or zero point is no constant");
+            return out_refuse(c->o, "a scale or zero point is not a constant");
     if (c->args[0]->v[0].tag != V_TENSOR || c->res[0]->v[0].tag != V_TENSOR)
         return out_refuse(c->o, "of a list of tensors");
     const tensor *t = c->res[0]->v[0].u.tensor;

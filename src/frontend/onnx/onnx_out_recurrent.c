@@ -171,7 +171,7 @@ bool out_op_recurrent(out_call *c, const char *text) {
         !out_arg_bool(c, 6, &train) || !out_arg_bool(c, 7, &both) ||
         !out_arg_bool(c, 8, &batch_first))
         return false;
-    if (out_is_dynamic(c->args[2])) return out_refuse(o, "weights that are no constants");
+    if (out_is_dynamic(c->args[2])) return out_refuse(o, "weights that are not constants");
     const list *params = c->args[2]->v[0].u.list;
     int dirs = r.dirs = both ? 2 : 1;
     if (out_t(c, 0)->ndim != 3 || train)

@@ -135,7 +135,7 @@ bool out_op_cat(out_call *c, const char *text) {
     int64_t dim;
     int count = 0;
     if (!(list->items || list->seq) || !out_arg_int(c, 1, &dim))
-        return out_refuse(o, "of what is no list");
+        return out_refuse(o, "of what is not a list");
     if (dim < 0) dim += out_r(c)->ndim;
     if (list->seq) return out_done(c, lists_join(o, list, dim, *text));
     const char **in = arena_array(&o->scratch, const char *, list->nitems + 1);
@@ -216,7 +216,7 @@ bool out_op_narrow(out_call *c, const char *text) {
     if (!out_arg_int(c, 1, &dim)) return false;
     /* what is not known may be one in another call */
     if (c->args[2]->name || start.tag != V_INT || start.u.i < 0)
-        return out_refuse(o, "a start from the end, or one that is no constant");
+        return out_refuse(o, "a start from the end, or one that is not a constant");
     const char *from = out_arg_1d(c, 2), *length = from ? out_arg_1d(c, 3) : NULL, *to = length;
     if (start.u.i) to = length ? OUT(o, "Add", from, length) : NULL;
     return out_done(c, shape_slice(o, out_arg(c, 0), from, to, out_dim(out_t(c, 0), dim), 1));

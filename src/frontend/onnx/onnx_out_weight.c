@@ -119,7 +119,7 @@ static bool weight_of_packed(onnx_out *o, value packed, const out_weight **ints,
     *bias = !ok ? NULL : zeros ? ints_hold(o, zeros) : ints_own(o, out[1].u.tensor, DT_FLOAT32);
     value_unref(out[0]);
     value_unref(out[1]);
-    return bytes ? *bias || out_no_memory(o) : out_refuse(o, "weights that are no int8");
+    return bytes ? *bias || out_no_memory(o) : out_refuse(o, "weights that are not int8");
 }
 
 bool out_weight_of_cell(onnx_out *o, value cell, const out_weight **ints, const tensor **bias) {

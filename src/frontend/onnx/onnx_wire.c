@@ -11,7 +11,7 @@
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* Names that differ from PyTorch's, most of them of types that are no dtypes here. */
+/* Names that differ from PyTorch's, most of them of types that are not dtypes here. */
 static const struct { int number; const char *name; } wire_names[] = {
     {8, "string"},          {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"},
     {20, "float8e5m2fnuz"}, {21, "uint4"},        {22, "int4"},           {23, "float4e2m1"},
@@ -106,7 +106,7 @@ static bool wire_varint(const uint8_t **p, const uint8_t *end, uint64_t *out) {
     return false;
 }
 
-/* A message of that kind; depth: of graphs around it. false: it is no message, or too deep
+/* A message of that kind; depth: of graphs around it. false: it is not a message, or too deep
  * (*deep). */
 static bool wire_check(const uint8_t *p, const uint8_t *end, wire_kind kind, int depth,
                        bool *deep) {

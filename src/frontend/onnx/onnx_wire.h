@@ -31,7 +31,7 @@ enum {
 /* TensorProto.DataType of our dtypes, and the other way round; -1: there is none. */
 int onnx_from_dtype(dtype dt);
 int onnx_to_dtype(int64_t data_type);
-/* "uint32" of those that have none; NULL: it is no type of ONNX's. */
+/* "uint32" of those that have none; NULL: it is not a type of ONNX's. */
 const char *onnx_type_name(int64_t data_type);
 /* The type itself where its elements are kept as wider ones; 0: they are not. */
 int onnx_is_narrow(int64_t data_type);

@@ -208,7 +208,7 @@ static py_object *source_named_entry(program *g, const char *wanted, const char 
     char text[256];
     if (py_is_missing(e)) return py_fail_missing(&g->py, e->u.mod.wanted, e);
     snprintf(text, sizeof text,
-             e ? "'%.100s' is no function, module class or module"
+             e ? "'%.100s' is not a function, module class or module"
                : "there is no function or module class '%.100s'",
              wanted);
     return source_no_entry(g, name, wanted, text);
@@ -314,7 +314,7 @@ static py_object *source_entry(program *g, const source_options *o, const char *
     return source_no_entry(g, name, NULL,
                            scripted == 0 && functions == 0
                                ? "nothing to compile was found"
-                               : "several entries are possible, name one (--entry NAME)");
+                               : "there are several entries: name one (--entry NAME)");
 }
 
 /* ---- building the entry ---------------------------------------------------------------------- */
@@ -553,7 +553,7 @@ static void source_declare_scripted(program *g) {
     }
 }
 
-/* That the class is called at its own place is no part of the program: the note
+/* That the class is called at its own place is not part of the program: the note
  * says what happened. */
 static void source_drop_frame(diag *d, source_range r) {
     diag_item *last = d->items.len ? &d->items.data[d->items.len - 1] : NULL;

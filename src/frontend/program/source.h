@@ -8,7 +8,7 @@
  *
  *   source.c           the program: entry, compile everything reachable, options
  *   source_names.c     what a free name or an attribute of a Python object is to the emitter: sugars
- *   source_call.c      calls of those that are no values
+ *   source_call.c      calls of those that are not values
  *   source_keep.c       what objects hold, for a trace that runs twice
  *   source_layer.c      layers that functions make
  *   source_specialize.c functions for arguments of other types than Tensor
@@ -110,7 +110,7 @@ typedef enum container_kind {
     CONTAINER_PARAMETER_DICT,
 } container_kind;
 
-/* An attribute of an instance that is no data: a function, an operator, overloads. */
+/* An attribute of an instance that is not data: a function, an operator, overloads. */
 typedef struct module_member {
     const char *name;
     py_object *object;

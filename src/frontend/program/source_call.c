@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_call.c - calls of what is no value: functions that are not compiled, boolean_dispatch,
+ * source_call.c - calls of what is not a value: functions that are not compiled, boolean_dispatch,
  * super(), and the methods of modules that are unrolled while compiling (children(), items(), ...).
  *
  * Tests: tests/lang

@@ -96,7 +96,7 @@ void source_hint_untyped(emitter *e, const module_type *m, const char *name) {
     bool dict = o && o->kind == PY_DICT;
     if (!o) return;
     if (hint_all_modules(o))
-        diag_note(e->diag, at, "a %s of modules is no part of the model: make it an nn.Module%s",
+        diag_note(e->diag, at, "a %s of modules is not part of the model: make it an nn.Module%s",
                   dict ? "dict" : "list", dict ? "Dict" : "List");
     else if (hint_empty(o))
         diag_note(e->diag, at,

@@ -3,9 +3,9 @@
  * source_layer.c - layers that a function makes where it uses them: nn.ReLU()(x), or has as a
  * global variable.
  *
- * PyTorch refuses both, since a module is no value. A layer without parameters, buffers and parts
- * is no more than its attributes, though, so where a function cannot be compiled as PyTorch would
- * compile it (emitter.lenient), the evaluator makes the layer, and a call of it is one of a
+ * PyTorch refuses both, since a module is not a value. A layer without parameters, buffers and
+ * parts is no more than its attributes, though, so where a function cannot be compiled as PyTorch
+ * would compile it (emitter.lenient), the evaluator makes the layer, and a call of it is one of a
  * function: the layer's method, with `self` as a variable around it. As in Python it was never told
  * eval(): its `training` is True.
  * Tests: tests/lang/accepted_layers.py, tests/lang/errors_construct_layer.py

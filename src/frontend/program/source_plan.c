@@ -138,7 +138,7 @@ static type *plan_type(module_plan *p, const char *name, py_object *o, bool *inf
     *inferred = false;
     /* no trace asks for a method of such a class */
     if (p->g->tracing && c && c->kind == PYC_PLAIN && !c->is_script)
-        return sb_puts(why, "Its class is no script class"), NULL;
+        return sb_puts(why, "Its class is not a script class"), NULL;
     if (!plan_declared_type(p, name, &t, why) || t || why->len) return t;
     *inferred = true;
     return source_infer_type(p->g, o, why);
@@ -368,7 +368,7 @@ static bool plan_hooks(module_plan *p) {
             if (!en->key || p->g->tracing) continue;
             if (en->val->kind != PY_FUNCTION)
                 return source_fail(p->g, p->r,
-                                   "a forward hook of module '%s' is no function but a %s: it "
+                                   "a forward hook of module '%s' is not a function but a %s: it "
                                    "cannot be compiled. Remove it first, or trace the module",
                                    p->cls->name, py_type_name(en->val));
             if (!(pre ? avec_push(&p->g->unit->arena, &p->m->pre_hooks, en->val)

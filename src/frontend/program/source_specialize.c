@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source_specialize.c - functions whose parameters have no annotations, for arguments
- * that are no tensors.
+ * that are not tensors.
  *
  * PyTorch takes such a parameter for a Tensor. Where a call gives something else (a list of
  * features, an int), and the function cannot be compiled as PyTorch would, it is declared once more

@@ -11,7 +11,7 @@
  *     postfix   atom {"." name | "(" arguments ")" | "[" index "]"}
  *
  * Invariant: a node made of parts begins where its leftmost part begins; parentheses around an
- * expression are no part of it. PyTorch reports places that way.
+ * expression are not part of it. PyTorch reports places that way.
  * Tests: tests/unit/test_parser.c
  */
 #include "frontend/syntax/parser_internal.h"

@@ -8,7 +8,7 @@
  *         case _: C                        B
  *                                      else: C
  *
- * A subject that is no name is assigned to one that no program can write. A subject a, b against
+ * A subject that is not a name is assigned to one that no program can write. A subject a, b against
  * patterns of two parts is compared part by part, so that the parts keep their types.
  * Tests: tests/lang/match.py, tests/lang/errors_match.py, tests/unit/test_parser.c
  */

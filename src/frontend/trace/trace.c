@@ -188,11 +188,12 @@ static ir_value *trace_tensor_constant(trace *t, diag *d, value v, const char *w
     const tensor *x = v.u.tensor;
     for (int i = 0; i < x->ndim; i++)
         sb_printf(&sb, "%s%lld", i ? ", " : "", (long long)x->sizes[i]);
-    trace_warn(t,
-               "%s: a tensor that is no input, no parameter and no result of a recorded call "
-               "becomes a constant of the trace "
-               "(%s, sizes [%s])",
-               where, dtype_table[x->dtype].ir_name, sb_str(&sb));
+    trace_warn(
+        t,
+        "%s: a tensor that is neither an input, nor a parameter, nor the result of a recorded call "
+        "becomes a constant of the trace "
+        "(%s, sizes [%s])",
+        where, dtype_table[x->dtype].ir_name, sb_str(&sb));
     sb_free(&sb);
     tensor *copy = NULL;
     if (tensor_clone(d, v.u.tensor, &copy) != CTSC_OK) return NULL;
@@ -279,7 +280,7 @@ static ir_value *trace_constant(trace *t, diag *d, value v, type *want, const ch
     }
 }
 
-/* The graph's value for an operand. want: the type that is asked for, which decides between types
+/* The graph's value for an operand. want: the requested type, which decides between types
  * of lists; NULL: any. */
 static ir_value *trace_resolve(trace *t, diag *d, trace_operand x, type *want, const char *where,
                                int depth) {

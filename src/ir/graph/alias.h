@@ -93,7 +93,7 @@ bool alias_inputs_kept(const alias_db *db, const node *n, const node *around);
 bool alias_can_move_before(const alias_db *db, const node *n, const node *at);
 /* The same for n before `at` */
 bool alias_can_move_after(const alias_db *db, const node *n, const node *at);
-/* Neither of two nodes of a block, of which a is first, needs what the other makes, or writes what
+/* Neither of two nodes of a block, a first, needs what the other makes, or writes what
  * it reads or writes. Effects are not asked for. */
 bool alias_independent(const alias_db *db, const node *a, const node *b);
 

@@ -146,7 +146,7 @@ ir_value *graph_constant_str(graph *g, const char *s, size_t len) {
 bool ir_value_constant(const ir_value *v, value *out) {
     if (!v->def || v->def->kind != N_CONSTANT) return false;
     const attr *a = node_attr(v->def, "value");
-    /* A function that only its name is known of (parsed text) is no value. */
+    /* A function that only its name is known of (parsed text) is not a value. */
     if (!a && v->def->attrs) return false;
     if (!a) {
         *out = value_none();

@@ -20,7 +20,7 @@
  * like the graph's own), "us" (microseconds per call), "flops" (floating-point operations of a
  * call, none written where there are none; null: they are not counted), "scope", and "hide":
  * "constant", "carrier" (it only packs or unpacks its inputs), "number" (it yields no
- * tensor). Nodes with a "role" are no nodes of the graph: "input" and "output" (the
+ * tensor). Nodes with a "role" are not nodes of the graph: "input" and "output" (the
  * graph's parameters and returns), "begin" and "end" (those of a nested block), "join"
  * (the results of the node with blocks). "control" are pairs of nodes: the first comes
  * before the second without giving it a value. The whole has "us" if nodes have times,

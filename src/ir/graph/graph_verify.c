@@ -79,7 +79,7 @@ static ctsc_status verify_if(verifier *v, const node *n) {
     if (n->inputs.len != 1 || n->blocks.len != 2)
         return verify_fail(v, n, "an If has one condition and two blocks");
     if (!verify_type(n->inputs.data[0], T_BOOL))
-        return verify_fail(v, n, "the condition is no bool");
+        return verify_fail(v, n, "the condition is not a bool");
     for (int i = 0; i < 2; i++) {
         const block *b = n->blocks.data[i];
         if (b->params.len) return verify_fail(v, n, "a branch has parameters");

@@ -144,7 +144,7 @@ static function *copy_function(unit_copy *c, function *f) {
         copy_type(c, f->cls);
         known = ptrmap_get(&c->functions, f);
         if (!known && copy_ok(c))
-            diag_fail(c->d, CTSC_INTERNAL, "'%s' is no method of its class", f->qualified);
+            diag_fail(c->d, CTSC_INTERNAL, "'%s' is not a method of its class", f->qualified);
         return known;
     }
     return copy_declare(c, f, copy_name(c, f->qualified), NULL);

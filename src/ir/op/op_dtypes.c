@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op_dtypes.c - what runs where arguments are no plain tensors of the host: operators on quantised
+ * op_dtypes.c - what runs where arguments are not plain tensors of the host: operators on quantised
  * tensors, on dtypes that are only stored, and on tensors of other devices.
  * Tests: tests/unit/test_ops.c, tests/unit/test_quantized.c
  */
@@ -151,7 +151,7 @@ static ctsc_status stored_refuse(op_ctx *cx, const value *args, value *results) 
 
 enum { STORED_ARGS = 8 };
 
-/* What of an operator's arguments is no operand: what it meets in no dtype. */
+/* What of an operator's arguments is not an operand: what it meets in no dtype. */
 static bool stored_is_operand(const char *name) {
     static const char *const others[] = {"condition", "mask", "index", "indices"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)

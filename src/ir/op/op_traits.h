@@ -240,7 +240,7 @@ typedef struct op_traits {
     bool asks_gradient : 1; /* a program that has it records what it does */
     /* computes nothing but by operators that it calls (op_call): these are what is recorded */
     bool calls_others : 1;
-    /* the sizes of its results depend on elements: a call is no model of the next */
+    /* the sizes of its results depend on elements: a call is not a model of the next */
     bool sized_by_data : 1;
 
     collective_part collective : 2;

@@ -129,7 +129,7 @@ SCALAR_FN float scalar_exp_f32(float x) {
     return scalar_two_scales_f32(x < -104.0f ? 0.0f : y, k);
 }
 
-/* The same to 1e-7, for what is no result by itself: softmax and 1 / (1 + e^x). */
+/* The same to 1e-7, for what is not a result by itself: softmax and 1 / (1 + e^x). */
 SCALAR_FN float scalar_exp_tail_short_f32(float r, float z) {
     float low = 0.499992311f + r * 0.166671142f;
     float high = 0.0418901108f + r * 0.00831252243f;
@@ -245,7 +245,7 @@ SCALAR_FN float scalar_erf_f32(float x) {
     return a < 1.0f ? small : large;
 }
 
-/* The same to 4e-7, for what is no result by itself: gelu, which PyTorch computes no better. A rational function, 2e-8 off before
+/* The same to 4e-7, for what is not a result by itself: gelu, which PyTorch computes no better. A rational function, 2e-8 off before
  * anything is rounded; nan stays nan. */
 SCALAR_FN float scalar_erf_short_f32(float x) {
     float c = x < -4.1f ? -4.1f : x; /* where it is beyond 1 */

@@ -350,7 +350,7 @@ static int text_primary(text_parser *p) {
 
 static int text_unary(text_parser *p);
 
-/* (float)x: what matters is that the result is no integer any more. */
+/* (float)x: what matters is that the result is not an integer any more. */
 static int text_cast(text_parser *p) {
     text_next(p);
     text_next(p);

@@ -21,7 +21,7 @@
  * Queries of sizes, and computations on them before the loop, are repeated inside
  * the group: the code generator then sees which indices are always in range.
  *
- * Invariants. Tensors that every iteration passes on are no results: their uses are given the
+ * Invariants. Tensors that every iteration passes on are not results: their uses are given the
  * tensor that went in. Other tensors that leave are new, or, if no iteration was made, those that
  * went in, or ones from outside that an iteration passed on: so nobody may write to any of these
  * afterwards, unless nobody else has the one that went in. A caller that gets such a tensor as a

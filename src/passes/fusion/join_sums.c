@@ -122,7 +122,7 @@ static bool join_pays(const joiner *j) {
 
 /* ---- joining --------------------------------------------------------------------------------- */
 
-/* x of its transpose v; NULL: v is no transpose. */
+/* x of its transpose v; NULL: v is not a transpose. */
 static ir_value *join_transposed(const ir_value *v) {
     const node *n = v->def;
     int64_t a, b;

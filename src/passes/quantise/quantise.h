@@ -33,7 +33,7 @@
  * point is added, as ONNX says. Sums of products are exact; what the result is scaled with is one
  * float, (scale of x * scale of w) / scale of y, so that an integer may differ by one from what
  * operators on floats come to. Where that would not hold (a sum that may overflow 32 bits, scales
- * that are not positive and finite, integers of other sizes, a weight that is no constant) the
+ * that are not positive and finite, integers of other sizes, a weight that is not a constant) the
  * operators stay.
  * Tests: tests/ir/quantise, tests/onnx
  */

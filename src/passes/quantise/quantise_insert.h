@@ -57,7 +57,7 @@ typedef struct quantise_layer {
     int axis;                    /* of w's output features */
     bool turned;                 /* w is [in, out] */
     bool table;                  /* only rows are read: bytes of a row have their own zero point */
-    /* of recurrent layers: all weights and biases, of which `weight` is the first */
+    /* of recurrent layers: all weights and biases, `weight` first */
     ir_value *const *parts;
     size_t nparts;
 } quantise_layer;
@@ -106,7 +106,7 @@ ctsc_status quantise_insert(diag *d, graph *g, const quantise_plan *p, bool *mad
 
 /* Is n a recurrent layer or cell, all of whose parameters are constant floats? */
 bool quantise_recurrent_of(node *n, quantise_layer *l);
-/* Part i as a layer of its own, without bias; false: it is no matrix (part->w is what it is). */
+/* Part i as a layer of its own, without bias; false: it is not a matrix (part->w is what it is). */
 bool quantise_part(const quantise_layer *l, size_t i, quantise_layer *part);
 /* Why this layer has no such form (static text); NULL: it has. */
 const char *quantise_unfit(const quantise_layer *l, quantise_style style,

@@ -5,7 +5,7 @@
  * Method. A result of a convolution that rounds its factors is asked for its readers: each has to
  * be an input of such a convolution, or pass elements on unchanged (a maximum, slices of a batch
  * and their join, a loop's values) to readers that do the same. What a convolution adds
- * in its epilogue is no factor: that may be rounded where `sums` says so.
+ * in its epilogue is not a factor: that may be rounded where `sums` says so.
  *
  * Kernels of bfloat16 mix dtypes as they come. A 3x3 convolution may be done with Winograd's
  * transforms instead, in float32: it is fast where its input, its result and what it

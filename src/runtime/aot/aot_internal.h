@@ -37,7 +37,7 @@ typedef struct aot_op {
     aot_group *group;
     graph *graph; /* of the group */
     uint64_t params;
-    value *given; /* what it was called with: arguments that are no parameters are the same */
+    value *given; /* what it was called with: arguments that are not parameters are the same */
     int written;
     image_at at;
     bool emitted;

@@ -269,7 +269,7 @@ static ctsc_status ports_add(aot *a, const value *v, rt_port *ports, int *n, boo
         return CTSC_OK;
     } else if (v->tag != V_INT && v->tag != V_FLOAT && v->tag != V_BOOL) {
         return diag_fail(a->d, CTSC_UNSUPPORTED,
-                         "what is no tensor, number, list or tuple cannot be an argument or a "
+                         "what is not a tensor, number, list or tuple cannot be an argument or a "
                          "result of a program that is compiled ahead of time");
     }
     ports[(*n)++] = p;

@@ -3,6 +3,7 @@
 #ifndef CTSC_RUNTIME_API_API_H
 #define CTSC_RUNTIME_API_API_H
 
+#include "base/memory/refusal.h"
 #include "ctsc.h"
 #include "runtime/ops/registry.h"
 #include "runtime/program/module.h"
@@ -33,6 +34,7 @@ static inline diag *api_enter(ctsc_error *e, diag *own) {
 static inline ctsc_status api_leave(ctsc_error *e, diag *own, ctsc_status s) {
     if (!e) diag_clear(own);
     else if (s != CTSC_OK) diag_blame_caller(&e->d);
+    if (s != CTSC_OK) mem_forget_refusal();
     return s;
 }
 /* The same, of a function that read a file: what says that it is damaged names it. */

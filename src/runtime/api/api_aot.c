@@ -46,7 +46,7 @@ static ctsc_status aot_check_dims(diag *d, const aot_options *o, int nargs, cons
     for (int i = 0; i < o->ndims; i++) {
         const aot_dim *x = &o->dims[i];
         if (!aot_is_identifier(x->name))
-            return diag_fail(d, CTSC_USAGE, "'%s' cannot name a dim: it is no identifier of C",
+            return diag_fail(d, CTSC_USAGE, "'%s' cannot name a dim: it is not an identifier of C",
                              x->name ? x->name : "");
         if (x->least < 1 || x->least > x->most)
             return diag_fail(d, CTSC_USAGE,
@@ -82,7 +82,8 @@ ctsc_status ctsc_module_compile_ahead(const ctsc_module *m, const char *method,
     aot_result made = {0};
     ctsc_status s = api_method(m, d, method, &f);
     if (s == CTSC_OK && !aot_is_identifier(o.name))
-        s = diag_fail(d, CTSC_USAGE, "'%s' is no name for a function of C", o.name ? o.name : "");
+        s = diag_fail(d, CTSC_USAGE, "'%s' is not a name for a function of C",
+                      o.name ? o.name : "");
     if (s == CTSC_OK && given->dim_count > AOT_DIMS)
         s = diag_fail(d, CTSC_USAGE, "at most %d named dims", AOT_DIMS);
     if (s == CTSC_OK) s = aot_target(d, given->arch, &o);

@@ -434,7 +434,7 @@ ctsc_value *ctsc_item(ctsc_scope *s, ctsc_value *v, size_t i) {
     if (!scope_given(s, "ctsc_item", v)) return NULL;
     diag *d = &s->error.d;
     if (v->v.tag != V_LIST && v->v.tag != V_TUPLE)
-        return diag_fail(d, CTSC_USAGE, "ctsc_item: the value is no list and no tuple"), NULL;
+        return diag_fail(d, CTSC_USAGE, "ctsc_item: the value is neither a list nor a tuple"), NULL;
     if (i >= ctsc_value_len(v))
         return diag_fail(d, CTSC_USAGE, "ctsc_item: there is no item %zu among %zu", i,
                          ctsc_value_len(v)),

@@ -92,7 +92,7 @@ static void dl_delete_versioned(struct DLManagedTensorVersioned *self) {
 }
 
 static ctsc_status dl_export_new(diag *d, const ctsc_value *v, dl_export **out) {
-    if (!v || v->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "the value is no tensor");
+    if (!v || v->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "the value is not a tensor");
     api_reads(v, "ctsc_tensor_to_dlpack");
     tensor *t = v->v.u.tensor;
     if (tensor_device(t) != DEVICE_HOST)

@@ -58,7 +58,7 @@ ctsc_status ctsc_scope_set_random_state(ctsc_scope *s, const ctsc_value *state, 
 
 static ctsc_status grad_tensor(diag *d, const ctsc_value *t, const char *what) {
     TRY(api_given(d, t, what));
-    return t->v.tag == V_TENSOR ? CTSC_OK : diag_fail(d, CTSC_USAGE, "%s is no tensor", what);
+    return t->v.tag == V_TENSOR ? CTSC_OK : diag_fail(d, CTSC_USAGE, "%s is not a tensor", what);
 }
 
 ctsc_status ctsc_value_set_requires_grad(ctsc_value *t, bool on, ctsc_error *e) {
@@ -304,7 +304,7 @@ ctsc_status ctsc_module_load_state(ctsc_module *m, const ctsc_value *state, ctsc
     ctsc_status s = api_given(d, m, "the module");
     if (s == CTSC_OK) s = api_given(d, state, "the state");
     if (s == CTSC_OK && state->v.tag != V_DICT)
-        s = diag_fail(d, CTSC_USAGE, "the state is no dict of tensors");
+        s = diag_fail(d, CTSC_USAGE, "the state is not a dict of tensors");
     if (s == CTSC_OK) s = module_tensors(m->m, d, true, true, &mine);
     if (s == CTSC_OK) s = state_check(d, mine.u.dict, state->v.u.dict);
     if (s == CTSC_OK) s = state_copy(d, mine.u.dict, state->v.u.dict);

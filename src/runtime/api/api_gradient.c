@@ -42,7 +42,7 @@ static ctsc_status own_fail(diag *d, ctsc_status s, const char *name, ctsc_error
 static tensor *own_tensor(op_ctx *cx, const char *name, ctsc_value *v, ctsc_status *s) {
     tensor *t = v && v->v.tag == V_TENSOR ? tensor_ref(v->v.u.tensor) : NULL;
     if (v && !t && *s == CTSC_OK)
-        *s = diag_fail(cx->diag, CTSC_USAGE, "%s gave a gradient that is no tensor", name);
+        *s = diag_fail(cx->diag, CTSC_USAGE, "%s gave a gradient that is not a tensor", name);
     ctsc_value_free(v);
     return t;
 }
@@ -109,7 +109,8 @@ static ctsc_status own_check(diag *d, const char *what, size_t n, ctsc_value *co
     if (n) TRY(api_given(d, values, what));
     for (size_t i = 0; i < n; i++) {
         TRY(api_given(d, values[i], what));
-        if (values[i]->v.tag != V_TENSOR) return diag_fail(d, CTSC_USAGE, "%s is no tensor", what);
+        if (values[i]->v.tag != V_TENSOR)
+            return diag_fail(d, CTSC_USAGE, "%s is not a tensor", what);
     }
     return CTSC_OK;
 }

@@ -41,7 +41,7 @@ typedef struct layers {
     ptrmap index; /* object -> its layer's number + 1 */
     strbuf name;
     op enter, leave;
-    /* layers entered and not left; -1: an object that is no attribute of the module's */
+    /* layers entered and not left; -1: an object that is not an attribute of the module's */
     VEC(int) open;
 } layers;
 

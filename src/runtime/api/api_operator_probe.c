@@ -53,7 +53,7 @@ enum { PROBE_RECIPES = sizeof probe_recipes / sizeof *probe_recipes };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Arguments that are no data, by name; of the others nothing is known but what they are called. */
+/* Arguments that are not data, by name; of the others nothing is known but what they are called. */
 static const struct { const char *name; dtype dt; int ndim; } probe_names[] = {
     {"index", DT_INT64, -1},      {"indices", DT_INT64, -1},     {"mask", DT_BOOL, -1},
     {"condition", DT_BOOL, -1},   {"offsets", DT_INT64, 1},      {"repeats", DT_INT64, 1},

@@ -99,8 +99,8 @@ ctsc_status ctsc_module_set_precision(ctsc_module *m, const char *name, ctsc_err
     }
     return api_leave(e, &own,
                      diag_fail(d, CTSC_USAGE,
-                               "'%s' is no precision: float32, bf16, int8w, int4w and auto are "
-                               "possible, also as int4w:GROUP (32, 64 or 128), int4w:GROUP,asym "
+                               "'%s' is not a precision: it is one of float32, bf16, int8w, int4w "
+                               "and auto, also as int4w:GROUP (32, 64 or 128), int4w:GROUP,asym "
                                "and auto:ERROR (up to 1)",
                                name ? name : "(null)"));
 }

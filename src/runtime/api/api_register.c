@@ -146,12 +146,12 @@ ctsc_status ctsc_load_library(const char *path, ctsc_error *e) {
     if (!handle)
         return api_leave(e, &own, diag_fail(d, CTSC_ENVIRONMENT, "cannot load %s", dlerror()));
     init.object = dlsym(handle, "ctsc_library_init");
-    ctsc_status s = init.object
-                        ? init.fn(&said)
-                        : diag_fail(
-                              d, CTSC_ENVIRONMENT,
-                              "%s is no library of operators: it has no function ctsc_library_init",
-                              path);
+    ctsc_status s =
+        init.object
+            ? init.fn(&said)
+            : diag_fail(d, CTSC_ENVIRONMENT,
+                        "%s is not a library of operators: it has no function ctsc_library_init",
+                        path);
     if (init.object && s != CTSC_OK) diag_fail(d, s, "%s: %s", path, diag_message(&said.d));
     diag_clear(&said.d);
     return api_leave(e, &own, s); /* not closed: it may have registered something */

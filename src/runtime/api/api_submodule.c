@@ -67,7 +67,7 @@ ctsc_status ctsc_module_submodule(const ctsc_module *m, const char *name, ctsc_m
     const value *v = submodule_find(m->m->root.u.object, name, &of, &slot);
     if (!v) return api_leave(e, &own, submodule_missing(d, m, name));
     if (v->tag != V_OBJECT)
-        return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "'%s' is no module", name));
+        return api_leave(e, &own, diag_fail(d, CTSC_USAGE, "'%s' is not a module", name));
     ctsc_module *h = mem_zalloc(sizeof *h);
     module *part = h ? mem_zalloc(sizeof *part) : NULL;
     if (!part) {

@@ -330,7 +330,7 @@ ctsc_status ctsc_tensor_contiguous(const ctsc_value *t, ctsc_value **out, ctsc_e
     diag own, *d = api_enter(e, &own);
     tensor *c = NULL;
     ctsc_status s = api_tensor(t) ? tensor_contiguous(d, t->v.u.tensor, &c)
-                                  : diag_fail(d, CTSC_USAGE, "the value is no tensor");
+                                  : diag_fail(d, CTSC_USAGE, "the value is not a tensor");
     if (s == CTSC_OK) s = api_give_tensor(d, c, out);
     return api_leave(e, &own, s);
 }

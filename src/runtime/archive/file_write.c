@@ -8,8 +8,8 @@
  * it writes leaves nothing. Where the file system has no files without names (NFS), or no /proc is
  * mounted to name them by, the file is written under the temporary name from the start.
  *
- * The new file takes the old one's permissions. A target that is no regular file (a pipe, a device)
- * is written to directly.
+ * The new file takes the old one's permissions. A target that is not a regular file (a pipe, a
+ * device) is written to directly.
  * Tests: tests/unit/test_file_write.c, test_export.c, tests/faults/kill.py
  */
 #include "runtime/archive/file_write.h"

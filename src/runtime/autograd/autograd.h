@@ -178,7 +178,7 @@ bool autograd_is_leaf(const tensor *t);
 void autograd_detach_in_place(tensor *t);
 /* g becomes t's gradient; NULL: none. */
 ctsc_status autograd_assign_grad(diag *d, tensor *t, tensor *g);
-/* t keeps its gradient, though it is no leaf. */
+/* t keeps its gradient, though it is not a leaf. */
 ctsc_status autograd_retain_grad(diag *d, tensor *t);
 /* m->grad += g, or = g if there is none: the gradient of leaf t, or (NULL) of a tensor
  * that retains it. */

@@ -73,7 +73,7 @@ static bool record_knows(const record *r, const object *o) {
 static ctsc_status record_attribute_read(record *r, diag *d, const value *of, const site *s) {
     object *o = of->tag == V_OBJECT ? of->u.object : NULL;
     if (!o || (uint64_t)s->imm >= o->nslots || !record_knows(r, o))
-        return record_refuse(d, "an attribute of an object is read that is no part of the module");
+        return record_refuse(d, "an attribute of an object is read that is not part of the module");
     value v = o->slots[s->imm];
     if (v.tag == V_UNINIT ||
         (v.tag > V_FUNCTION && v.tag != V_STR && v.tag != V_TENSOR && v.tag != V_OBJECT))

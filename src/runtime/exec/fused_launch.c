@@ -18,7 +18,7 @@ typedef struct fused_frame {
     void *buffers[NEST_MAX_BUFFERS];
     int64_t ints[FUSED_MAX_SLOTS];
     double floats[FUSED_MAX_VALUES];
-    int64_t scalars[FUSED_MAX_VALUES]; /* outputs that are no tensors */
+    int64_t scalars[FUSED_MAX_VALUES]; /* outputs that are not tensors */
     int64_t first;                     /* iteration of the parallel loop that chunk 0 begins with */
     /* bytes that buffers share for the time of the call; NULL: none */
     tensor *scratch;

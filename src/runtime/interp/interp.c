@@ -219,7 +219,7 @@ void interp_note_calls(diag *d, const call_site *call, const char *function) {
         interp_note(d, call->range, call->caller ? call->caller->callee : function);
 }
 
-/* A fusion group is no call of the program's: its own code has said all. */
+/* A fusion group is not a call of the program's: its own code has said all. */
 static void interp_note_place(frame *f, const instr *at) {
     ptrdiff_t k = at - f->c->instrs.data;
     const call_site *call = f->c->calls.data[k];

@@ -23,7 +23,7 @@ typedef struct watch_functions {
                      const value *results);
     void (*kernel)(watch *w, interp *in, const site *s, value *args, const value *results,
                    bool native);
-    /* Around work that is no instruction, "(compiling kernels)"; pause gives what resume takes.
+    /* Around work that is not an instruction, "(compiling kernels)"; pause gives what resume takes.
      * NULL: it does not matter. */
     uint64_t (*pause)(const watch *w);
     void (*resume)(watch *w, uint64_t since, const char *what);

@@ -15,7 +15,7 @@ typedef struct work_call {
 
 /* Of operators from WORK_PRODUCT on, but pooling. -1: out of memory to find out. */
 int64_t work_dense(const work_call *c);
-/* 1 for what is no tensor. */
+/* 1 for what is not a tensor. */
 int64_t work_numel(value v);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * Method. The files are read like code files of an archive, `__torch__.operators` and
  * `__torch__.operators.NAME`, in a unit that lives as long as the process: functions
- * are parsed when the first operator of a file is asked for, and compiled one by one,
+ * are parsed when the first operator of a file is needed, and compiled one by one,
  * helpers inlined. aten::diff is diff there, aten::trapezoid.dx is trapezoid__dx. The
  * interpreter calls the function as the operator's; the pass `decompose` replaces the
  * node by its body, so that it is optimised and fused with the nodes around it. An

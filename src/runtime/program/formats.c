@@ -95,7 +95,7 @@ ctsc_status format_of_file(diag *d, reader r, const format **out) {
 
 /* ---- modules --------------------------------------------------------------------------------- */
 
-/* What is no archive that is known is taken for one of torch.jit.save, to say what it lacks. */
+/* What is not an archive that is known is taken for one of torch.jit.save, to say what it lacks. */
 ctsc_status module_load(diag *d, reader r, module **out) {
     const format *f = NULL;
     archive *a = NULL;

@@ -32,7 +32,7 @@ static dtype mover_wide(dtype dt) {
     return dtype_is_float(dt) ? DT_FLOAT64 : dt;
 }
 
-/* What elements of t's dtype in its storage are as float64. A tail that is no whole number of
+/* What elements of t's dtype in its storage are as float64. A tail that is not a whole number of
  * elements has none in it. */
 static ctsc_status mover_widened(mover *m, const tensor *t, storage **out) {
     bool complex = dtype_is_complex((dtype)t->dtype);

@@ -14,7 +14,7 @@
 
 /* arguments: one per argument of f's schema after self; results: one per item of its
  * result, if that is a tuple, else one. -1 where nothing is known, and for values that
- * are no tensors. root: the module, whose attributes that never change are known. */
+ * are not tensors. root: the module, whose attributes that never change are known. */
 ctsc_status wanted_dtypes(function *f, object *root, int *arguments, int *results, diag *d);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct weights_index {
     dict *into;
 } weights_index;
 
-/* What is no file that is known is taken for one of torch.save, to say what it lacks; so is an
+/* What is not a file that is known is taken for one of torch.save, to say what it lacks; so is an
  * index that an index names. */
 static ctsc_status weights_file(diag *d, reader r, bool index, value *out) {
     const format *f = NULL;
@@ -43,7 +43,8 @@ static ctsc_status weights_shard(weights_index *x, const char *file, const dict 
     if ((*out = strmap_get(&x->shards, file))) return CTSC_OK;
     if (!*file || *file == '.' || strchr(file, '/') || strlen(file) > 255)
         return diag_fail(x->d, CTSC_BAD_FILE,
-                         "the index of weights names '%.255s', which is no file beside it", file);
+                         "the index of weights names '%.255s', which is not a file beside it",
+                         file);
     strbuf path = STRBUF_INIT;
     sb_printf(&path, "%s%s", x->folder, file);
     ctsc_status s = path.failed ? diag_no_memory(x->d) : reader_open_file(x->d, sb_str(&path), &r);
@@ -91,7 +92,7 @@ static ctsc_status weights_parse(diag *d, reader r, json_t **out) {
     if (*out && json_is_object(json_object_get(*out, "weight_map"))) return CTSC_OK;
     return diag_fail(d, large ? CTSC_LIMIT : CTSC_BAD_FILE, "%s%s",
                      large  ? "the index of weights is too large"
-                     : *out ? "a JSON file without a \"weight_map\" is no index of weights"
+                     : *out ? "a JSON file without a \"weight_map\" is not an index of weights"
                             : "damaged index of weights: ",
                      *out || large ? "" : error.text);
 }
@@ -244,7 +245,7 @@ static void weights_find(weights_search *w, const dict *x, int depth) {
     }
 }
 
-/* x without what is no tensor: state_dict() of PyTorch may hold the extra state of modules. */
+/* x without what is not a tensor: state_dict() of PyTorch may hold the extra state of modules. */
 static ctsc_status weights_only(diag *d, const dict *x, value *out) {
     dict *only = dict_new(TYPE_STR, TYPE_TENSOR);
     bool ok = only != NULL;

@@ -46,7 +46,7 @@ ctsc_status ptq_parse_method(diag *d, const char *text, ptq_options *o) {
         if (m->bits == 4 ? method_groups(text + n, &o->weights) : !text[n]) return CTSC_OK;
     }
     return diag_fail(d, CTSC_USAGE,
-                     "'%s' is no method of quantisation: static, dynamic, int8w, "
+                     "'%s' is not a method of quantisation: static, dynamic, int8w, "
                      "int4w[:32|64|128[,asym]], bf16",
                      text);
 }
@@ -65,9 +65,9 @@ ctsc_status ptq_parse_observer(diag *d, const char *text, observer_options *o) {
                 return CTSC_OK;
         }
     }
-    return diag_fail(d, CTSC_USAGE,
-                     "'%s' is no observer: minmax, percentile[:P] (P above 0, up to 100), entropy",
-                     text);
+    return diag_fail(
+        d, CTSC_USAGE,
+        "'%s' is not an observer: minmax, percentile[:P] (P above 0, up to 100), entropy", text);
 }
 
 /* ---- progress -------------------------------------------------------------------------------- */
@@ -375,7 +375,7 @@ ctsc_status ptq_quantise(diag *d, module *m, size_t nexamples, const value *exam
     ptq p = {.d = d, .m = m, .o = o};
     for (size_t i = 0; i < nexamples; i++)
         if (examples[i].tag != V_TUPLE)
-            return diag_fail(d, CTSC_USAGE, "example %zu is no tuple of arguments", i);
+            return diag_fail(d, CTSC_USAGE, "example %zu is not a tuple of arguments", i);
     if (!nexamples && (o->style == QUANTISE_STATIC || o->max_error > 0))
         return diag_fail(d, CTSC_USAGE, "%s needs examples of arguments",
                          o->style == QUANTISE_STATIC ? "static quantisation" : "a largest error");

@@ -30,14 +30,14 @@ static ctsc_status safe_shape(diag *d, safe_file *f, const json_t *shape, safe_e
     size_t n = json_array_size(shape);
     if (!json_is_array(shape)) return safe_bad(d, e->name, "has no shape");
     if (n > TENSOR_MAX_DIMS)
-        return diag_fail(d, CTSC_LIMIT, "safetensors: '%.200s' has %zu dims, %d are possible",
-                         e->name, n, TENSOR_MAX_DIMS);
+        return diag_fail(d, CTSC_LIMIT, "safetensors: '%.200s' has %zu dims, more than %d", e->name,
+                         n, TENSOR_MAX_DIMS);
     int64_t *sizes = arena_array(&f->arena, int64_t, n ? n : 1);
     if (arena_failed(&f->arena)) return diag_no_memory(d);
     for (size_t i = 0; i < n; i++) {
         const json_t *size = json_array_get(shape, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
-            return safe_bad(d, e->name, "has a size that is no number from 0 on");
+            return safe_bad(d, e->name, "has a size that is not a number from 0 on");
         sizes[i] = json_integer_value(size);
     }
     e->ndim = (int)n;
@@ -93,11 +93,11 @@ static const char safe_metadata_key[] = "__metadata__";
 static ctsc_status safe_metadata(diag *d, safe_file *f, json_t *o) {
     const char *key;
     json_t *text;
-    if (!json_is_object(o)) return safe_bad(d, safe_metadata_key, "is no object");
+    if (!json_is_object(o)) return safe_bad(d, safe_metadata_key, "is not an object");
     f->metadata = arena_array(&f->arena, safe_pair, json_object_size(o) + 1);
     if (arena_failed(&f->arena)) return diag_no_memory(d);
     json_object_foreach(o, key, text) {
-        if (!json_is_string(text)) return safe_bad(d, safe_metadata_key, "has what is no text");
+        if (!json_is_string(text)) return safe_bad(d, safe_metadata_key, "has what is not text");
         f->metadata[f->nmetadata++] = (safe_pair){arena_strdup(&f->arena, key),
                                                   arena_strdup(&f->arena, json_string_value(text))};
         if (arena_failed(&f->arena)) return diag_no_memory(d);
@@ -151,7 +151,7 @@ static ctsc_status safe_header(diag *d, safe_file *f) {
                          "damaged header of a safetensors file: its length is %llu, the file's %zu",
                          (unsigned long long)len, size);
     if (len > SAFE_MAX_HEADER)
-        return diag_fail(d, CTSC_LIMIT, "safetensors: a header of %llu bytes, %d are possible",
+        return diag_fail(d, CTSC_LIMIT, "safetensors: a header of %llu bytes, more than %d",
                          (unsigned long long)len, SAFE_MAX_HEADER);
     f->base = SAFE_LENGTH + (size_t)len;
     json_error_t error;
@@ -161,7 +161,7 @@ static ctsc_status safe_header(diag *d, safe_file *f) {
         return diag_no_memory(d);
     if (!header)
         return diag_fail(d, CTSC_BAD_FILE, "damaged header of a safetensors file: %s",
-                         *text == '{' ? error.text : "it is no JSON object");
+                         *text == '{' ? error.text : "it is not a JSON object");
     ctsc_status s = safe_entries(d, f, header);
     json_decref(header);
     return s;

@@ -39,7 +39,8 @@ static ctsc_status safe_row_make(diag *d, const dict_entry *e, safe_row *row) {
         return diag_fail(d, CTSC_USAGE, "a safetensors file holds tensors by name, nothing else");
     *row = (safe_row){.name = e->key.u.str->bytes, .t = e->val.u.tensor};
     if (strlen(row->name) != e->key.u.str->len || !strcmp(row->name, "__metadata__"))
-        return diag_fail(d, CTSC_USAGE, "safetensors: '%.200s' is no name of a tensor", row->name);
+        return diag_fail(d, CTSC_USAGE, "safetensors: '%.200s' is not a name of a tensor",
+                         row->name);
     row->type = safe_type_of((dtype)row->t->dtype);
     if (row->type) return CTSC_OK;
     return diag_fail(d, CTSC_UNSUPPORTED, "safetensors: '%.200s' is %s, which the format lacks",

@@ -6,7 +6,7 @@
 #include "tensor/value.h"
 
 /* Compares results, nested as they may be: CTSC_FAILED says where they differ by more than
- * tolerance times the largest element (by anything where they are no floats). *largest, which
+ * tolerance times the largest element (by anything where they are not floats). *largest, which
  * starts as 0, becomes the largest difference as a part of the largest element. */
 ctsc_status check_onnx_results(diag *d, value got, value want, double tolerance, double *largest);
 

@@ -120,8 +120,9 @@ static ctsc_status optimizer_check_value(diag *d, const optimizer *o, const hype
                 : size ? v >= 0
                        : v == v;
     if (h->kind == HYPER_FIXED || h->kind == HYPER_ABSENT) fits = v == 0;
-    return fits ? CTSC_OK
-                : diag_fail(d, CTSC_USAGE, "%s: %g is no value for %s", o->row->name, v, h->name);
+    return fits
+               ? CTSC_OK
+               : diag_fail(d, CTSC_USAGE, "%s: %g is not a value for %s", o->row->name, v, h->name);
 }
 
 static int optimizer_find(const optimizer_row *row, const char *name) {

@@ -187,7 +187,7 @@ static ctsc_status get_group(diag *d, const optimizer *o, value from, optimizer_
     value params;
     if (from.tag != V_DICT || !train_get(from.u.dict, "params", &params) || params.tag != V_LIST)
         return diag_fail(d, CTSC_FAILED,
-                         "a parameter group of the optimiser's state is no dict with params");
+                         "a parameter group of the optimiser's state is not a dict with params");
     if (params.u.list->len != g->count)
         return diag_fail(d, CTSC_FAILED,
                          "loaded state dict contains a parameter group that doesn't match the size "
@@ -203,7 +203,7 @@ static ctsc_status get_group(diag *d, const optimizer *o, value from, optimizer_
  * read-only or shared. */
 static ctsc_status get_tensor(diag *d, const tensor *t, const char *name, value v, tensor **out) {
     if (v.tag != V_TENSOR)
-        return diag_fail(d, CTSC_FAILED, "the optimiser's %s is no tensor", name);
+        return diag_fail(d, CTSC_FAILED, "the optimiser's %s is not a tensor", name);
     if (!tensor_same_shape(v.u.tensor, t) || v.u.tensor->storage->device)
         return diag_fail(d, CTSC_FAILED, "the optimiser's %s has another shape than its parameter",
                          name);
@@ -214,11 +214,12 @@ static ctsc_status get_tensor(diag *d, const tensor *t, const char *name, value 
 static ctsc_status get_param(diag *d, const optimizer *o, const dict *from, optimizer_param *p) {
     value v;
     if (train_get(from, "step", &v) && !train_number(v, &p->step))
-        return diag_fail(d, CTSC_FAILED, "the optimiser's step is no number");
+        return diag_fail(d, CTSC_FAILED, "the optimiser's step is not a number");
     if (o->id == OPTIMIZER_SGD) p->step = 1; /* it only matters whether there was one */
     for (int i = 0; i < 2 && o->row->scalars[i]; i++)
         if (train_get(from, o->row->scalars[i], &v) && !train_number(v, &p->scalars[i]))
-            return diag_fail(d, CTSC_FAILED, "the optimiser's %s is no number", o->row->scalars[i]);
+            return diag_fail(d, CTSC_FAILED, "the optimiser's %s is not a number",
+                             o->row->scalars[i]);
     for (int i = 0; i < OPTIMIZER_STATES && o->row->tensors[i]; i++)
         if (train_get(from, o->row->tensors[i], &v) && v.tag != V_NONE)
             TRY(get_tensor(d, p->t, o->row->tensors[i], v, &p->state[i]));
@@ -233,7 +234,7 @@ static ctsc_status get_state(diag *d, const optimizer *o, const dict *states, si
     *p = (optimizer_param){.t = o->params.data[i].t, .group = o->params.data[i].group};
     if (o->id == OPTIMIZER_LBFGS || !dict_get(states, value_int((int64_t)i), &v)) return CTSC_OK;
     if (v.tag != V_DICT)
-        return diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is no dict");
+        return diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is not a dict");
     optimizer_start(o, p);
     return get_param(d, o, v.u.dict, p);
 }
@@ -250,7 +251,7 @@ static ctsc_status load_params(diag *d, optimizer *o, const dict *states, optimi
     if (s == CTSC_OK && o->id == OPTIMIZER_LBFGS && dict_get(states, value_int(0), &v))
         s = v.tag == V_DICT
                 ? lbfgs_load_state(d, o, v.u.dict)
-                : diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is no dict");
+                : diag_fail(d, CTSC_FAILED, "the optimiser's state of a parameter is not a dict");
     for (size_t i = 0; i < n; i++) {
         optimizer_param *p = &o->params.data[i], was = *p;
         if (s == CTSC_OK) *p = made[i];
@@ -264,7 +265,7 @@ ctsc_status optimizer_load_state(diag *d, optimizer *o, value state) {
     if (state.tag != V_DICT || !train_get(state.u.dict, "state", &states) || states.tag != V_DICT ||
         !train_get(state.u.dict, "param_groups", &groups) || groups.tag != V_LIST)
         return diag_fail(d, CTSC_FAILED,
-                         "the optimiser's state is no dict with state and param_groups");
+                         "the optimiser's state is not a dict with state and param_groups");
     if (groups.u.list->len != o->groups.len)
         return diag_fail(d, CTSC_FAILED,
                          "loaded state dict has a different number of parameter groups");

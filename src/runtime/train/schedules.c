@@ -335,7 +335,7 @@ ctsc_status scheduler_load_state(diag *d, scheduler *s, value state) {
     double epoch = 0, count = 0, bad = 0, cooldown = 0;
     value rates;
     if (!from || !scheduler_get(from, "last_epoch", &epoch))
-        return diag_fail(d, CTSC_FAILED, "the schedule's state is no dict with last_epoch");
+        return diag_fail(d, CTSC_FAILED, "the schedule's state is not a dict with last_epoch");
     bool has = s->id != SCHEDULER_PLATEAU && train_get(from, "base_lrs", &rates) &&
                rates.tag == V_LIST;
     if (has && rates.u.list->len != s->base_lrs.len)

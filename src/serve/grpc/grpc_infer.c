@@ -62,7 +62,7 @@ static bool infer_split(ask *a, raws *r, buffer *rest) {
         uint64_t tag;
         span bytes;
         const uint8_t *next = wire_field(p, end, &tag, &bytes);
-        if (!next) return ask_refuse(a, 400, "the request is no message of this method");
+        if (!next) return ask_refuse(a, 400, "the request is not a message of this method");
         if (fields == INFER_FIELDS) return ask_refuse(a, 400, "more than %d fields", INFER_FIELDS);
         if (tag != (RAW_INPUT_CONTENTS << 3 | WIRE_BYTES)) buffer_put(rest, p, (size_t)(next - p));
         else if (r->n < CONFIG_MAX_TENSORS) r->of[r->n++] = bytes;
@@ -241,7 +241,7 @@ bool infer_ask(ask *a) {
     const Rpc__InferRequest *m = NULL;
     if (ok && !rest.failed)
         m = message_read(&a->memory, &rpc__infer_request__descriptor, rest.data, rest.len);
-    if (ok && !m) ok = ask_refuse(a, 400, "the request is no message of this method");
+    if (ok && !m) ok = ask_refuse(a, 400, "the request is not a message of this method");
     ok = ok && infer_write(a, m, &r);
     buffer_free(&rest);
     return ok;

@@ -23,7 +23,7 @@ bool ask_refuse(ask *a, int status, const char *fmt, ...) {
 
 static void *ask_read(ask *a, const ProtobufCMessageDescriptor *d) {
     void *m = message_read(&a->memory, d, a->bytes, a->len);
-    if (!m) ask_refuse(a, 400, "the request is no message of this method");
+    if (!m) ask_refuse(a, 400, "the request is not a message of this method");
     return m;
 }
 
@@ -58,7 +58,7 @@ static bool ask_index(ask *a) {
     return m != NULL;
 }
 
-/* Parameters are passed on by their names; those that are no text have none of their values. */
+/* Parameters are passed on by their names; those that are not text have none of their values. */
 static bool ask_repository(ask *a, const char *verb) {
     const Rpc__RepositoryRequest *m = ask_read(a, &rpc__repository_request__descriptor);
     if (!m) return false;

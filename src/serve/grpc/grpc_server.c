@@ -11,7 +11,7 @@
  * are refused. At most as many calls as connections are taken; the others wait in libgrpc, at
  * most GRPC_STREAMS of a connection. A message has as long to arrive, and an answer to be read,
  * as over HTTP (grpc_door_tend).
- * Connections. libgrpc does not say when it closes one. Its descriptor then is no socket of ours
+ * Connections. libgrpc does not say when it closes one. Its descriptor then is not a socket of ours
  * any more, which grpc_door_tend finds out.
  * Tests: tests/serve/triton.py
  */

@@ -90,7 +90,7 @@ def check_files():
             continue
         missing = [c.replace("MODEL", "none") for c in call]
         expect(3, ["none"], [name] + missing)
-        if name in ("launch", "serve", "zoo"):  # what these read is no model
+        if name in ("launch", "serve", "zoo"):  # what these read is not a model
             continue
         damaged = ["broken.py" if c == "MODEL.py" else c.replace("MODEL", "cut.pt") for c in call]
         expect(1 if name == "compile" else 3, ["broken.py" if name == "compile" else "cut.pt"], [name] + damaged)

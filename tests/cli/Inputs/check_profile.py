@@ -40,7 +40,7 @@ def strict_json(text):
         return dict(items)
 
     def constant(name):
-        raise AssertionError(name + " is no JSON")
+        raise AssertionError(name + " is not JSON")
     return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
 
 

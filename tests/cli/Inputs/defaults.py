@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes defaults.pt, with PyTorch 2.15: parameters whose defaults are no plain literals."""
+"""Makes defaults.pt, with PyTorch 2.15: parameters whose defaults are not plain literals."""
 import enum
 import sys
 from typing import List, NamedTuple, Optional, Tuple

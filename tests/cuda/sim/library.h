@@ -3,7 +3,7 @@
  * library.h - what the simulated libraries (blas.c, dnn.c) share.
  *
  * They are libcudasim.so as well: CTSC_CUBLASLT and CTSC_CUDNN name it. What a caller can be
- * blamed for (an attribute of another size, a pointer that is no device memory, layouts that do
+ * blamed for (an attribute of another size, a pointer that is not device memory, layouts that do
  * not fit each other) ends the process with a message; what the real library may refuse is
  * refused. With CTSC_SIM_REFUSE=1 they refuse everything. Numbers are computed in double and
  * rounded once, on the stream.

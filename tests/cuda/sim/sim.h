@@ -63,7 +63,7 @@ bool sim_arena_free(CUdeviceptr p);
 /* Is all of this in one allocation? */
 bool sim_arena_has(CUdeviceptr p, size_t nbytes);
 /* Makes these bytes of device memory accessible, until sim_arena_close; or those around p, which
- * a kernel has just tried to access. False: it is no device memory, or was already accessible. */
+ * a kernel has just tried to access. False: it is not device memory, or was already accessible. */
 bool sim_arena_touch(const void *p, size_t nbytes);
 bool sim_arena_touch_around(const void *p);
 void sim_arena_close(void);

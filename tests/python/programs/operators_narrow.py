@@ -72,7 +72,7 @@ for op in (torch.log1p, torch.expm1, torch.exp2, lambda t: torch.logcumsumexp(t,
 show(torch.nan_to_num(torch.tensor([complex(nan, 1), complex(inf, -inf)]), 1.5, 2, 3), torch.logsumexp(torch.tensor([], dtype=torch.complex64), 0))
 show(torch.tensor([1 + 1j, 0j]) / 0j, torch.reciprocal(torch.tensor([0j])), torch.tensor([1e38 + 1e38j]) / torch.tensor([1e38 + 1e38j]))
 
-# quantisation of what is no number
+# quantisation of what is not a number
 x = torch.tensor([nan, inf, -inf, 1])
 show(torch.fake_quantize_per_tensor_affine(x, 0.1, 3, 0, 255), torch.fake_quantize_per_channel_affine(x, torch.full((4,), 0.1), torch.zeros(4, dtype=torch.int32), 0, 0, 255))
 show(torch.quantize_per_tensor(x, 0.1, 3, torch.quint8).int_repr(), torch.quantize_per_channel(x, torch.full((4,), 0.1), torch.full((4,), 3), 0, torch.quint8).int_repr())

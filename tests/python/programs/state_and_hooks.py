@@ -1,4 +1,4 @@
-"""State of modules that is no tensor, hooks around optimisers' steps and state, generators as objects, a profile's steps, einsum of lists."""
+"""State of modules that is not a tensor, hooks around optimisers' steps and state, generators as objects, a profile's steps, einsum of lists."""
 import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, schedule

@@ -189,7 +189,7 @@ class _Files:
     def fill(self, key, of, target):
         """Copies what the checkpoint has of a tensor into this rank's part."""
         if not isinstance(of, md.TensorStorageMetadata):
-            raise ValueError("%s is no tensor in the checkpoint" % key)
+            raise ValueError("%s is not a tensor in the checkpoint" % key)
         if tuple(of.size) != tuple(target.shape):
             raise ValueError("Size mismatch between saved torch.Size(%s) and current: torch.Size(%s) for %s" % (list(of.size), list(target.shape), key))
         memory, offset, _ = part(target)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""planner.py - state dicts as flat ones, and back; what of a tensor a rank has. The planners are what programs tell about that."""
+"""planner.py - flattens state dicts and restores them, and decides which part of a tensor a rank has. Programs pass planners to control that."""
 import dataclasses
 
 from ctsc import _C

@@ -286,7 +286,7 @@ def _asked(state, to, call, timeout, finish):
 
 
 def _plain_async(to, func, args):
-    """A call that is no part of a context."""
+    """A call that is not part of a context."""
     state = _need()
     return _asked(state, state.agent.find(to), (func, args, {}), constants.UNSET_RPC_TIMEOUT, lambda value: value)
 
@@ -467,7 +467,7 @@ class RRef:
         raise RuntimeError("Can not pickle rref in python pickler, rref can only be pickled when using RPC")
 
     def _packed_for(self, to):
-        """As it is sent to a process, in a message of which the receiver makes a reference again."""
+        """The reference as it is sent to a process: the receiver turns the message into a reference again."""
         state = self._state
         if to == self._owner:
             if self.is_owner():

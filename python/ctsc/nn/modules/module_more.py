@@ -101,7 +101,7 @@ def _register_state_dict_pre_hook(self, hook):
     return _register_hook(self.__dict__.setdefault('_state_dict_pre_hooks', OrderedDict()), hook)
 
 
-# ---- state that is no tensor: get_extra_state, set_extra_state of classes that have them
+# ---- state that is not a tensor: get_extra_state, set_extra_state of classes that have them
 
 def _no_extra_state(self, *args):
     raise RuntimeError('Reached a code path in Module.get_extra_state() or set_extra_state() that should never be called: the class has only one of them.')

@@ -125,7 +125,7 @@ int64_t loop_fault(loop_state *s, const node *n, const char *message, int nsizes
 
 /* ---- flow (group_loop_flow.c) ---------------------------------------------------------------- */
 bool loop_lower_block(loop_state *s, const block *b);
-/* false: v is of a type that is no number's. */
+/* false: v is of a type that is not a number's. */
 bool loop_number_type(const type *t, nest_type *out);
 
 /* ---- numbers (group_loop_number.c) ----------------------------------------------------------- */

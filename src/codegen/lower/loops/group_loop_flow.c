@@ -10,7 +10,7 @@
  *
  * Carried numbers, and carried new tensors of one element, are variables. At the start of an
  * iteration they are read into lets, so that everything in the body is in SSA form and iterations
- * assign in parallel. A tensor that every iteration passes on (loop_object) is no variable but
+ * assign in parallel. A tensor that every iteration passes on (loop_object) is not a variable but
  * itself. Loops whose condition is always true are counted; others are `while` with the condition,
  * and the count, in variables.
  *

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* New tensors for the outputs; None where the output is no tensor. */
+/* New tensors for the outputs; None where the output is not a tensor. */
 static ctsc_status plan_outputs(const group_plan *p, const int64_t *slots, const value *args,
                                 diag *d, value *results) {
     for (size_t i = 0; i < p->outputs.len; i++) {

@@ -157,7 +157,7 @@ typedef struct group_plan {
 void plan_output_layout(const group_output *o, const int64_t *slots, int64_t *sizes,
                         int64_t *strides);
 
-/* What a kernel is called with, in arrays of the caller; scalars: outputs that are no tensors. */
+/* What a kernel is called with, in arrays of the caller; scalars: outputs that are not tensors. */
 typedef struct plan_frame {
     void **buffers;
     int64_t *ints;
@@ -172,7 +172,7 @@ ctsc_status plan_bind(const group_plan *p, const int64_t *slots, const value *ar
 enum { PLAN_SCRATCH_ALIGN = 64 };
 int64_t plan_scratch_bytes(const group_plan *p, const int64_t *slots);
 void plan_bind_scratch(const group_plan *p, const int64_t *slots, char *at, const plan_frame *f);
-/* Outputs that are no tensors, once the kernel has run. */
+/* Outputs that are not tensors, once the kernel has run. */
 void plan_read_scalars(const group_plan *p, const int64_t *scalars, value *results);
 
 /* Describes fault `code` (GROUP_FIRST_FAULT or more) in d, as the interpreter would. slots: the

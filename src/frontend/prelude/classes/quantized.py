@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # quantized.py - packed weights of quantised layers, as archives name them. Classes of TorchScript do not inherit: what two of them have in common
-# stands in both.
+# is in both.
 class LinearPackedParamsBase:
   packed : Capsule
   def __getstate__(self) -> Any:

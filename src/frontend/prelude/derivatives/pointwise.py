@@ -151,7 +151,7 @@ def pow__Tensor_Tensor__d_self(grad: Tensor, self: Tensor, exponent: Tensor) -> 
     return torch.where(torch.eq(exponent, 0), torch.zeros([], dtype=grad.dtype, layout=None, device=grad.device, pin_memory=None), grad * slope)
 
 
-# 0 where the base is 0 and the exponent is not negative: there the logarithm is no number, and the power a constant.
+# 0 where the base is 0 and the exponent is not negative: there the logarithm is not a number, and the power a constant.
 def _pow_exponent(grad: Tensor, base: Tensor, exponent: Tensor, result: Tensor) -> Tensor:
     constant = torch.eq(base, 0)
     if torch.is_complex(exponent):

@@ -277,7 +277,7 @@ def onnx_gqa_cache(past: Optional[Tensor], new: Tensor, lengths: Tensor, total: 
     first = int(torch.min(starts))
     last = int(torch.max(starts))
     if first < 0 or last > before or last + rows > size:
-        torch.ops.ctsc.fail("new keys begin at {} to {} of {}, of which there are {} so far".format(first, last, total, before))
+        torch.ops.ctsc.fail("new keys begin at {} to {} of {}, but there are only {} so far".format(first, last, total, before))
     if first == last:
         head = torch.slice(past, 2, 0, first)
         rest = size - first - rows

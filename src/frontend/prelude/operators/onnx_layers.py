@@ -213,7 +213,7 @@ def onnx_same_shape(self: Tensor, strides: List[int]) -> List[int]:
     return out
 
 
-# Indices of max_pool into the whole of x, of which `padded` has pads around it (none: an empty list); columns: the first spatial dim varies fastest.
+# Indices of max_pool into the whole of x; `padded` is x with pads around it (none: an empty list); columns: the first spatial dim varies fastest.
 def onnx_pool_indices(self: Tensor, x: Tensor, padded: Tensor, pads: List[int], columns: bool) -> Tensor:
     n = x.dim() - 2
     # the place along each dim, the last one first

@@ -1094,7 +1094,7 @@ def onnx_out_mode(self: Tensor, dim: int, keepdim: bool) -> Tuple[Tensor, Tensor
     return (v, i) if keepdim else (torch.squeeze(v, dim), torch.squeeze(i, dim))
 
 
-# skip: nan is no number of them
+# skip: nan is none of them
 def _quantile(self: Tensor, q: Tensor, dim: Optional[int], keepdim: bool, interpolation: str, skip: bool) -> Tensor:
     d = 0 if dim is None else __torch__.operators.onnx_out._wrap(dim, self.dim())
     x = torch.reshape(self, [-1]) if dim is None or self.dim() == 0 else torch.transpose(self, d, 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the writer of ONNX walks in the place of operators of complex numbers (onnx_out.py says how). In a model they are tensors of real numbers with one more
-# dim, the parts: view_as_real and view_as_complex are no nodes. onnx_out_complex_NAME is taken where an argument is complex.
+# dim, the parts: view_as_real and view_as_complex are not nodes. onnx_out_complex_NAME is taken where an argument is complex.
 
 
 def _re(self: Tensor) -> Tensor:

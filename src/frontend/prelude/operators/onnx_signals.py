@@ -25,7 +25,7 @@ def onnx_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], r
 def _onnx_number_type(w: Tensor, datatype: int) -> Tensor:
     types = annotate(List[int], [-1, 6, 0, 1, 27, 2, 3, 4, -1, 11, 5, 7, 28, 29, -1, -1, 15])
     if datatype < 0 or datatype >= len(types) or types[datatype] < 0:
-        torch.ops.ctsc.fail("output_datatype is {}, which is no type of real numbers".format(datatype))
+        torch.ops.ctsc.fail("output_datatype is {}, which is not a type of real numbers".format(datatype))
     return torch.to(w, types[datatype])
 
 

@@ -491,7 +491,7 @@ def fake_quantize_per_channel_affine_cachemask(self: Tensor, scale: Tensor, zero
     zero = torch.reshape(torch.to(zero_point, 6), sizes)
     steps = torch.round(torch.to(self, 6) * torch.reciprocal(step)) + zero
     kept = torch.logical_and(torch.ge(steps, quant_min), torch.le(steps, quant_max))
-    # as integers, of which those that a processor cannot make are the least
+    # as integers; those that a processor cannot represent become the least one
     steps = torch.where(torch.lt(torch.abs(steps), 9.2233720368547758e+18), steps, quant_min)
     result = (torch.clamp(steps, quant_min, quant_max) - zero) * step
     return torch.to(result, self.dtype), kept

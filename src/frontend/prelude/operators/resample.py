@@ -307,7 +307,7 @@ def _of_dim(values: List[int], i: int) -> int:
     return values[at]
 
 
-# The windows' sizes go in separately: with a divisor, and where padding counts, they are no products.
+# The windows' sizes go in separately: with a divisor, and where padding counts, they are not products.
 def _average_pool(grad_output: Tensor, self: Tensor, n: int, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor_override: Optional[int]) -> Tensor:
     matrices: List[Tensor] = []
     sizes = self.size()

@@ -267,7 +267,7 @@ static bool class_add_base(py *p, source_range r, py_class *c, py_object *base) 
     }
     if (p->library->is_lacking(base) && !(base = p->library->lacking_class(p, base))) return false;
     if (base->kind != PY_CLASS) {
-        py_fail(p, r, "TypeError", "the base of class '%s' is no class but a %s", c->name,
+        py_fail(p, r, "TypeError", "the base of class '%s' is not a class but a %s", c->name,
                 py_type_name(base));
         return false;
     }

@@ -159,7 +159,7 @@ static bool import_put_off(py *p, source_range *at, const char **reason) {
 }
 
 /* `if TYPE_CHECKING: from .a import A` with an `else`: the imports that the other branch puts off
- * until a name is asked for. */
+ * until a name is used. */
 static bool import_is_lazy(const stmt *s) {
     const expr *x = s->kind == S_IF && s->orelse.len ? s->value : NULL;
     return x && (x->kind == E_NAME || x->kind == E_ATTR) && !strcmp(x->name, "TYPE_CHECKING");

@@ -196,7 +196,7 @@ typedef struct py_library {
      * mask, index tensor. */
     py_object *(*tensor_getitem)(py *p, source_range r, py_object *t, py_object *key);
     bool (*tensor_setitem)(py *p, source_range r, py_object *t, py_object *key, py_object *v);
-    /* a op b for operands at least one of which is a tensor, by
+    /* a op b, where at least one operand is a tensor, by
      * Python's operator: "+", "//", "@", "==", "&"; "+=" and the
      * like work in place. Unary with b NULL: "-", "~", "+". */
     py_object *(*tensor_operator)(py *p, source_range r, const char *op, py_object *a,

@@ -151,7 +151,7 @@ static bool number_as_complex(const py_object *o, double *re, double *im) {
     return true;
 }
 
-/* NULL without an error: these are no numbers, or numbers do not have the operator. */
+/* NULL without an error: these are not numbers, or numbers do not have the operator. */
 static py_object *number_binary(py *p, source_range r, operator_kind op, const py_object *a,
                                 const py_object *b) {
     operand x, y;

@@ -164,7 +164,7 @@ static flow stmt_global(py *p, py_env *env, const stmt *s) {
 /* "from m import *": the names in __all__, else those without an underscore. */
 static bool stmt_import_all(py *p, py_env *env, source_range r, py_object *mod) {
     if (mod->kind != PY_MODULE)
-        return py_fail(p, r, "ImportError", "import * of an object that is no module"), false;
+        return py_fail(p, r, "ImportError", "import * of an object that is not a module"), false;
     py_object *all = py_dict_get(mod->u.mod.globals, "__all__");
     const py_dict *d = mod->u.mod.globals;
     if (!all) {

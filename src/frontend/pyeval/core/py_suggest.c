@@ -64,7 +64,7 @@ bool py_suggest_attribute(py *p, const py_object *o, const char *name) {
     return s.best != NULL;
 }
 
-/* Without reading what a module reads only when it is asked for. */
+/* Without importing what a module imports lazily. */
 static bool suggest_has(const py_object *module, const char *name) {
     const py_dict *globals = module->u.mod.globals;
     if (!globals || py_dict_get(globals, name)) return globals != NULL;

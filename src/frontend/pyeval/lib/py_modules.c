@@ -177,7 +177,7 @@ bool py_is_lacking(const py_object *o) {
 }
 
 py_object *py_lacking_class(py *p, py_object *o) {
-    py_object *scratch = py_new(p, PY_MODULE); /* the class is no member of anything */
+    py_object *scratch = py_new(p, PY_MODULE); /* the class is not a member of anything */
     const char *name = o->kind == PY_MODULE ? o->u.mod.name : py_as_text(o->u.method.self),
                *dot = strrchr(name, '.');
     scratch->u.mod.name = name;

@@ -328,7 +328,7 @@ bool py_to_value(py *p, source_range r, const py_object *o, type *t, value *out)
     }
     if (p->diag->status != CTSC_OK) return false;
     if (!t)
-        return py_fail(p, r, "TypeError", "an object of type '%s' is no TorchScript value",
+        return py_fail(p, r, "TypeError", "an object of type '%s' is not a TorchScript value",
                        py_type_name(o)),
                false;
     strbuf text = STRBUF_INIT;

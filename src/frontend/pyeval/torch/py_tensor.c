@@ -234,7 +234,7 @@ static const tensor_property *tensor_find_property(const char *name) {
     return NULL;
 }
 
-/* ---- methods that are no operators, or differ from them -------------------------------------- */
+/* ---- methods that are not operators, or differ from them ------------------------------------- */
 
 static bool tensor_self(py *p, source_range r, py_object **self, int *nargs, py_object ***args) {
     if (!*self && *nargs) {

@@ -3,7 +3,7 @@
  * py_torch.c - the module `torch` and the modules of operators below it.
  *
  * Method. Names are found in this order: the tables here (dtypes, constants, classes, functions
- * that are no operators), then the submodules, then what PyTorch writes in Python in
+ * that are not operators), then the submodules, then what PyTorch writes in Python in
  * torch/functional.py, then the operators: torch.NAME is aten::NAME, torch.linalg.NAME is
  * aten::linalg_NAME, and so on.
  * Tests: tests/unit/test_py_torch.c
@@ -17,7 +17,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- names of things that are no functions --------------------------------------------------- */
+/* ---- names of things that are not functions -------------------------------------------------- */
 
 static const struct { const char *name; py_symbol kind; int v; } torch_symbols[] = {
 /* by their names, and by their other ones, which some lack */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * combine.cu - elements added to, multiplied with or compared to what lies where indices say. Several threads may meet at one element, in any order: sums of
+ * combine.cu - elements added to, multiplied with or compared with what is stored where indices say. Several threads may meet at one element, in any order: sums of
  * floats can differ in their last bits from run to run, as PyTorch's do for these operators.
  */
 

@@ -4,7 +4,7 @@
  *
  * Of one group the weights are a matrix of output channels by taps (input channel and place in the kernel), the columns are output positions of
  * all images, and element (tap, position) of the second operand is the input element that the tap meets there. The blocks work as those of gemm.cu; a thread
- * fetches one column of a slice, so its output position is taken apart once. A transposed convolution differs in where a tap lies and in the
+ * fetches one column of a slice, so its output position is taken apart once. A transposed convolution differs in where a tap is and in the
  * weights' order. Sums of half and bfloat16 are floats.
  */
 enum { CONV_DEPTH = 16, CONV_PER_THREAD = 4, CONV_PAD = 4 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dense_types.cuh - element types, and where elements are, in front of every program of kernels/. The host defines ELEMENT, what lies in memory, COMPUTE, what it is computed
+ * dense_types.cuh - element types, and where elements are, in front of every program of kernels/. The host defines ELEMENT, the type in memory, COMPUTE, what it is computed
  * in, ELEMENT_IS_INT and ELEMENT_BYTES (dense_defines).
  */
 #include "codegen/cuda/nest_convert.h"

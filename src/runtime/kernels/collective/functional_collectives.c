@@ -163,8 +163,8 @@ static ctsc_status functional_total(const functional *f, const char *what, const
     for (int i = 0; i < n && !bad; i++)
         bad = sizes[i] < 0 || __builtin_add_overflow(*sum, sizes[i], sum);
     return bad ? diag_fail(f->cx->diag, CTSC_FAILED,
-                           "%s: %s is no list of a size for each of %d ranks", f->cx->op->key, what,
-                           f->size)
+                           "%s: %s is not a list of a size for each of %d ranks", f->cx->op->key,
+                           what, f->size)
                : CTSC_OK;
 }
 

@@ -129,7 +129,7 @@ VECTOR_CLONES static void half_products(const bfloat16 *x, const float *by, floa
     for (int64_t i = 0; i < n; i++) to[i] = bfloat16_to_float(x[i]) * by[i];
 }
 
-/* n pixels of `in` times the scale of their images, of which the first is number `first`; products
+/* n pixels of `in`, from number `first` on, times the scale of their images; products
  * are not rounded. */
 static void half_scaled(dtype dt, const half_scale *by, const char *in, int64_t first, int64_t n,
                         float *to) {

@@ -164,7 +164,7 @@ typedef struct conv_job {
         }                                                                                          \
     } while (0)
 
-/* Adds bias to n positions of `channels` planes, the first of which is out and has that number. */
+/* Adds bias to n positions of `channels` planes; out is the first, and has that number. */
 static void conv_add_bias(const conv_job *job, char *out, int64_t channel, int64_t channels,
                           int64_t n) {
     const conv_shape *s = job->s;

@@ -69,8 +69,8 @@ int64_t conv_packed_groups(const conv_shape *s);
 /* Each of the rows of w, of n elements together, times its factor: rounded once. */
 void conv_packed_factors(const float *w, const double *factors, int64_t rows, int64_t n, float *to);
 /* w: as in conv_shape, of 32 or 16 bits; factors: what its rows are multiplied by, a constant that
- * always comes with w, or NULL. NULL: it cannot be kept (its storage is no constant's, or something
- * else is kept there), or there is no memory. Thread-safe. */
+ * always comes with w, or NULL. NULL: it cannot be kept (its storage is not a constant's, or
+ * something else is kept there), or there is no memory. Thread-safe. */
 const conv_packed *conv_packed_of(const conv_shape *s, const tensor *w, const tensor *factors,
                                   conv_form form);
 

@@ -102,7 +102,7 @@ static void rows_simplify(conv_shape *s, bool scaled) {
     }
 }
 
-/* Taps that see nothing but padding, wherever they are, are no part of the kernel. */
+/* Taps that see nothing but padding, wherever they are, are not part of the kernel. */
 
 static void rows_trim(rows_job *j) {
     conv_shape *s = &j->s;

@@ -191,7 +191,7 @@ OPERATOR(fill_diagonal) {
 /* ---- by size, by example --------------------------------------------------------------------- */
 
 /* The strides of a new tensor whose elements are yet to be written: those of `like`, or of the
- * memory format that is asked for. */
+ * requested memory format. */
 static ctsc_status create_ordered(op_ctx *cx, const value *args, const tensor *like, tensor *t) {
     const value *v = create_arg(cx, args, "memory_format");
     memory_format format = like ? FORMAT_PRESERVE : FORMAT_CONTIGUOUS;
@@ -396,7 +396,7 @@ static ctsc_status create_from_list(op_ctx *cx, const list *l, tensor **out) {
 }
 
 /* tensor(data, dtype, device, requires_grad), as_tensor(data, dtype, device) of a program: as in
- * PyTorch numbers become float32, int64 or bool, and then what is asked for, which may wrap. */
+ * PyTorch numbers become float32, int64 or bool, and then the requested dtype, which may wrap. */
 OPERATOR(tensor) {
     static const value none = {V_NONE, {0}};
     const value *want = create_arg(cx, args, "dtype"), *grad;

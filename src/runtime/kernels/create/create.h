@@ -7,7 +7,7 @@
 
 #include "runtime/kernels/engine/kernel.h"
 
-/* The dtype a creation operator is asked for: that of `out` in an out= overload, the argument
+/* The dtype requested of a creation operator: that of `out` in an out= overload, the argument
  * `dtype`, or fallback. Refuses layouts other than strided. Where the operator makes its tensor on
  * the host only, the dispatcher of devices moves it (runtime/cuda/dispatch.c). */
 ctsc_status create_options(op_ctx *cx, const value *args, dtype fallback, dtype *dt);

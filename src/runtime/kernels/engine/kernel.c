@@ -204,7 +204,7 @@ ctsc_status op_finish_inplace(op_ctx *cx, const value *self, tensor *computed, v
     return st == CTSC_OK ? op_return_self(results, self) : st;
 }
 
-/* t, just resized, lies as `as` does, if that is dense. */
+/* t, just resized, gets the memory order of `as`, if that is dense. */
 static ctsc_status kernel_restride(op_ctx *cx, tensor *t, const tensor *as) {
     tensor *shaped;
     if (!tensor_is_dense(as)) return CTSC_OK;

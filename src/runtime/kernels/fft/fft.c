@@ -288,7 +288,7 @@ static ctsc_status fft_line(op_ctx *cx, const value *args, const fft_family *f, 
     if (st == CTSC_OK) {
         int64_t size = self->ndim ? self->sizes[axis.dim] : 0,
                 length = f->kind == FFT_C2R ? 2 * (size - 1) : size;
-        /* a number has no points, whatever is asked for */
+        /* a number has no points, whatever is requested */
         axis.size = self->ndim ? arg_int_or(&args[1], length) : length;
         st = fft_check_points(cx, axis.size);
     }

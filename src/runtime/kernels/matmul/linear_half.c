@@ -393,7 +393,7 @@ static ctsc_status half_by_panels(diag *d, half_job *j) {
     return st;
 }
 
-/* A weight that is no constant, of bfloat16. */
+/* A weight that is not a constant, of bfloat16. */
 static ctsc_status half_by_pairs(diag *d, tensor *input, const tensor *weight, tensor *bias,
                                  tensor *out, bool *done) {
     int64_t n = weight->sizes[0], k = weight->sizes[1], rows = k ? input->numel / k : 0;

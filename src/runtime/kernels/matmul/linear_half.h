@@ -11,7 +11,7 @@
 
 /* out (contiguous, [..., n]) = input [..., k] weight' [n, k] + bias [n] (or NULL), all of one
  * dtype on the host; sizes agree. Does e (may be NULL) where it fits, and says so in e->done.
- * *done: it was done here; it is not where the weight is no constant, or nothing may be packed.
+ * *done: it was done here; it is not where the weight is not a constant, or nothing may be packed.
  * Fails without memory. */
 ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, epilogue *e,
                         tensor *out, bool *done);

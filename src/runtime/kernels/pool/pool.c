@@ -429,7 +429,7 @@ static bool pool_is_inside(const pool_geometry *g) {
     return taps <= POOL_TAPS && in <= INT32_MAX / POOL_TILE;
 }
 
-/* Where the windows of `planes` planes begin, and what of that are whole planes. */
+/* Where the windows of `planes` planes begin, and how many of these are whole planes. */
 static void pool_starts(const pool_geometry *g, int64_t planes, int32_t *start, int32_t *whole) {
     int64_t in = g->in[0] * g->in[1] * g->in[2];
     for (int64_t p = 0; p < planes; p++)

@@ -111,7 +111,7 @@ static void random_job_loop(void *ctx, int64_t n, char *const *p, const int64_t 
         double first = random_parameter(r, p[1] + i * s[1]),
                drawn = r->binomial ? random_binomial(r, first, random_parameter(r, p[2] + i * s[2]))
                                    : random_gamma(r->g, first, r->floats);
-        if (!r->binomial && drawn < least) drawn = least; /* its logarithm is asked for */
+        if (!r->binomial && drawn < least) drawn = least; /* its logarithm is needed */
         if (r->floats) *(float *)(void *)(p[0] + i * s[0]) = (float)drawn;
         else *(double *)(void *)(p[0] + i * s[0]) = drawn;
     }

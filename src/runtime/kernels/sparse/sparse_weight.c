@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sparse_weight.c - products of rows with constant weights most of which are zero.
+ * sparse_weight.c - products of rows with constant weights that are mostly zero.
  *
  * Method. There are two forms (cpu/gemm/sparse.h), each made where it is faster than the dense
  * kernels:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sparse_weight.h - constant weights of linear layers most of which are zero, packed for kernels
+ * sparse_weight.h - constant weights of linear layers, mostly zero, packed for kernels
  * that skip zeros: see sparse_weight.c.
  * Tests: tests/unit/test_sparse.c
  */

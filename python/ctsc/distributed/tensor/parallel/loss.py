@@ -7,7 +7,7 @@ from .. import _ops
 
 @contextlib.contextmanager
 def loss_parallel():
-    """Within, tensors that are no DTensors are what all ranks have."""
+    """Within, tensors that are not DTensors are what all ranks have."""
     _ops._IMPLICIT[0] += 1
     try:
         yield

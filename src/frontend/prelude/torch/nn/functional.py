@@ -998,7 +998,7 @@ def gaussian_nll_loss(
         raise ValueError(reduction + " is not valid")
     if torch.any(var < 0):
         raise ValueError("var has negative entry/entries")
-    # The clamp changes values but is no part of what is differentiated.
+    # The clamp changes values but is not part of what is differentiated.
     var = var.clone()
     with torch.no_grad():
         var.clamp_(min=eps)

@@ -124,7 +124,7 @@ class NativeOptimizer(Optimizer):
         return found
 
     def _decouples(self, group):
-        """Whether the decay of weights is no part of the gradients, and not the library's either."""
+        """Whether the decay of weights is not part of the gradients, and not the library's either."""
         return group.get("decoupled_weight_decay", False) and "decoupled_weight_decay" not in self._always
 
     def add_param_group(self, param_group):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# __init__.py - torch.nn.modules: which file defines which class; a file is read when the first of its names is asked for.
+# __init__.py - torch.nn.modules: which file defines which class; a file is read when the first of its names is used.
 import importlib
 
 _files = {
