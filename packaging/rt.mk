@@ -40,7 +40,7 @@ RT_FAST := $(call rt_in,$(RT_K)/conv,conv_winograd) $(RT_K)/pool/pool_last.c $(R
 RT_SECTIONS := $(RT_MORE)
 
 # $(1): a set. Objects are in $(BUILD)/rt/SET/, named like their sources.
-RT_CFLAGS = -std=c11 $(WARN) -g1 -Wno-unused -Wno-unused-parameter -fPIE -fvisibility=hidden -fno-strict-aliasing -fno-math-errno -ffp-contract=off -fno-trapping-math \
+RT_CFLAGS = -std=c11 $(WARN) -g1 $(FOLDER) -Wno-unused -Wno-unused-parameter -fPIE -fvisibility=hidden -fno-strict-aliasing -fno-math-errno -ffp-contract=off -fno-trapping-math \
     -fno-unwind-tables -fno-asynchronous-unwind-tables -fno-ident -fno-stack-protector -fno-jump-tables -DCTSC_RT -include src/rt/rt_floor.h
 ifeq ($(findstring clang,$(CC)),)
 RT_CFLAGS += -fno-align-functions -fno-align-jumps -fno-align-loops

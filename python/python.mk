@@ -18,7 +18,7 @@ PY_FILES := $(shell find python/ctsc -name '*.py' -o -name '*.pyi' -o -name py.t
 PY_INCLUDE = $(shell "$(PYTHON)" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 PY_NN := $(shell find src/frontend/prelude/torch/nn src/frontend/prelude/torch/optim -name '*.py') src/frontend/prelude/torch/utils/checkpoint.py
 # Symbols of the extension: what Python looks for, and the library's for shared libraries with operators.
-PY_LINK = -shared -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,--version-script=$(PY)/python.map
+PY_LINK = -shared -Wl,--gc-sections -Wl,--version-script=$(PY)/python.map
 
 $(PY)/python.map: $(BUILD)/libctsc.map python/python.mk
 	@mkdir -p $(@D)
@@ -65,7 +65,7 @@ $(PY_BLAS): $(BUILD)/libctsc.a python/blas_support.c python/python.mk
 	$(Q){ echo "{ global:"; sed 's/$$/;/' $(PY)/blas.txt; echo "local: *; };"; } > $(PY)/blas.map
 	$(Q)objcopy -R .eh_frame -R .rela.eh_frame $(BLAS_ARCHIVE) $(PY)/openblas.a
 	$(Q)nm --defined-only $(PY)/openblas.a 2>/dev/null | awk '$$2 == "T" {print $$3}' | grep -xE '$(BLAS_UNUSED)' | sort -u | sed 's/.*/-Wl,--defsym=&=0/' > $(PY)/blas.unused
-	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,-z,pack-relative-relocs -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
+	$(Q)$(CC) -shared -s -o $@ -Wl,-soname,$(@F) -Wl,-z,defs -Wl,--gc-sections -Wl,-z,pack-relative-relocs $(HARDENED) -Wl,--version-script=$(PY)/blas.map $$(sed 's/^/-Wl,-u,/' $(PY)/blas.txt) \
 	    $(BLAS_CORES) @$(PY)/blas.unused $(PY)/blas_support.o $(PY)/openblas.a -l:libgfortran.a -l:libquadmath.a -lm -pthread
 	$(Q)rm $(PY)/openblas.a
 PY_BLAS_LINK := $(PY_BLAS) -Wl,-rpath,'$$ORIGIN'
@@ -74,7 +74,7 @@ PY_BLAS_LINK := -lopenblas
 endif
 # The library, for the extension and the command. Its name is not libctsc's, which a process may have as well.
 WHEEL := $(PY)/wheel
-WHEEL_LINK := -s -Wl,--gc-sections -Wl,-z,relro -Wl,-z,now -Wl,-z,pack-relative-relocs
+WHEEL_LINK := -s -Wl,--gc-sections -Wl,-z,pack-relative-relocs
 $(PY)/core.map: $(BUILD)/libctsc.map include/ctsc_compiler.h python/python.mk
 	@mkdir -p $(@D)
 	$(Q){ echo "{ global:"; { grep -o 'ctsc_[a-z0-9_]*;' $<; grep -v '^ \*' include/ctsc_compiler.h | grep -o '^CTSC_API .*' | grep -o '\bctsc_[a-z0-9_]*(' | \
@@ -99,6 +99,8 @@ $(WHEEL)/ctsc/bin/ctsc: $(CLI_PARTS) $(WHEEL)/ctsc/libctsc-core.so python/gnutls
 	@echo "  LD    $@"
 	$(Q)$(CC) $(WHEEL_LINK) -o $@ $(CFLAGS) $(CLI_PARTS) $(LDFLAGS) $(WHEEL)/ctsc/libctsc-core.so -Wl,-rpath,'$$ORIGIN/..' $(HTTPD_LINK) $(call STATIC,png) \
 	    $(call STATIC,turbojpeg) -ljansson -lz -lm -ldl
+# What becomes part of the wheel's files, for the bill of materials.
+WHEEL_ARCHIVES = $(filter /%,$(foreach n,$(if $(PY_BLAS),openblas gfortran quadmath) microhttpd png turbojpeg,$(shell $(CC) -print-file-name=lib$n.a)))
 # Its manual page and completions, from where the shells find them in an environment.
 $(WHEEL)/share/.files: $(WHEEL)/ctsc/bin/ctsc docs/ctsc.1
 	@mkdir -p $(addprefix $(@D)/,man/man1 bash-completion/completions zsh/site-functions fish/vendor_completions.d)
@@ -114,7 +116,7 @@ wheel-files: $(WHEEL)/ctsc/_C.abi3.so $(WHEEL)/ctsc/.files $(WHEEL)/share/.files
 
 $(PY)/stub/libcrypto.so.3: python/libcrypto_stub.c python/libcrypto_stub.map
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -s -nostdlib -o $@ $< -Wl,-soname,libcrypto.so.3 -Wl,--version-script=python/libcrypto_stub.map
+	$(Q)$(CC) -shared -s -nostdlib $(if $(SHADOW),-fcf-protection=return) $(HARDENED) -o $@ $< -Wl,-soname,libcrypto.so.3 -Wl,--version-script=python/libcrypto_stub.map
 wheel: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) wheel-files $(PY)/stub/libcrypto.so.3
 	@"$(PYTHON)" python/backend.py --build $(BUILD) dist

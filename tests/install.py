@@ -93,6 +93,7 @@ class Stranger:
         self.environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "lib", "pkgconfig"),
                                 PATH=os.environ["PATH"])
         self.environment.pop("LD_LIBRARY_PATH", None) # programs start without it
+        self.build = os.path.abspath(build)
         self.make = ["make", "--no-print-directory", "BUILD=" + os.path.relpath(build, ROOT), # the way there may have a space
                       "PREFIX=" + self.prefix]
 
@@ -177,26 +178,46 @@ class Stranger:
         if "ctsc_version@@CTSC_0" not in versions:
             raise Failed("the symbols have no version")
 
+    def programs(self):
+        """All programs and shared libraries that are given to others: what is installed, the Python package, the wheel, libraries of operators."""
+        folders = [self.prefix, os.path.join(self.build, "python", "ctsc"), os.path.join(self.build, "python", "wheel"), os.path.join(self.build, "examples")]
+        for folder in folders:
+            for where, _, names in os.walk(folder):
+                for path in (os.path.realpath(os.path.join(where, n)) for n in names):
+                    with open(path, "rb") as f:
+                        head = f.read(18)
+                    if head[:4] == b"\x7fELF" and head[16] in (2, 3):  # a program or a shared object; numbers of ctsc's machines begin with the low byte
+                        yield path
+
     def test_hardening(self):
         """The linker's and the compiler's part; sanitizers have their own."""
         command, library = self.path("bin", "ctsc"), self.path("lib", "libctsc.so")
         with open(command, "rb") as f:
-            if b"__asan_init" in f.read():
+            data = f.read()
+            if b"__asan_init" in data or b"__tsan_init" in data:
                 return "skipped, a build with sanitizers"
-        for path in command, library:
+        gcc = b"GCC: (" in data and platform.machine() == "x86_64"
+        looked = sorted(set(self.programs()))
+        for path in looked:
             segments, dynamic = run(["readelf", "-lW", path]), run(["readelf", "-dW", path])
             stack = re.search(r"GNU_STACK.*? (R[W ][E ]) ", segments)
             if not stack or "E" in stack.group(1):
                 raise Failed("%s: its stack is executable" % path)
             if re.search(r"LOAD .* RWE ", segments):
                 raise Failed("%s: a segment is writable and executable" % path)
+            if "TEXTREL" in dynamic:
+                raise Failed("%s: its code is written to when it is loaded" % path)
             if "GNU_RELRO" not in segments or not re.search(r"BIND_NOW|FLAGS_1.*NOW", dynamic):
                 raise Failed("%s: its tables of functions stay writable" % path)
+            if not re.search(r"Type: *DYN", run(["readelf", "-hW", path])):
+                raise Failed("%s: it is not position-independent" % path)
+            if gcc and not re.search(r"x86 feature: .*SHSTK", run(["readelf", "-nW", path])):
+                raise Failed("%s: not marked for shadow stacks (-fcf-protection)" % path)
+        for path in command, library:
             symbols = run(["nm", "-D", "--undefined-only", path])
             if "__stack_chk_fail" not in symbols or "_chk@" not in symbols:
                 raise Failed("%s: without canaries or checked functions of the C library" % path)
-        if not re.search(r"Type: *DYN", run(["readelf", "-hW", command])):
-            raise Failed("%s: it is not position-independent" % command)
+        return "%d programs and libraries" % len(looked)
 
     def test_size(self):
         """Of what gcc makes for x86-64 alone: sanitizers, other compilers and other processors have their own ideas."""

@@ -28,6 +28,7 @@ Groups:
   aot     programs compiled ahead of time against the interpreter, bit for bit (tests/aot/aot.py); not with sanitizers
   threads one module run by several threads at once (tests/threads/threads.c), for a few seconds
   install what `make install` puts in place, used with pkg-config, C++ and CMake; not with sanitizers
+  supply  what is built says nothing of its folder, and is the same when built again (tests/reproducible.py); the bill of materials (tests/sbom.py); not with sanitizers
   places  the command and the package from wherever they are called, the project in a folder with a space (tests/places.py); not with sanitizers
   python  the Python package, by pytest (tests/python) in an environment without other packages (tests/environment.py), and a wheel of it in a virtual environment; with AddressSanitizer where the package has been built with it
   diff    random graphs, plain and optimised, must do the same (tests/diff); a short run from fixed seeds
@@ -843,6 +844,12 @@ def group_install(tally, args, env):
         add_report(tally, "install", [sys.executable, os.path.join(HERE, "install.py"), "--build", args.build], env)
 
 
+def group_supply(tally, args, env):
+    if not args.sanitizer:
+        for name in ("reproducible", "sbom"):
+            add_report(tally, name, [sys.executable, os.path.join(HERE, name + ".py"), "--build", args.build], env)
+
+
 def group_places(tally, args, env):
     if not args.sanitizer:
         add_report(tally, "places", [sys.executable, os.path.join(HERE, "places.py"), "--build", args.build, "--python", args.python], env)
@@ -957,6 +964,7 @@ def main():
         "trace": lambda: group_trace(tally, args, env),
         "train": lambda: group_train(tally, args, env),
         "install": lambda: group_install(tally, args, env),
+        "supply": lambda: group_supply(tally, args, env),
         "places": lambda: group_places(tally, args, env),
         "sample": lambda: group_levels(tally, args, env, SAMPLE),
         "levels": lambda: group_levels(tally, args, env),

@@ -123,11 +123,14 @@ static int sandbox_object(struct dl_phdr_info *info, size_t size, void *ctx) {
     return o->failed;
 }
 
-/* Compiled kernels, and the library that compiles them where it is a named one. */
+/* Compiled kernels, the secret they are sealed under, and the library that compiles them where
+ * it is a named one. */
 static bool sandbox_kernels(sandbox *s, char *why) {
-    char folder[PATH_MAX];
+    char folder[PATH_MAX], secret[PATH_MAX];
     const char *compiler = getenv("CTSC_JIT");
-    return (!ctsc_kernel_folder(folder, sizeof folder) ||
+    return (!ctsc_kernel_secret(secret, sizeof secret) ||
+            sandbox_allow(s, secret, SANDBOX_READ, why)) &&
+           (!ctsc_kernel_folder(folder, sizeof folder) ||
             sandbox_allow(s, folder, SANDBOX_READ, why)) &&
            (!compiler || sandbox_allow(s, compiler, SANDBOX_READ, why));
 }

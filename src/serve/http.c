@@ -26,6 +26,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -268,6 +269,55 @@ static bool http_content_length(struct MHD_Connection *c, uint64_t *out) {
     return true;
 }
 
+/* What a request says of where it ends, and to whom it is. */
+typedef struct http_framing {
+    int lengths, encodings, hosts;
+    bool chunked, odd;
+} http_framing;
+
+static bool http_is_token(const char *text, size_t n) {
+    static const char allowed[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for (size_t i = 0; i < n; i++)
+        if (!memchr(allowed, text[i], sizeof allowed - 1)) return false;
+    return n > 0;
+}
+
+static enum MHD_Result http_field(void *ctx, enum MHD_ValueKind kind, const char *name, size_t n,
+                                  const char *value, size_t size) {
+    http_framing *f = ctx;
+    (void)kind;
+    f->odd |= !http_is_token(name, n);
+    for (size_t i = 0; i < size; i++)
+        f->odd |= ((unsigned char)value[i] < ' ' && value[i] != '\t') || value[i] == 127;
+    if (f->odd) return MHD_YES;
+    if (!strcasecmp(name, "Content-Length")) f->lengths++;
+    if (!strcasecmp(name, "Host")) f->hosts++;
+    if (!strcasecmp(name, "Transfer-Encoding")) {
+        f->encodings++;
+        f->chunked = value && !strcasecmp(value, "chunked");
+    }
+    return MHD_YES;
+}
+
+/* NULL, or why it is not clear where the request ends. Programs before this one, such as a proxy,
+ * may have seen another end than the HTTP library does: what follows would be a request that they
+ * have not looked at. RFC 9112 has such requests refused (2.2, 3.2, 5.1, 6.1, 6.3). */
+static const char *http_misframed(struct MHD_Connection *c, const char *version) {
+    http_framing f = {0};
+    MHD_get_connection_values_n(c, MHD_HEADER_KIND, http_field, &f);
+    bool first = strcmp(version, "HTTP/1.1") != 0;
+    if (f.odd) return "a header has a character that is not allowed there";
+    if (f.lengths > 1) return "the request has more than one Content-Length";
+    if (f.lengths && f.encodings)
+        return "the request has both Content-Length and Transfer-Encoding";
+    if (f.encodings > 1 || (f.encodings && !f.chunked))
+        return "the only Transfer-Encoding is chunked";
+    if (f.encodings && first) return "HTTP/1.0 has no Transfer-Encoding";
+    if (f.hosts > 1 || (!f.hosts && !first)) return "a request has one header Host";
+    return NULL;
+}
+
 /* Room for n bytes of body and a NUL. */
 static bool http_room(http_connection *r, size_t n) {
     if (n < r->cap) return true;
@@ -282,7 +332,7 @@ static bool http_room(http_connection *r, size_t n) {
 /* What can be said before the body is read. The response of a refusal closes the connection: its
  * body is never read. */
 static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char *url,
-                                  const char *method, void **cls) {
+                                  const char *method, const char *version, void **cls) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(
         c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     http_connection *r = info ? info->socket_context : NULL;
@@ -316,7 +366,11 @@ static enum MHD_Result http_begin(http *h, struct MHD_Connection *c, const char 
     r->working = false;
     http_phase(r, now, h->s->o->receive_seconds * 1000000000ull);
     bool known = http_content_length(c, &length);
-    if (!protocol_allowed(&r->x)) {
+    const char *misframed = http_misframed(c, version);
+    if (misframed) {
+        r->refused = true;
+        protocol_error(&r->x, 400, "%s", misframed);
+    } else if (!protocol_allowed(&r->x)) {
         r->refused = true;
     } else if (known && length > h->s->o->max_body) {
         r->refused = true;
@@ -364,8 +418,7 @@ static enum MHD_Result http_handle(void *cls, struct MHD_Connection *c, const ch
                                    const char *method, const char *version, const char *data,
                                    size_t *size, void **request) {
     http_connection *r = *request;
-    (void)version;
-    if (!r) return http_begin(cls, c, url, method, request);
+    if (!r) return http_begin(cls, c, url, method, version, request);
     if (r->refused) {
         *size = 0;
         return MHD_YES;

@@ -31,7 +31,7 @@ class Kind:
 
     def __init__(self, ctsc, folder):
         self.ctsc, self.folder = ctsc, folder
-        self.env = dict(os.environ, CTSC_CACHE=os.path.join(folder, "cache"))
+        self.env = dict(os.environ, CTSC_CACHE=os.path.join(folder, "cache"), XDG_STATE_HOME=os.path.join(folder, "state"))
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -107,7 +107,8 @@ class Kernels(Kind):
         return r.stdout if r.returncode == 0 else r.stderr
 
     def start(self):
-        shutil.rmtree(self.env["CTSC_CACHE"], ignore_errors=True)
+        for name in ("CTSC_CACHE", "XDG_STATE_HOME"): # the secret is made anew as well
+            shutil.rmtree(self.env[name], ignore_errors=True)
         return super().start()
 
     def check(self):

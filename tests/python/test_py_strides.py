@@ -447,3 +447,10 @@ def test_numbers_that_the_dtype_lacks_are_assigned_as_they_are_filled():
     assert x.tolist() == [255, 254]
     with pytest.raises(RuntimeError, match="without overflow"):
         x[0] = 300
+
+
+def test_random_numbers_are_not_written_into_elements_that_several_share():
+    for fill in ("uniform_()", "normal_()", "exponential_()", "geometric_(0.5)", "cauchy_()", "log_normal_()", "bernoulli_()", "bernoulli_(torch.ones(5))", "random_()"):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+            eval("torch.empty_strided((3, 5), (1, 0))." + fill)
+    assert torch.empty_strided((0, 5), (1, 0)).uniform_().shape == (0, 5)

@@ -7,6 +7,7 @@
  */
 #include "support.h"
 
+#include "base/keyed_hash.h"
 #include "codegen/cache/cache.h"
 #include "codegen/cache/object.h"
 #include "codegen_nests.h"
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -765,6 +767,109 @@ static void codegen_disk(void **state) {
     rmdir(folder);
 }
 
+/* A kernel of the folder, and where it came from. */
+static kernel_origin folder_kernel(const char *folder, arena *a, int power) {
+    codegen *c = codegen_new(&(codegen_options){.folder = folder});
+    const kernel *k;
+    float x[3] = {1, 2, 3}, out[3] = {0};
+    assert_int_equal(codegen_kernel(c, nests_power(a, DT_FLOAT32, power), &k, NULL), CTSC_OK);
+    kernel_origin origin = k->origin;
+    assert_int_equal(k->fn((void *[]){x, out}, (int64_t[]){3}, NULL, 0, 3, NULL), 0);
+    assert_true(out[0] == 1 && out[2] > out[1]);
+    codegen_free(c);
+    return origin;
+}
+
+/* Files of the folder: all that are not the secret. */
+static int folder_list(const char *folder, char paths[4][300]) {
+    int n = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; (e = readdir(dir)) && n < 4;)
+        if (e->d_name[0] != '.') snprintf(paths[n++], 300, "%s/%.200s", folder, e->d_name);
+    closedir(dir);
+    return n;
+}
+
+/* Only what was sealed under the user's secret is executed, under the name that
+ * it was sealed as. */
+static void codegen_sealed(void **state) {
+    (void)state;
+    if (!have_compiler) skip();
+    char folder[] = "/tmp/ctsc-test-XXXXXX", cache[64], home[64], other[64], secret[128],
+         inner[128];
+    const char *names[] = {"HOME", "XDG_STATE_HOME"};
+    char *before[2];
+    struct stat s;
+    assert_non_null(mkdtemp(folder));
+    snprintf(cache, sizeof cache, "%s/cache", folder);
+    snprintf(home, sizeof home, "%s/home", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    for (int i = 0; i < 2; i++) before[i] = getenv(names[i]) ? strdup(getenv(names[i])) : NULL;
+    arena a;
+    arena_init(&a);
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", home, 1);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_FROM_DISK);
+    snprintf(secret, sizeof secret, "%s/.local/state/ctsc/kernels.secret", home);
+    assert_int_equal(stat(secret, &s), 0);
+    assert_true(s.st_size == KEYED_HASH_KEY && (s.st_mode & 07777) == 0600);
+    /* whole files, of somebody else: another secret */
+    setenv("XDG_STATE_HOME", other, 1);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_FROM_DISK);
+    setenv("XDG_STATE_HOME", "relative", 1);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    /* a secret that others may read is none, nor is one of another length, or a link */
+    assert_int_equal(chmod(secret, 0644), 0);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    assert_int_equal(stat(secret, &s), 0);
+    assert_int_equal(s.st_mode & 07777, 0600);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_FROM_DISK);
+    assert_int_equal(truncate(secret, 31), 0);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    snprintf(inner, sizeof inner, "%s/elsewhere", folder);
+    assert_int_equal(rename(secret, inner), 0);
+    assert_int_equal(symlink(inner, secret), 0);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    assert_int_equal(lstat(secret, &s), 0);
+    assert_true(S_ISREG(s.st_mode));
+    /* each byte of a file is sealed: also those that only the code behind the key depends on */
+    char paths[4][300];
+    int n = folder_list(cache, paths);
+    for (int i = 0; i < n; i++) {
+        if (!strrchr(paths[i], '/') || strrchr(paths[i], '/')[1] == 'p') continue;
+        assert_int_equal(stat(paths[i], &s), 0);
+        for (off_t at = 0; at < s.st_size; at += s.st_size / 40 + 1) {
+            int fd = open(paths[i], O_RDWR);
+            char byte;
+            assert_int_equal(pread(fd, &byte, 1, at), 1);
+            byte ^= 4;
+            assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+            close(fd);
+            assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+        }
+    }
+    /* a service without a home: the secret lies with the kernels */
+    folder_damage(cache, 5);
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "/proc/ctsc", 1);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_COMPILED);
+    assert_int_equal(folder_kernel(cache, &a, 3), KERNEL_FROM_DISK);
+    snprintf(inner, sizeof inner, "%s/.secret", cache);
+    assert_int_equal(stat(inner, &s), 0);
+    assert_int_equal(s.st_mode & 07777, 0600);
+    arena_free(&a);
+    for (int i = 0; i < 2; i++) {
+        if (before[i]) setenv(names[i], before[i], 1);
+        else unsetenv(names[i]);
+        free(before[i]);
+    }
+    char remove[128];
+    snprintf(remove, sizeof remove, "rm -rf '%s'", folder);
+    assert_int_equal(system(remove), 0);
+}
+
 /* The bytes of the folder's object, whose function has the file's name; its size. */
 static size_t folder_object(const char *folder, char *to, size_t room, char symbol[64]) {
     size_t size = 0;
@@ -918,17 +1023,18 @@ static void codegen_ahead(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codegen_power),        cmocka_unit_test(codegen_broadcast),
-        cmocka_unit_test(codegen_functions),    cmocka_unit_test(codegen_casts),
-        cmocka_unit_test(codegen_integers),     cmocka_unit_test(codegen_softmax),
-        cmocka_unit_test(codegen_layer_norm),   cmocka_unit_test(codegen_distance),
-        cmocka_unit_test(codegen_transpose),    cmocka_unit_test(codegen_early_exit),
-        cmocka_unit_test(codegen_while),        cmocka_unit_test(codegen_watch),
-        cmocka_unit_test(codegen_steps),        cmocka_unit_test(codegen_print),
-        cmocka_unit_test(codegen_verify),       cmocka_unit_test(codegen_bad_calls),
-        cmocka_unit_test(codegen_threads),      cmocka_unit_test(codegen_disk),
-        cmocka_unit_test(codegen_makes_object), cmocka_unit_test(codegen_absent),
-        cmocka_unit_test(codegen_vectors),      cmocka_unit_test(codegen_ahead),
+        cmocka_unit_test(codegen_power),      cmocka_unit_test(codegen_broadcast),
+        cmocka_unit_test(codegen_functions),  cmocka_unit_test(codegen_casts),
+        cmocka_unit_test(codegen_integers),   cmocka_unit_test(codegen_softmax),
+        cmocka_unit_test(codegen_layer_norm), cmocka_unit_test(codegen_distance),
+        cmocka_unit_test(codegen_transpose),  cmocka_unit_test(codegen_early_exit),
+        cmocka_unit_test(codegen_while),      cmocka_unit_test(codegen_watch),
+        cmocka_unit_test(codegen_steps),      cmocka_unit_test(codegen_print),
+        cmocka_unit_test(codegen_verify),     cmocka_unit_test(codegen_bad_calls),
+        cmocka_unit_test(codegen_threads),    cmocka_unit_test(codegen_disk),
+        cmocka_unit_test(codegen_sealed),     cmocka_unit_test(codegen_makes_object),
+        cmocka_unit_test(codegen_absent),     cmocka_unit_test(codegen_vectors),
+        cmocka_unit_test(codegen_ahead),
     };
     return cmocka_run_group_tests(tests, codegen_setup, codegen_teardown);
 }

@@ -75,6 +75,9 @@ static const opcase transforms[] = {
      "c64[2,2]{4.49073:0 0.816497:4.24264 0.408248:0 -2.04124:-3.53553}"},
     {"aten::_fft_c2r", "c128[2,2]{1:1 2:-1 0:0.5 -3:0} [0 1] 0 3",
      "f64[2,3]{-1 3.73205 0.267949 11 -2.26795 -5.73205}"},
+    {"aten::_fft_r2c", "f32[0,3]{} [1] 0 true", "c64[0,2]{}"},
+    {"aten::_fft_r2c", "f32[0]{} [0] 1 false", "c64[0]{}"},
+    {"aten::_fft_c2r", "c64[0]{} [0] 1 0", "f32[0]{}"},
     {"aten::fft_fft", "f32[0,3]{} None -1 None", "c64[0,3]{}"},
     {"aten::fft_irfft", "c64[0,3]{} None -1 None", "f32[0,4]{}"},
     {"aten::fft_fftshift", "i64[5]{0 1 2 3 4} None", "i64[5]{3 4 0 1 2}"},
@@ -151,6 +154,17 @@ static const opcase errors[] = {
     {"aten::_fft_c2c", "c64[3]{1:2 -1:0.5 3:-1} [0] 3 true", "!Unsupported normalization type3"},
     {"aten::_fft_c2c", "c64[3]{1:2 -1:0.5 3:-1} [-1] 0 true", "!bad axis number"},
     {"aten::_fft_c2c", "c64[3]{1:2 -1:0.5 3:-1} [0 0] 0 true", "!axis specified repeatedly"},
+    {"aten::_fft_r2c", "f32[0]{} [0] 1 true",
+     "!cannot reshape tensor of 0 elements into shape [-1, 0] because the unspecified dimension "
+     "size "
+     "-1 can be any value and is ambiguous"},
+    {"aten::_fft_r2c", "f32[0,3]{} [1 0] 0 true",
+     "!cannot reshape tensor of 0 elements into shape [-1, 3, 0] because the unspecified dimension "
+     "size -1 can be any value and is ambiguous"},
+    {"aten::_fft_c2r", "c64[0]{} [0] 1 4",
+     "!cannot reshape tensor of 0 elements into shape [-1, 0] because the unspecified dimension "
+     "size "
+     "-1 can be any value and is ambiguous"},
     {"aten::_fft_r2c", "c64[3]{1:2 -1:0.5 3:-1} [0] 0 true",
      "!Expected self.is_floating_point() to be true, but got false."},
     {"aten::complex", "f32[4]{1 -2 3 0.5} f64[4]{1 2 -1 0}",

@@ -73,3 +73,9 @@ bool ctsc_kernel_folder(char *text, size_t size) {
     char path[DISK_PATH];
     return disk_path(path, NULL) && (size_t)snprintf(text, size, "%s", path) < size;
 }
+
+bool ctsc_kernel_secret(char *text, size_t size) {
+    char path[DISK_PATH];
+    return disk_path(path, NULL) && disk_secret_path(path) &&
+           (size_t)snprintf(text, size, "%s", path) < size;
+}

@@ -408,6 +408,29 @@ static ctsc_status fft_raw_axes(op_ctx *cx, const value *args, int *n, fft_axis 
     return CTSC_OK;
 }
 
+/* Are there results to make of no elements? PyTorch's library cannot tell how many signals it has
+ * then. */
+static ctsc_status fft_check_elements(op_ctx *cx, const tensor *self, int n, const fft_axis *axes,
+                                      fft_kind kind, bool both_sides) {
+    bool none = false;
+    for (int d = 0; d < self->ndim; d++) {
+        int64_t size = self->sizes[d];
+        none |= size == 0;
+        if (n && d == axes[n - 1].dim && kind == FFT_C2R) size = axes[n - 1].size;
+        else if (n && d == axes[n - 1].dim && kind == FFT_R2C && !both_sides) size = size / 2 + 1;
+        if (size == 0) return CTSC_OK;
+    }
+    if (!none) return CTSC_OK;
+    strbuf shape = STRBUF_INIT;
+    for (int i = 0; i < n; i++) sb_printf(&shape, ", %" PRId64, self->sizes[axes[i].dim]);
+    ctsc_status st = fft_fail(cx,
+                              "cannot reshape tensor of 0 elements into shape [-1%s] because the "
+                              "unspecified dimension size -1 can be any value and is ambiguous",
+                              sb_str(&shape));
+    sb_free(&shape);
+    return st;
+}
+
 static ctsc_status fft_raw(op_ctx *cx, const value *args, int n, const fft_axis *axes,
                            fft_kind kind, bool both_sides, bool backward, value *results) {
     tensor *self = arg_tensor(&args[0]), *out;
@@ -416,6 +439,7 @@ static ctsc_status fft_raw(op_ctx *cx, const value *args, int n, const fft_axis 
     if (self->dtype != DT_FLOAT32 && self->dtype != DT_FLOAT64 && self->dtype != DT_COMPLEX64 &&
         self->dtype != DT_COMPLEX128)
         return fft_fail(cx, "expected scalar type ComplexDouble but found ComplexHalf");
+    TRY(fft_check_elements(cx, self, n, axes, kind, both_sides));
     for (int i = 0; i < n; i++) count *= (double)axes[i].size;
     double scale = normalization == 0 ? 1 : normalization == 1 ? 1 / sqrt(count) : 1 / count;
     TRY(fft_transform(cx, self, n, axes, kind, both_sides, backward, scale, &out));

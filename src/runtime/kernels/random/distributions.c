@@ -127,8 +127,10 @@ static ctsc_status random_draw_all(op_ctx *cx, const value *args, const char *na
     TRY(tensor_new_like(cx->diag, first, (dtype)first->dtype, &t));
     all[0] = t;
     random_job r = {random_generator(cx), first->dtype == DT_FLOAT32, binomial};
-    iter_run_ordered(t->ndim, t->sizes, binomial ? 3 : 2, all, random_job_loop, &r);
-    return op_return_tensor(results, t);
+    if (iter_run_ordered_limited(t->ndim, t->sizes, binomial ? 3 : 2, all, random_job_loop, &r))
+        return op_return_tensor(results, t);
+    tensor_unref(t);
+    return limits_fail(cx->diag);
 }
 
 ctsc_status op_standard_gamma(op_ctx *cx, const value *args, value *results);

@@ -11,6 +11,8 @@
  */
 #include "runtime/kernels/random/random.h"
 
+#include "runtime/kernels/engine/move.h"
+
 #include <math.h>
 
 enum { RANDOM_WORDS = 1024 }; /* drawn at once */
@@ -83,6 +85,7 @@ static void random_draw_loop(void *ctx, int64_t n, char *const *p, const int64_t
 
 static ctsc_status random_walk(op_ctx *cx, tensor *t, iter_kernel loop, void *ctx) {
     tensor *view;
+    if (t->numel) TRY(move_refuse_internal_overlap(cx, t));
     TRY(random_memory_order(cx, t, &view));
     bool whole = iter_run_ordered_limited(view->ndim, view->sizes, 1, &view, loop, ctx);
     tensor_unref(view);

@@ -4,6 +4,7 @@
  * Tests: tests/unit/test_pointwise.c
  */
 #include "runtime/kernels/create/create.h"
+#include "runtime/kernels/engine/move.h"
 #include "runtime/kernels/random/random.h"
 
 #include <math.h>
@@ -246,13 +247,14 @@ static ctsc_status random_fill_parameters(op_ctx *cx, tensor *t, tensor *paramet
     TRY(broadcast_sizes(cx->diag, t->ndim, t->sizes, parameters->ndim, parameters->sizes, &ndim,
                         sizes));
     TRY(op_check_inplace_shape(cx, t, ndim, sizes));
+    if (t->numel) TRY(move_refuse_internal_overlap(cx, t));
     TRY(tensor_to_dtype(cx->diag, parameters, DT_FLOAT64, &wide));
     job->g = random_generator(cx);
     job->dt = (dtype)t->dtype;
     tensor *both[2] = {t, wide};
-    iter_run_ordered(t->ndim, t->sizes, 2, both, random_parameters_loop, job);
+    bool whole = iter_run_ordered_limited(t->ndim, t->sizes, 2, both, random_parameters_loop, job);
     tensor_unref(wide);
-    return CTSC_OK;
+    return whole ? CTSC_OK : limits_fail(cx->diag);
 }
 
 static double random_draw_chance(random_parameters *job, double p) {
