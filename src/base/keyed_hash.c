@@ -19,7 +19,8 @@ static const unsigned char keyed_hash_sigma[10][16] = {
     {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11},
     {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
     {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5},
-    {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0}};
+    {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0},
+};
 
 static uint64_t keyed_hash_word(const unsigned char *p) {
     uint64_t w = 0;
@@ -29,8 +30,9 @@ static uint64_t keyed_hash_word(const unsigned char *p) {
 
 static uint64_t keyed_hash_turn(uint64_t x, int n) { return x >> n | x << (64 - n); }
 
-static inline __attribute__((always_inline)) void keyed_hash_g(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x,
-                         uint64_t y) {
+static inline __attribute__((always_inline)) void keyed_hash_g(uint64_t *a, uint64_t *b,
+                                                               uint64_t *c, uint64_t *d, uint64_t x,
+                                                               uint64_t y) {
     *a += *b + x;
     *d = keyed_hash_turn(*d ^ *a, 32);
     *c += *d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_keyed_hash.c - base/keyed_hash.h against values of another implementation (Python's hashlib). */
+/* test_keyed_hash.c - base/keyed_hash.h against values of another implementation
+ * (Python's hashlib). */
 #include "base/keyed_hash.h"
 
 #include <setjmp.h>
@@ -51,8 +52,8 @@ static void keyed_hash_differs(void **state) {
     keyed_hash_end(&k, first);
     assert_true(keyed_hash_same(first, first));
     for (int bit = 0; bit < 8 * (KEYED_HASH_KEY + 200); bit++) {
-        unsigned char *byte =
-            bit / 8 < KEYED_HASH_KEY ? &key[bit / 8] : &data[bit / 8 - KEYED_HASH_KEY];
+        unsigned char *byte = bit / 8 < KEYED_HASH_KEY ? &key[bit / 8]
+                                                       : &data[bit / 8 - KEYED_HASH_KEY];
         *byte ^= (unsigned char)(1 << bit % 8);
         keyed_hash_begin(&k, key);
         keyed_hash_add(&k, data, sizeof data);
