@@ -12,11 +12,13 @@ The figure is the best call of all rounds. A row is ctsc against the contenders 
 --cpu: all as on an older processor, as in bench-nets; ONNX Runtime and llama.cpp have no switch for that and take no part.
 
 limit: what the processor needs to read the weights in this type once, or for the operations if all are made in registers by its fastest instruction for the type,
-whichever is more; both measured (peaks.c). A result that differs from PyTorch's float32 one by more than the type explains counts as WRONG.
+whichever is more; both measured (peaks.c). A result that differs from PyTorch's float32 one by more than the type explains counts as WRONG: by more than a
+bound for the type, and by more than 1.1 times PyTorch's own error in that type.
 """
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import re
@@ -242,31 +244,39 @@ def limit(said, kind, peak):
     return {"ms": max(read, compute), "by": "reading" if read > compute else "operations"}
 
 
-def wrong(figure, kind):
-    return figure.get("error") is not None and not figure["error"] <= TYPES[kind][2]
+def allowed(kind, peers):
+    """The largest error that the type explains: its bound, or what PyTorch itself has in that type, if that is more (deep networks with random weights)."""
+    own = [f["error"] for f in peers if f["contender"] == "pytorch " + kind and f.get("error") is not None]
+    return max([TYPES[kind][2]] + [1.1 * e for e in own if math.isfinite(e)])
 
 
-def good(figure, kind):
-    return figure["ms"] if figure and "ms" in figure and not wrong(figure, kind) else None
+def wrong(figure, bound):
+    return figure.get("error") is not None and not figure["error"] <= bound
+
+
+def good(figure, bound):
+    return figure["ms"] if figure and "ms" in figure and not wrong(figure, bound) else None
 
 
 def result(r, figures, threads, ready, peak):
     """A row's figures: ctsc's, each peer's best contender's, the limit."""
     kind = r["type"]
     out = {"title": r["title"], "threads": threads, "type": kind, "ctsc": figures.get(r["ctsc"], {"failed": "not measured"}), "peers": {}, "limit": None}
-    for name in r["peers"]:
-        f, key = dict(figures.get(name, {"failed": "not measured"}), contender=name), name.split()[0]
+    peers = [dict(figures.get(name, {"failed": "not measured"}), contender=name) for name in r["peers"]]
+    bound = out["allowed"] = allowed(kind, peers)
+    for f in peers:
+        key = f["contender"].split()[0]
         before = out["peers"].get(key)
-        if not before or (good(f, kind) or 1e30) < (good(before, kind) or 1e30):
+        if not before or (good(f, bound) or 1e30) < (good(before, bound) or 1e30):
             out["peers"][key] = f
     if not isinstance(ready, str):
         out["limit"] = limit(ready[2], kind, peak)
-    best = min((t for t in (good(f, kind) for f in out["peers"].values()) if t), default=None)
-    out["best_peer"], out["ratio"] = best, over(good(out["ctsc"], kind), best)
+    best = min((t for t in (good(f, bound) for f in out["peers"].values()) if t), default=None)
+    out["best_peer"], out["ratio"] = best, over(good(out["ctsc"], bound), best)
     return out
 
 
-def cell(figure, kind):
+def cell(figure, bound):
     if figure is None:
         return ""
     if "failed" in figure:
@@ -274,18 +284,18 @@ def cell(figure, kind):
     said = [figure["contender"].split(" ", 1)[1]] if "contender" in figure else []
     said += [figure["note"]] if figure.get("note") and figure["note"] not in said else []
     ms = figure["ms"]
-    return ("WRONG (%.1e), " % figure["error"] if wrong(figure, kind) else "") + text(ms, 3 if ms < 1 else 2) + (" (%s)" % ", ".join(said) if said else "")
+    return ("WRONG (%.1e), " % figure["error"] if wrong(figure, bound) else "") + text(ms, 3 if ms < 1 else 2) + (" (%s)" % ", ".join(said) if said else "")
 
 
 def table(rows):
     keys = [k for k in PEERS if any(k in r["peers"] for r in rows)]
     lines = ["| work | ctsc | %s | ctsc / best peer | limit | ctsc / limit | error |" % " | ".join(PEERS[k] for k in keys), "| --- " * (len(keys) + 6) + "|"]
     for r in rows:
-        own = good(r["ctsc"], r["type"])
+        own = good(r["ctsc"], r["allowed"])
         bound = r["limit"]
         error = r["ctsc"].get("error")
         lines.append("| %s | %s | %s | %s | %s | %s | %s |" % (
-            r["title"], cell(r["ctsc"], r["type"]), " | ".join(cell(r["peers"].get(k), r["type"]) for k in keys), text(r["ratio"]),
+            r["title"], cell(r["ctsc"], r["allowed"]), " | ".join(cell(r["peers"].get(k), r["allowed"]) for k in keys), text(r["ratio"]),
             "%s (%s)" % (text(bound["ms"], 3 if bound["ms"] < 1 else 2), bound["by"]) if bound else "", text(over(own, bound and bound["ms"])),
             "%.1e" % error if error is not None else ""))
     return lines
@@ -422,7 +432,7 @@ def main():
 
 
 def show(r):
-    shown = ["ctsc " + cell(r["ctsc"], r["type"])] + ["%s %s" % (PEERS[k], cell(f, r["type"])) for k, f in r["peers"].items()]
+    shown = ["ctsc " + cell(r["ctsc"], r["allowed"])] + ["%s %s" % (PEERS[k], cell(f, r["allowed"])) for k, f in r["peers"].items()]
     print("%-52s %dt  %s   ratio %s" % (r["title"], r["threads"], "  ".join(shown), text(r["ratio"]) or "-"), file=sys.stderr, flush=True)
 
 
