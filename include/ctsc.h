@@ -260,7 +260,8 @@ typedef enum ctsc_kind {
     CTSC_KIND_DICT,
     CTSC_KIND_TUPLE,
     CTSC_KIND_OBJECT,
-    CTSC_KIND_OTHER
+    CTSC_KIND_OTHER,
+    CTSC_KIND_FUTURE /* what torch.jit.fork gives */
 } ctsc_kind;
 
 CTSC_API void ctsc_value_free(ctsc_value *v);              /* v may be NULL */
@@ -283,6 +284,20 @@ CTSC_API ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items);
 /* A dict of n pairs, in this order. Keys: strings, ints, floats, bools, complex numbers or tensors.
  * NULL for others. */
 CTSC_API ctsc_value *ctsc_dict_new(size_t n, ctsc_value *const *keys, ctsc_value *const *items);
+
+/* A future whose result the caller's function gives: the result of an operator of the program's own
+ * (ctsc_register_op) whose schema says "-> Future(Tensor)". A script that waits for it calls wait,
+ * from any thread, as often as the script waits: *result is a new handle, of which the operator's
+ * schema says the type, or the status is that of an error in e. free(ctx), when nobody has the
+ * future any more; it may be NULL. NULL if out of memory: ctx is then the caller's still. */
+CTSC_API ctsc_value *ctsc_future_new(ctsc_status (*wait)(void *ctx, ctsc_value **result,
+                                                         ctsc_error *e),
+                                     void (*free)(void *ctx), void *ctx);
+/* Whether ctsc_future_wait will return at once; false for other kinds of values. */
+CTSC_API bool ctsc_future_done(const ctsc_value *v);
+/* The result, a new handle, when it is there. Errors: those of what was forked; CTSC_USAGE for
+ * another kind of value. */
+CTSC_API ctsc_status ctsc_future_wait(const ctsc_value *v, ctsc_value **result, ctsc_error *e);
 
 /* Readers. The kind must be right: a wrong one gives 0, false, NULL or "". */
 CTSC_API bool ctsc_value_bool(const ctsc_value *v);

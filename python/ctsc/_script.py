@@ -35,6 +35,9 @@ class ScriptFunction:
     def __call__(self, *args, **kwargs):
         return self._module(*args, **kwargs)
 
+    def __reduce__(self):
+        return self.__qualname__ # by name: whoever reads it has compiled it too
+
     name = property(lambda self: self.__name__)
     qualified_name = property(lambda self: "__torch__.%s.%s" % (self.__module__, self.__qualname__))
 
@@ -114,23 +117,32 @@ class _Piece:
         rows = text.split("\n")
         self.text = "\n".join(rows[node.lineno - 1:node.end_lineno])
         self.line += node.lineno - 1
+        rpc = sys.modules.get("ctsc.distributed.rpc._script")
+        text_of_calls = self.text if rpc is None else rpc.rewritten(self.text, self.resolve)
+        if text_of_calls != self.text:
+            self.text, self.node = text_of_calls, ast.parse(text_of_calls).body[0]
+            self.node.decorator_list = node.decorator_list
         kept = [ast.get_source_segment(text, d) for d in node.decorator_list if self._means_something(d)]
         if kept:
             self.text = "\n".join("@" + d for d in kept) + "\n" + self.text
             self.line -= len(kept)
 
-    def _means_something(self, node):
-        """Whether a decorator is one that the compiler knows."""
+    def resolve(self, node):
+        """What a name, or a name of a name, is outside; None: not known."""
         path = []
-        node = node.func if isinstance(node, ast.Call) else node
         while isinstance(node, ast.Attribute):
             path.insert(0, node.attr)
             node = node.value
         if not isinstance(node, ast.Name):
-            return False
+            return None
         v = getattr(builtins, node.id, None) if node.id == "staticmethod" else self.lookup(node.id)[1]
         for name in path:
             v = getattr(v, name, None)
+        return v
+
+    def _means_something(self, node):
+        """Whether a decorator is one that the compiler knows."""
+        v = self.resolve(node.func if isinstance(node, ast.Call) else node)
         return v in (staticmethod, dataclasses.dataclass) or getattr(v, "__module__", None) == "ctsc.jit"
 
     def names(self, instances=False):

@@ -2,6 +2,8 @@
 """futures.py - torch.futures: results that come later, or are there already (jit.fork calls at once)."""
 import threading
 
+from . import _C
+
 
 class Future:
     def __init__(self, *, devices=None):
@@ -9,6 +11,11 @@ class Future:
 
     def __class_getitem__(cls, item):
         return cls
+
+    @property
+    def _ctsc_value_(self):
+        """What a script sees of it."""
+        return _C._future(self.wait)
 
     def done(self):
         return self._event.is_set()
@@ -55,6 +62,22 @@ class Future:
                 made.set_exception(e)
         self.add_done_callback(run)
         return made
+
+
+def _of_script(held):
+    """A script's future as one of Python's."""
+    made = Future()
+
+    def settle():
+        try:
+            made.set_result(_C._future_result(held))
+        except Exception as e:
+            made.set_exception(e)
+    if _C._future_done(held):
+        settle()
+    else:
+        threading.Thread(target=settle, daemon=True).start()
+    return made
 
 
 def collect_all(futures):

@@ -133,6 +133,9 @@ bool bind_to_value(PyObject *o, bool wide, bind_arg *out);
 /* A bool as a 0-dim tensor. */
 bool bind_truth(PyObject *o, bind_arg *out);
 void bind_free_args(size_t n, bind_arg *args);
+PyObject *bind_object_take(ctsc_value *v); /* a ScriptObject; NULL: v is freed */
+/* of a ScriptObject, borrowed; NULL with an exception */
+ctsc_value *bind_object_value(PyObject *o);
 PyObject *bind_from_value(ctsc_value *v_take);
 ctsc_value *bind_small_int(int64_t i, bool *own);
 void bind_init_value(void);
@@ -211,6 +214,8 @@ int bind_init_profile(PyObject *m);
 ctsc_profiler *bind_profiler(void); /* that calls of this thread report to; NULL: none */
 /* ---- bind_register.c */
 extern PyMethodDef bind_register_methods[];
+/* ---- bind_future.c */
+extern PyMethodDef bind_future_methods[];
 /* ---- bind_interrupt.c */
 const ctsc_cancel *bind_interrupt_enter(void); /* for a call on the main thread; NULL elsewhere */
 /* After the call: true if a signal ended it, with the exception that its handler raised. */

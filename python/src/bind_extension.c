@@ -123,9 +123,9 @@ PyMODINIT_FUNC PyInit__C(void) {
     bind.value_name = PyUnicode_InternFromString("_ctsc_value_");
     bind_init_value();
     PyMethodDef *const more[] = {
-        bind_make_methods,     bind_share_methods,    bind_operator_methods,
-        bind_module_functions, bind_register_methods, bind_grad_methods,
-        bind_train_methods,    bind_weights_methods,  bind_hook_methods};
+        bind_make_methods,     bind_share_methods, bind_operator_methods, bind_module_functions,
+        bind_register_methods, bind_grad_methods,  bind_train_methods,    bind_weights_methods,
+        bind_hook_methods,     bind_future_methods};
     bool ok = bind.hooks && bind.handle_name && bind.value_name;
     for (size_t i = 0; ok && i < sizeof more / sizeof *more; i++)
         ok = PyModule_AddFunctions(m, more[i]) == 0;

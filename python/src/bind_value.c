@@ -166,6 +166,7 @@ static bool other_value(PyObject *o, bool wide, bind_arg *out) {
     PyObject *x = PyObject_GetAttr(o, bind.value_name);
     if (x) {
         bool ok = bind_to_value(x, wide, out);
+        if (ok && !out->own) ok = made(out, ctsc_value_copy(out->v)); /* x may be its only owner */
         Py_DECREF(x);
         return ok;
     }
@@ -278,11 +279,26 @@ int bind_init_object(PyObject *m) {
     return bind.object ? PyObject_SetAttrString(m, "ScriptObject", (PyObject *)bind.object) : -1;
 }
 
-static PyObject *object_take(ctsc_value *v) {
+ctsc_value *bind_object_value(PyObject *o) {
+    if (Py_TYPE(o) == bind.object) return ((Object *)o)->v;
+    return PyErr_SetString(PyExc_TypeError, "a value of a script is wanted"), NULL;
+}
+
+PyObject *bind_object_take(ctsc_value *v) {
     Object *o = (Object *)PyType_GenericAlloc(bind.object, 0);
     if (!o) return ctsc_value_free(v), NULL;
     o->v = v;
     return (PyObject *)o;
+}
+
+/* v, a future, as one of futures.py; it is taken. */
+static PyObject *future_take(ctsc_value *v) {
+    PyObject *held = bind_object_take(v),
+             *futures = held ? PyImport_ImportModule("ctsc.futures") : NULL,
+             *made = futures ? PyObject_CallMethod(futures, "_of_script", "O", held) : NULL;
+    Py_XDECREF(futures);
+    Py_XDECREF(held);
+    return made;
 }
 
 static PyObject *list_from(const ctsc_value *v) {
@@ -346,7 +362,8 @@ PyObject *bind_from_value(ctsc_value *v) {
     switch (ctsc_value_kind(v)) {
     case CTSC_KIND_TENSOR: return bind_tensor_take(v);
     case CTSC_KIND_OBJECT:
-    case CTSC_KIND_OTHER: return object_take(v);
+    case CTSC_KIND_OTHER: return bind_object_take(v);
+    case CTSC_KIND_FUTURE: return future_take(v);
     case CTSC_KIND_NONE: o = bind_ref(Py_None); break;
     case CTSC_KIND_BOOL: o = PyBool_FromLong(ctsc_value_bool(v)); break;
     case CTSC_KIND_INT: o = PyLong_FromLongLong(ctsc_value_int(v)); break;

@@ -90,6 +90,8 @@ static type *type_of_depth(value v, bool details, int depth) {
     case V_OBJECT: return v.u.object->cls;
     case V_ENUM: return v.u.enumv->cls;
     case V_FUTURE:
+        if (v.u.future->source && v.u.future->source->elem)
+            return type_future(v.u.future->source->elem);
         return type_future(v.u.future->done ? type_of_depth(v.u.future->result, details, depth + 1)
                                             : TYPE_ANY);
     case V_CAPSULE:
@@ -189,6 +191,9 @@ static bool type_admits_depth(const type *t, value v, int depth) {
     case T_FUTURE:
     case T_RREF:
         if (v.tag != V_FUTURE) return false;
+        if (v.u.future->source)
+            return type_is_subtype(v.u.future->source->elem ? v.u.future->source->elem : TYPE_ANY,
+                                   type_elem(t));
         return v.u.future->done && type_admits_depth(type_elem(t), v.u.future->result, depth + 1);
     case T_CLASS:
     case T_INTERFACE: return v.tag == V_OBJECT && type_is_subtype(v.u.object->cls, t);

@@ -161,6 +161,7 @@ static void value_free_contents(value v) {
     case V_FUTURE:
         value_unref(v.u.future->result);
         diag_clear(&v.u.future->error);
+        if (v.u.future->source) v.u.future->source->free(v.u.future->source);
         break;
     case V_CAPSULE:
         if (v.u.capsule->free) v.u.capsule->free(v.u.capsule->ptr);

@@ -129,7 +129,22 @@ typedef struct enum_value {
     value val;
 } enum_value;
 
-typedef struct future { atomic_int refs; bool done; value result; diag error; } future;
+/* Where the result of a future comes from that no body of the program makes. */
+typedef struct future_source {
+    /* Until the result is there; *out: a new reference. From any thread, as often as asked. */
+    ctsc_status (*wait)(struct future_source *s, value *out, diag *d);
+    void (*free)(struct future_source *s);
+    struct type *elem; /* what the result is, which outlives the source; NULL: not known */
+} future_source;
+
+/* source NULL: the result of a fork. */
+typedef struct future {
+    atomic_int refs;
+    bool done;
+    value result;
+    diag error;
+    future_source *source; /* owned */
+} future;
 
 typedef struct capsule {
     atomic_int refs;

@@ -58,6 +58,8 @@ static inline bool api_all_given(size_t n, ctsc_value *const *values) {
         if (!values || !values[i]) return false;
     return true;
 }
+/* What a function of the caller's said, as a failure of who called it. */
+ctsc_status api_fail_as(diag *d, const char *who, ctsc_status s, const ctsc_error *said);
 struct profiler *api_profiler(const ctsc_profiler *p); /* NULL for NULL */
 ctsc_value *api_wrap_take(value v);                    /* NULL if out of memory: v is released */
 /* A method of the module by name; the failure lists those it has. */

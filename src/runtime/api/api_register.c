@@ -25,10 +25,12 @@ typedef struct custom_op {
 
 enum { CUSTOM_MAX = 64 }; /* arguments, and results */
 
-/* What the operator said, as the failure of the call. */
-static ctsc_status custom_fail(op_ctx *cx, ctsc_status s, ctsc_error *said) {
+ctsc_status api_fail_as(diag *d, const char *who, ctsc_status s, const ctsc_error *said) {
     const char *text = diag_message(&said->d);
-    return diag_fail(cx->diag, s, "%s: %s", cx->op->key, *text ? text : ctsc_status_text(s));
+    return diag_fail(d, s, "%s: %s", who, *text ? text : ctsc_status_text(s));
+}
+static ctsc_status custom_fail(op_ctx *cx, ctsc_status s, const ctsc_error *said) {
+    return api_fail_as(cx->diag, cx->op->key, s, said);
 }
 
 static ctsc_status custom_result(op_ctx *cx, const custom_op *c, size_t nargs,
@@ -50,6 +52,8 @@ static ctsc_status custom_result(op_ctx *cx, const custom_op *c, size_t nargs,
 static ctsc_status custom_check(op_ctx *cx, int i, const ctsc_value *v) {
     const schema *s = cx->op->schema;
     strbuf sb = STRBUF_INIT;
+    if (v && v->v.tag == V_FUTURE && v->v.u.future->source && s->returns[i].type->kind == T_FUTURE)
+        v->v.u.future->source->elem = type_elem(s->returns[i].type); /* operators are for good */
     if (v && type_admits_value(s->returns[i].type, v->v)) return CTSC_OK;
     type_print_python(s->returns[i].type, &sb);
     ctsc_status st = diag_fail(cx->diag, CTSC_USAGE,

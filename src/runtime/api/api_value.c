@@ -95,7 +95,7 @@ ctsc_kind ctsc_value_kind(const ctsc_value *v) {
                                       [V_STR] = CTSC_KIND_STRING,   [V_TENSOR] = CTSC_KIND_TENSOR,
                                       [V_LIST] = CTSC_KIND_LIST,    [V_DICT] = CTSC_KIND_DICT,
                                       [V_TUPLE] = CTSC_KIND_TUPLE,  [V_OBJECT] = CTSC_KIND_OBJECT,
-                                      [V_ENUM] = CTSC_KIND_OTHER,   [V_FUTURE] = CTSC_KIND_OTHER,
+                                      [V_ENUM] = CTSC_KIND_OTHER,   [V_FUTURE] = CTSC_KIND_FUTURE,
                                       [V_CAPSULE] = CTSC_KIND_OTHER};
     return v ? kinds[v->v.tag] : CTSC_KIND_NONE;
 }

@@ -205,13 +205,35 @@ static ctsc_status wait_raise(diag *d, const diag *error) {
     return diag_fail(d, error->status, "a forked function failed"); /* what comes first counts */
 }
 
+/* Who gives the result may be another program: what it gives is checked. */
+static ctsc_status wait_for_source(future_source *source, value *out, diag *d) {
+    TRY(source->wait(source, out, d));
+    if (!source->elem || type_admits_value(source->elem, *out)) return CTSC_OK;
+    strbuf wanted = STRBUF_INIT;
+    value_unref(*out);
+    *out = value_none();
+    type_print_python(source->elem, &wanted);
+    ctsc_status st = diag_fail(d, CTSC_FAILED,
+                               "the result of a future is a value of another type than %s",
+                               sb_str(&wanted));
+    sb_free(&wanted);
+    return st;
+}
+
+ctsc_status future_result(const future *fu, value *out, diag *d) {
+    if (fu->source) return wait_for_source(fu->source, out, d);
+    if (fu->error.status != CTSC_OK) return wait_raise(d, &fu->error);
+    *out = value_ref(fu->result);
+    return CTSC_OK;
+}
+
 ctsc_status bc_wait(frame *f, const site *s) {
     const value *v = site_arg(f, s, 0);
     if (v->tag != V_FUTURE) return diag_fail(f->in->d, CTSC_INTERNAL, "aten::wait needs a future");
     const future *fu = v->u.future;
+    value result;
     TRY(f->forked ? fork_fetch(f, fu) : CTSC_OK);
-    if (fu->error.status != CTSC_OK) return wait_raise(f->in->d, &fu->error);
-    value result = value_ref(fu->result);
+    TRY(future_result(fu, &result, f->in->d));
     site_release(f, s);
     site_result(f, s, 0, result);
     return CTSC_OK;

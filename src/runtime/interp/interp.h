@@ -34,4 +34,8 @@ bool interp_args_fit(const function *f, int nargs, const value *args);
 ctsc_status interp_check_args(const function *f, int nargs, const value *args, diag *d,
                               value *full);
 
+/* What aten::wait gives: the result, a new reference, or the error, of a future that no frame still
+ * has a body of. Blocks until it is there. */
+ctsc_status future_result(const future *fu, value *out, diag *d);
+
 #endif

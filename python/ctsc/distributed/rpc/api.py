@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 
+from ctsc import _C
 from ctsc.futures import Future
 
 from .. import autograd
@@ -182,7 +183,7 @@ def _failed(e):
     """What is sent of an exception."""
     text = "On %s:\n%r\n%s" % (_need().agent.info, e, "".join(traceback.format_exception(type(e), e, e.__traceback__)))
     print(text, file=sys.stderr)
-    return RemoteException(text, type(e))
+    return RemoteException(text, RuntimeError if isinstance(e, _C.ScriptError) else type(e)) # classes of scripts' exceptions are of one process
 
 
 def _invoke(func, args, kwargs):
@@ -365,7 +366,8 @@ class _Proxy:
 
     def __getattr__(self, name):
         rref, call = self._rref, self._call
-        function = getattr(rref._get_type(), name)
+        kind = rref._get_type()
+        function = None if issubclass(kind, _C.ScriptModule) else getattr(kind, name) # methods of compiled modules are each object's
         runner = _rref_async_method if hasattr(function, "_wrapped_async_rpc_function") else _rref_method
         return lambda *args, **kwargs: call(rref.owner(), runner, args=(rref, name, args, kwargs), timeout=self._timeout)
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bind_future.c - futures between Python and scripts, which futures.py has as its own.
+ *
+ * A future that an operator in Python gives to a script holds a function, which is called with the
+ * interpreter's lock for each wait. What it raises ends the call, and is raised again by it.
+ */
+#include "bind.h"
+
+static ctsc_status future_wait(void *ctx, ctsc_value **result, ctsc_error *e) {
+    PyGILState_STATE s = PyGILState_Ensure();
+    PyObject *o = PyObject_CallObject(ctx, NULL);
+    bind_arg a;
+    bool ok = o && bind_to_value(o, true, &a);
+    if (ok) *result = a.own ? a.v : ctsc_value_copy(a.v);
+    else bind_stash_exception(e, "a future of Python failed");
+    Py_XDECREF(o);
+    PyGILState_Release(s);
+    return ok ? CTSC_OK : CTSC_FAILED;
+}
+
+static void future_free(void *ctx) {
+    if (!Py_IsInitialized()) return; /* it goes with the process */
+    PyGILState_STATE s = PyGILState_Ensure();
+    Py_DECREF((PyObject *)ctx);
+    PyGILState_Release(s);
+}
+
+/* _future(wait): what a script sees as a future */
+static PyObject *future_new(PyObject *self, PyObject *wait) {
+    (void)self;
+    ctsc_value *v = ctsc_future_new(future_wait, future_free, bind_ref(wait));
+    if (v) return bind_object_take(v);
+    Py_DECREF(wait);
+    return PyErr_NoMemory();
+}
+
+static PyObject *future_done(PyObject *self, PyObject *o) {
+    ctsc_value *v = bind_object_value(o);
+    (void)self;
+    return v ? PyBool_FromLong(ctsc_future_done(v)) : NULL;
+}
+
+static PyObject *future_result(PyObject *self, PyObject *o) {
+    ctsc_value *v = bind_object_value(o), *result = NULL;
+    ctsc_error *e = v ? bind_error() : NULL;
+    ctsc_status st;
+    (void)self;
+    if (!e) return NULL;
+    Py_BEGIN_ALLOW_THREADS st = ctsc_future_wait(v, &result, e);
+    Py_END_ALLOW_THREADS return st == CTSC_OK ? bind_from_value(result) : bind_raise(e, NULL);
+}
+
+PyMethodDef bind_future_methods[] = {
+    {"_future", future_new, METH_O, NULL},
+    {"_future_done", future_done, METH_O, NULL},
+    {"_future_result", future_result, METH_O, NULL},
+    {0},
+};
