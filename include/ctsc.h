@@ -338,6 +338,9 @@ CTSC_API ctsc_dtype ctsc_tensor_dtype(const ctsc_value *t);
 CTSC_API int ctsc_tensor_ndim(const ctsc_value *t);
 CTSC_API const int64_t *ctsc_tensor_sizes(const ctsc_value *t);   /* borrowed, ndim numbers */
 CTSC_API const int64_t *ctsc_tensor_strides(const ctsc_value *t); /* borrowed, ndim numbers */
+/* The name of a dim, as PyTorch 1.13's named tensors have them: borrowed until t gets others. NULL:
+ * it has none. */
+CTSC_API const char *ctsc_tensor_dim_name(const ctsc_value *t, int dim);
 /* element (0, ..., 0); NULL where it is not on the CPU */
 CTSC_API void *ctsc_tensor_data(const ctsc_value *t);
 /* Whether t's elements are the conjugates or the negatives of what ctsc_tensor_data

@@ -47,7 +47,7 @@ ROOMS = {
     "frontend": ["syntax", "export", "onnx", "codeprint", "codeload", "pyeval/core", "pyeval/lib", "irgen", "trace", "pyeval/torch", "program", "prelude"],
     "passes": ["pass", "peephole", "weights", "fusion", "layout", "quantise", ""],
     "codegen": ["nest", "cuda", "lower/lazy", "lower/plan", "lower/loops", "lower", "llvm", "cache"],
-    "runtime": ["archive", "context", "kernels", "code", "interp", "meta", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ptq", "ops", "aot", "api"],
+    "runtime": ["archive", "context", "kernels", "code", "interp", "names", "meta", "cuda", "exec", "observe", "autograd", "safetensors", "program", "save", "train", "ptq", "ops", "aot", "api"],
 }
 APART = {"cpu"}  # what is below its rooms, and the list of what is in them
 PUBLIC = {"ctsc.h", "ctsc_compiler.h", "ctsc_dist.h"}

@@ -9,7 +9,7 @@ Tensor = _C.Tensor
 _op = _C._operator
 
 
-def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False, names=None):
     """A new tensor of numbers, nested lists, arrays."""
     if isinstance(data, Tensor):
         import warnings
@@ -23,6 +23,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     t = _C._tensor(data, -1 if dtype is None else dtype._ctsc_value_)
     if device is not None:
         t = t.to(device)
+    if names is not None:
+        t.rename_(*names)
     if requires_grad:
         t.requires_grad = True
     return t

@@ -13,6 +13,7 @@ import zipfile
 from collections import Counter, OrderedDict, defaultdict
 
 from . import _C, _types
+from ._named import refuse_serialisation
 from ._types import KINDS, Size, device
 from .storage import in_memory
 
@@ -219,6 +220,7 @@ class _Pickler(pickle._Pickler):
         self.call("torch._utils", "_rebuild_sparse_tensor", (t.layout, data), t)
 
     def tensor(self, t, parameter):
+        refuse_serialisation(t)
         here = t.detach()
         where = str(here.device)
         here = here.cpu()

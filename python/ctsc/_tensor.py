@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_tensor.py - methods of Tensor that are more than a call of an operator: conversions, NumPy and DLPack, pickling, defaults of Python's."""
 from . import _C
+from ._named import refuse_serialisation
 from ._types import channels_last, channels_last_3d, contiguous_format, device as device_type, parse_to, preserve_format, strided
 
 Tensor = _C.Tensor
@@ -244,6 +245,7 @@ def _rebuild(kind, dtype, sizes, data, requires_grad):
 @_method("__reduce_ex__")
 def __reduce_ex__(self, protocol):
     """As bytes, whatever the dtype: views are pickled as tensors of their own."""
+    refuse_serialisation(self)
     here = self.detach().cpu().contiguous()
     raw = here.view(_C.uint8) if here.ndim else here.reshape([1]).view(_C.uint8)
     return _rebuild, (type(self), self.dtype, tuple(self.shape), bytes(memoryview(raw).cast("B")) if raw.numel() else b"", self.requires_grad)
@@ -495,7 +497,7 @@ def _repr_html_(self):
 @_method("apply_")
 def apply_(self, f):
     from ._functions import tensor
-    values = [f(v) for v in self.reshape(-1).tolist()]
+    values = [f(v) for v in self.rename(None).reshape(-1).tolist()]
     return self.copy_(tensor(values, dtype=self.dtype).reshape(self.shape))
 
 
@@ -524,12 +526,6 @@ def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
 def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     from ._functions import tensor
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
-
-
-@_method("unflatten")
-def unflatten(self, dim, sizes):
-    dim = dim + self.ndim if dim < 0 else dim
-    return self.reshape(tuple(self.shape[:dim]) + tuple(sizes) + tuple(self.shape[dim + 1:]))
 
 
 @_method("nonzero")

@@ -195,4 +195,6 @@ def tensor_str(t):
         notes.append("grad_fn=<%s>" % made_by.name())
     elif given.requires_grad:
         notes.append("requires_grad=True")
+    if given.has_names():
+        notes.append("names=%s" % (given.names,))
     return _noted(prefix + body, len(body) - body.rfind("\n") + 1 + (0 if "\n" in body else indent), notes, indent)

@@ -299,6 +299,20 @@ static bool call_out(const Operator *op, call *c, PyObject *tuple) {
     return true;
 }
 
+/* names=("N", None) of a factory: "*" stands for a dim without a name. */
+static bool call_names(call *c, PyObject *o) {
+    if (o == Py_None) return true;
+    if (!PyList_Check(o) && !PyTuple_Check(o)) return call_add(c, "names", o);
+    PyObject *list = PySequence_List(o);
+    for (Py_ssize_t i = 0; list && i < PyList_Size(list); i++)
+        if (PyList_GetItem(list, i) == Py_None &&
+            PyList_SetItem(list, i, PyUnicode_FromString("*")) < 0)
+            Py_CLEAR(list);
+    bool ok = list && call_add(c, "names", list);
+    Py_XDECREF(list);
+    return ok;
+}
+
 /* Keywords that mean something else than a schema's argument of that name. */
 static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *o) {
     static const struct { const char *name, *means; } others[] = {
@@ -312,6 +326,7 @@ static bool call_keyword(const Operator *op, call *c, PyObject *name, PyObject *
         return true;
     if (!strcmp(s, "generator")) return bind_generator_scope(o, &c->generator);
     if (!strcmp(s, "out") && PyTuple_Check(o)) return call_out(op, c, o);
+    if (!strcmp(s, "names")) return call_names(c, o);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(s, others[i].name) && !(i == 2 && (op->flags & ROW_INPUT))) s = others[i].means;
     return call_add(c, s, o);

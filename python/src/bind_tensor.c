@@ -205,11 +205,21 @@ static PyObject *one_argument(PyObject *args, PyObject *kw) {
     return kw ? PyDict_GetItemString(kw, "dim") : NULL;
 }
 
+/* What an operator says of the dim of that name. */
+static PyObject *by_name(const char *key, ctsc_value *v, PyObject *name) {
+    bind_arg a;
+    if (!bind_to_value(name, false, &a)) return NULL;
+    PyObject *o = bind_call_object(key, 2, (ctsc_value *[]){v, a.v});
+    bind_free_args(1, &a);
+    return o;
+}
+
 static PyObject *method_size(PyObject *self, PyObject *args, PyObject *kw) {
     PyObject *o = one_argument(args, kw);
     ctsc_value *v = ((Tensor *)self)->v;
     int64_t dim;
     if (!o || o == Py_None) return get_shape(self, NULL);
+    if (PyUnicode_Check(o)) return by_name("aten::size.Dimname", v, o);
     if (!dimension(o, ctsc_tensor_ndim(v), &dim)) return NULL;
     if (!ctsc_tensor_ndim(v))
         return PyErr_SetString(PyExc_IndexError,
@@ -223,6 +233,7 @@ static PyObject *method_stride(PyObject *self, PyObject *args, PyObject *kw) {
     ctsc_value *v = ((Tensor *)self)->v;
     int ndim = ctsc_tensor_ndim(v);
     int64_t dim;
+    if (o && PyUnicode_Check(o)) return by_name("aten::stride.Dimname", v, o);
     if (o && o != Py_None) {
         if (!dimension(o, ndim, &dim)) return NULL;
         if (!ndim)
@@ -449,7 +460,23 @@ static PyObject *get_array_interface(PyObject *self, void *unused) {
 }
 
 #define KEYWORDS (METH_VARARGS | METH_KEYWORDS)
+/* () -> ("N", None): one per dim */
+static PyObject *method_names(PyObject *self, PyObject *unused) {
+    ctsc_value *v = ((Tensor *)self)->v;
+    int n = ctsc_tensor_ndim(v);
+    PyObject *names = PyTuple_New(n);
+    (void)unused;
+    for (int i = 0; names && i < n; i++) {
+        const char *name = ctsc_tensor_dim_name(v, i);
+        PyObject *o = name ? PyUnicode_FromString(name) : bind_ref(Py_None);
+        if (!o) Py_CLEAR(names);
+        else PyTuple_SetItem(names, i, o);
+    }
+    return names;
+}
+
 static PyMethodDef tensor_methods[] = {
+    {"_names", method_names, METH_NOARGS, NULL},
     {"item", method_item, METH_NOARGS, NULL},
     {"tolist", method_tolist, METH_NOARGS, NULL},
     {"size", (PyCFunction)(void (*)(void))method_size, KEYWORDS, NULL},

@@ -11,6 +11,7 @@
 #include "base/memory/unbacked.h"
 #include "base/threads/limits.h"
 #include "tensor/device.h"
+#include "tensor/dim_names.h"
 #include "tensor/quantiser.h"
 
 #include <inttypes.h>
@@ -24,12 +25,21 @@ static storage *tensor_home(tensor *t) { return &tensor_block_of(t)->storage; }
 
 void (*tensor_autograd_free)(struct autograd_meta *m);
 
+__thread int names_suspended;
+
+void tensor_drop_names(tensor *t) {
+    dim_names *before = t->names;
+    t->names = NULL;
+    if (before && refs_drop(&before->refs)) mem_free(before);
+}
+
 void tensor_free(tensor *t) {
     bool in_storage = t->in_storage;
     storage *home = in_storage ? tensor_home(t) : NULL, *s = t->storage;
-    if ((uintptr_t)t->quantiser | (uintptr_t)t->autograd) { /* of few tensors: one test */
+    if ((uintptr_t)t->quantiser | (uintptr_t)t->autograd | (uintptr_t)t->names) { /* few: a test */
         if (t->quantiser) quantiser_unref(t->quantiser);
         if (t->autograd) tensor_autograd_free(t->autograd);
+        if (t->names) tensor_drop_names(t);
     }
     if (t->sizes != t->inline_dims) mem_free(t->sizes);
     storage_unref(s); /* t may be gone after that */
@@ -63,6 +73,7 @@ static inline __attribute__((always_inline)) bool tensor_handle_init(tensor *t, 
     t->storage = s;
     t->quantiser = NULL;
     t->autograd = NULL;
+    t->names = NULL;
     t->sizes = t->inline_dims;
     t->strides = t->inline_dims + TENSOR_INLINE_DIMS;
     if (ndim <= TENSOR_INLINE_DIMS) return true;

@@ -80,7 +80,8 @@ enum {
     TENSOR_KIND_DEVICE = 2,
     TENSOR_KIND_STORED = 4,
     TENSOR_KIND_LAZY = 8,
-    TENSOR_KIND_UNDEFINED = 16 /* None in place of a tensor: PyTorch's undefined tensor */
+    TENSOR_KIND_UNDEFINED = 16, /* None in place of a tensor: PyTorch's undefined tensor */
+    TENSOR_KIND_NAMED = 32      /* dims with names (tensor/dim_names.h) */
 };
 extern atomic_uint tensor_kinds_made;
 static inline unsigned tensor_kinds(void) {
@@ -105,6 +106,7 @@ typedef struct tensor {
     struct quantiser *quantiser;
     /* its place in a graph of gradients (runtime/autograd); NULL: a leaf without a gradient */
     struct autograd_meta *autograd;
+    struct dim_names *names;  /* of its dims (tensor/dim_names.h); NULL: none */
     int64_t *sizes, *strides; /* ndim each; point at inline_dims while ndim <= TENSOR_INLINE_DIMS */
     int64_t inline_dims[2 * TENSOR_INLINE_DIMS];
 } tensor;

@@ -204,7 +204,7 @@ static bool match_broadcasts(const argument *arg, const type *from) {
     const type *to = arg->type;
     if (to->kind == T_OPTIONAL) to = type_elem(to);
     return arg->fixed_size && to->kind == T_LIST && type_elem(to) == from &&
-           (from->kind == T_INT || from->kind == T_FLOAT);
+           (from->kind == T_INT || from->kind == T_FLOAT || from->kind == T_STR);
 }
 
 static void match_complain(emitter *e, strbuf *why, const argument *arg, const type *got) {

@@ -274,6 +274,17 @@ static void op_bind(op *o, arena *a, const op_index *x, const op_text *t, int de
     op_derivation how = op_derive(&(op_derive_host){(void *)x, op_overload_text}, t, &base);
     if (how == DERIVED_NOT || depth == OP_DERIVE_DEPTH) return;
     op_bind(o, a, x, &base, depth + 1);
+    if (how == DERIVED_DIMS) {
+        if (o->fn) op_bind_base(o, a, &base);
+        if (o->fn) o->fn = op_host_installed->by_name;
+        o->traits = (op_traits){.calls_others = true,
+                                .device_blind = true,
+                                .draws = o->traits.draws,
+                                .side_effect = o->traits.side_effect,
+                                .is_volatile = o->traits.is_volatile};
+        o->quantised = NULL;
+        return;
+    }
     bool into = how == DERIVED_WRITE && o->traits.into; /* o->fn writes there itself */
     if (!o->fn) o->traits = (op_traits){0};
     else if (how != DERIVED_NAME) op_bind_base(o, a, &base);

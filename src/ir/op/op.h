@@ -117,6 +117,10 @@ typedef struct op_host {
     op_fn composite; /* the function of OP_COMPOSITE overloads */
     /* runs operators with a tensor argument on a device */
     op_fn on_device;
+    /* runs operators with an argument whose dims have names, and gives names to the results */
+    op_fn with_names;
+    /* of overloads that take names in place of dims: they call the one that fn_ctx names */
+    op_fn by_name;
     /* What an OP_COMPOSITE or OP_OURS overload does. Compiled when first asked for, and free of
      * calls; NULL says why in d. Thread-safe. */
     struct function *(*composite_body)(const op *o, diag *d);
@@ -171,6 +175,12 @@ static inline const char *op_lowered_text(const op *o) {
 }
 /* Implemented and free of effects: may be folded, merged, removed. */
 bool op_is_pure(const op *o);
+
+/* Has a tensor argument named dims, and are names computed here (tensor/dim_names.h)? */
+bool op_wants_names(const op *o, int nargs, const value *args);
+/* The overload that one with names in place of dims stands for ("sum.dim_IntList" for
+ * "sum.dim_DimnameList"); NULL: it is none of these. */
+const char *op_named_base(const op *o);
 
 /* Runs an operator from C by key: args may be fewer than the schema has, the rest are defaults.
  * results must have room for all returns. The one way in which kernels use one another. */

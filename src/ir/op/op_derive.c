@@ -6,6 +6,8 @@
  *     aten::mul.out(Tensor self, Tensor other, *, Tensor(a!) out)         out=: mul.Tensor, written into out
  *     aten::multiply.Tensor(Tensor self, Tensor other)                    another name: mul.Tensor
  *     aten::diagonal_copy(Tensor self, int offset=0, ...)                 a copy of what diagonal returns
+ *     aten::sum.dim_DimnameList(Tensor self, str[1] dim, ...)             dims by name: sum.dim_IntList
+ *     aten::zeros.names(int[] size, *, str[]? names, ...)                 a result with names: zeros
  *
  * Method. Schemas are compared as text, by the types of their arguments: no schema has to be parsed
  * to look for a base. The base is found among the overloads of the same name, or of the name
@@ -127,12 +129,66 @@ static const char *derive_other_name(const char *name) {
     return at < 0 ? NULL : derive_names[at].base;
 }
 
+/* ---- names of dims --------------------------------------------------------------------------- */
+
+/* "sum.dim_DimnameList", "cat.names_out" */
+static bool derive_takes_names(const op_text *t) {
+    char overload[DERIVE_NAME];
+    size_t n = derive_name_length(t), k = 0;
+    while (n + k < t->len && t->text[n + k] != '(' && k + 1 < sizeof overload) {
+        overload[k] = t->text[n + k];
+        k++;
+    }
+    overload[k] = 0;
+    return strstr(overload, "imname") || strstr(overload, "names");
+}
+
+/* "Tensor;str[1];SymInt[];str[]?;" -> "Tensor;int[1];int[];": a name stands for a dim, and
+ * names that may be None are those of the result. Types lose their "?", and what newer schemas
+ * say more generally. */
+static void derive_without_names(char *signature) {
+    static const char *const ints[] = {"str", "SymInt", "Scalar"};
+    char *to = signature;
+    for (const char *p = signature; *p;) {
+        size_t n = strcspn(p, ";"), kept = p[n - 1] == '?' ? n - 1 : n, word = 0;
+        for (size_t i = 0; i < sizeof ints / sizeof *ints; i++)
+            if (!strncmp(p, ints[i], strlen(ints[i])) && p[strlen(ints[i])] != 'T')
+                word = strlen(ints[i]);
+        if (kept == n || strncmp(p, "str", 3) != 0) {
+            memmove(to + (word ? 3 : 0), p + word, kept - word);
+            if (word) memcpy(to, "int", 3);
+            to += kept - word + (word ? 3 : 0);
+            *to++ = ';';
+        }
+        p += n + 1;
+    }
+    *to = 0;
+}
+
+/* The overload of that name which takes dims where t takes their names. */
+static bool derive_find_dims(const op_derive_host *h, const char *name, const op_text *of,
+                             op_text *base) {
+    char want[DERIVE_SIGNATURE], have[DERIVE_SIGNATURE];
+    op_text t;
+    bool mutates = derive_mutates(of);
+    if (!derive_signature(of, true, want)) return false;
+    derive_without_names(want);
+    for (int i = 0; h->overload(h->ctx, name, i, &t); i++) {
+        if (derive_takes_names(&t) || derive_mutates(&t) != mutates) continue;
+        if (!derive_signature(&t, true, have)) continue;
+        derive_without_names(have);
+        if (!strcmp(want, have)) return *base = t, true;
+    }
+    return false;
+}
+
 op_derivation op_derive(const op_derive_host *h, const op_text *t, op_text *base) {
     char name[DERIVE_NAME], other[DERIVE_NAME + 8];
     size_t n = derive_name_length(t);
     if (n >= sizeof name || n < 7 || strncmp(t->text, "aten::", 6)) return DERIVED_NOT;
     memcpy(name, t->text, n);
     name[n] = 0;
+    if (derive_takes_names(t) && derive_find_dims(h, name, t, base)) return DERIVED_DIMS;
     bool mutates = derive_mutates(t), in_place = name[n - 1] == '_' && name[n - 2] != '_';
     if (in_place) name[n - 1] = 0;
     const char *stands_for = derive_other_name(name + 6);

@@ -24,6 +24,7 @@ typedef enum op_derivation {
     DERIVED_NAME,  /* the base under another name */
     DERIVED_WRITE, /* what the base returns, written into the arguments that the schema marks */
     DERIVED_COPY,  /* copies of the tensors that the base returns */
+    DERIVED_DIMS,  /* the base, with names in place of dims, or with names for the result */
 } op_derivation;
 
 op_derivation op_derive(const op_derive_host *h, const op_text *t, op_text *base);

@@ -6,6 +6,7 @@
  */
 #include "ir/op/op.h"
 #include "tensor/conjugate.h"
+#include "tensor/dim_names.h"
 #include "tensor/promote.h"
 #include "tensor/strides.h"
 
@@ -22,7 +23,8 @@ static unsigned op_tensor_kinds(const tensor *t) {
            (dtype_is_stored((dtype)t->dtype) ? TENSOR_KIND_STORED : 0) |
            (t->dtype == DT_COMPLEX32 ? OP_KIND_COMPLEX32 : 0) |
            (tensor_is_lazy(t) ? TENSOR_KIND_LAZY : 0) |
-           (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0);
+           (tensor_device(t) != DEVICE_HOST ? TENSOR_KIND_DEVICE : 0) |
+           (t->names && !names_suspended ? TENSOR_KIND_NAMED : 0);
 }
 
 static unsigned op_value_kinds(value v) {
@@ -422,10 +424,20 @@ static ctsc_status complex32_in_wide(op_ctx *cx, const value *args, value *resul
     return s == CTSC_OK && written >= 0 ? stored_write(cx, results, args[written].u.tensor) : s;
 }
 
+bool op_wants_names(const op *o, int nargs, const value *args) {
+    return tensor_kinds() & TENSOR_KIND_NAMED && !names_suspended &&
+           op_kinds(o->schema, nargs, args) & TENSOR_KIND_NAMED;
+}
+
+const char *op_named_base(const op *o) {
+    return o->fn && o->fn == op_host_installed->by_name ? o->fn_ctx : NULL;
+}
+
 /* Composites and derived overloads call others, which ask for themselves. */
 op_fn op_function_special(const op *o, int nargs, const value *args) {
     unsigned kinds = o->fn ? op_kinds(o->schema, nargs, args) : 0;
     if (kinds & TENSOR_KIND_UNDEFINED) return op_refuse_undefined;
+    if (kinds & TENSOR_KIND_NAMED) return op_host_installed->with_names;
     bool calls = o->traits.composite || o->fn == op_host_installed->derived_write ||
                  o->fn == op_host_installed->derived_copy;
     if (kinds & TENSOR_KIND_LAZY && !calls && !op_takes_lazy(o)) return op_with_resolved;

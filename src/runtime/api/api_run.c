@@ -145,6 +145,16 @@ static ctsc_status run_resolve(diag *d, value *v) {
     return s;
 }
 
+/* Code that did not name the dims itself may have been optimised, which loses names. */
+static ctsc_status run_refuse_names(diag *d, size_t nargs, ctsc_value *const *args) {
+    for (size_t i = 0; i < nargs; i++)
+        if (args[i]->v.tag == V_TENSOR && args[i]->v.u.tensor->names)
+            return diag_fail(d, CTSC_FAILED,
+                             "NYI: Named tensors are currently unsupported in TorchScript. As a  "
+                             "workaround please drop names via `tensor = tensor.rename(None)`.");
+    return CTSC_OK;
+}
+
 ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nargs,
                             ctsc_value *const *args, const ctsc_run_options *o, ctsc_value **out,
                             ctsc_error *e) {
@@ -153,6 +163,7 @@ ctsc_status ctsc_module_run(const ctsc_module *m, const char *method, size_t nar
     ctsc_status s = api_method(m, d, method, &f);
     if (s == CTSC_OK && !api_all_given(nargs, args))
         s = diag_fail(d, CTSC_USAGE, "%s: an argument is NULL", method);
+    if (s == CTSC_OK && tensor_kinds() & TENSOR_KIND_NAMED) s = run_refuse_names(d, nargs, args);
     if (s != CTSC_OK) return api_leave(e, &own, s);
     workspace *w = workspace_take(&m->m->workspaces);
     if (!w) return api_leave(e, &own, diag_no_memory(d));

@@ -8,6 +8,7 @@
 #include "runtime/api/api.h"
 #include "tensor/conjugate.h"
 #include "tensor/device.h"
+#include "tensor/dim_names.h"
 
 #include <string.h>
 
@@ -304,6 +305,10 @@ const int64_t *ctsc_tensor_sizes(const ctsc_value *t) {
 }
 const int64_t *ctsc_tensor_strides(const ctsc_value *t) {
     return api_tensor(t) ? api_tensor(t)->strides : NULL;
+}
+const char *ctsc_tensor_dim_name(const ctsc_value *t, int dim) {
+    const tensor *x = api_tensor(t);
+    return x && dim >= 0 && dim < x->ndim ? tensor_dim_name(x, dim) : NULL;
 }
 void *ctsc_tensor_data(const ctsc_value *t) {
     api_reads(t, "ctsc_tensor_data");

@@ -17,6 +17,7 @@
 #include "runtime/autograd/grad_capture.h"
 #include "runtime/interp/interp_internal.h"
 #include "tensor/device.h"
+#include "tensor/dim_names.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -517,7 +518,10 @@ static ctsc_status backward_node(backward *b, grad_node *n, tensor *const *grads
     if (n->kind == GRAD_VIEW) return backward_of_view(b, n, grads[0], &out[0]);
     if (n->kind == GRAD_COPY_SLICES) return backward_copy_slices(b, n, grads[0], out);
     if (n->kind == GRAD_CALL) return backward_call(b, n, grads, out);
-    return backward_rule(b, n, grads, out);
+    names_suspend(); /* gradients have none; what was saved may */
+    ctsc_status s = backward_rule(b, n, grads, out);
+    names_resume();
+    return s;
 }
 
 /* Of anomaly mode: no gradient may have nan elements. */
@@ -738,7 +742,10 @@ static ctsc_status backward_begin(backward *b) {
     TRY(backward_discover(b));
     for (int i = 0; i < r->nroots; i++) {
         tensor *g;
-        TRY(backward_root_grad(b, i, &g));
+        names_suspend();
+        ctsc_status s = backward_root_grad(b, i, &g);
+        names_resume();
+        TRY(s);
         TRY(backward_send(b, &b->roots.data[i], g));
     }
     return CTSC_OK;

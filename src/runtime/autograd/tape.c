@@ -16,6 +16,7 @@
 #include "runtime/autograd/autograd.h"
 #include "runtime/autograd/grad_capture.h"
 #include "runtime/interp/interp_internal.h"
+#include "runtime/names/names.h"
 
 #include <string.h>
 
@@ -453,8 +454,8 @@ static ctsc_status tape_others(op_ctx *cx, const op *o, int nargs, const value *
 
 /* ---- the ways in ----------------------------------------------------------------------------- */
 
-ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
-                      value *results) {
+static ctsc_status tape_call_unnamed(op_ctx *cx, const op *o, int nargs, const value *args,
+                                     int returns, value *results) {
     tape t = {.cx = cx,
               .o = o,
               .nargs = nargs,
@@ -472,6 +473,14 @@ ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int
     if (t.needed && t.rule->kind == RULE_OUT) return tape_refuse_out(&t);
     if (o->schema->has_alias_write) TRY(tape_check_writes(&t));
     return t.needed && t.rule->kind == RULE_BODY ? tape_body(&t) : tape_run(&t);
+}
+
+/* Names of dims are what the outside sees: nothing that is recorded has to know of them. */
+ctsc_status tape_call(op_ctx *cx, const op *o, int nargs, const value *args, int returns,
+                      value *results) {
+    return op_wants_names(o, nargs, args)
+               ? names_run(cx, o, nargs, args, returns, results, tape_call_unnamed)
+               : tape_call_unnamed(cx, o, nargs, args, returns, results);
 }
 
 ctsc_status tape_call_key(op_ctx *cx, const char *key, int nargs, const value *args,

@@ -77,6 +77,16 @@ static bool executor_casts(const function *f) { return pass_autocast_wanted(f->g
 
 static int executor_device(const function *f) { return f->unit ? f->unit->device : DEVICE_HOST; }
 
+/* Passes know nothing of names of dims: code that gives some runs as it is written. */
+static bool executor_names_dims(const block *b) {
+    for (const node *n = b->first; n; n = n->next) {
+        if (n->op && (n->op->traits.family == FAMILY_NAMED || op_named_base(n->op))) return true;
+        for (size_t i = 0; i < n->blocks.len; i++)
+            if (executor_names_dims(n->blocks.data[i])) return true;
+    }
+    return false;
+}
+
 /* What passes produced, including constants that were folded into
  * others, stays with the graph that they worked on: a copy is kept. */
 ctsc_status executor_optimise(function *f, int level, const object *self, diag *d, graph **out) {
@@ -91,9 +101,10 @@ ctsc_status executor_optimise(function *f, int level, const object *self, diag *
         .reduce = f->unit ? f->unit->reduce : (reduction){0},
     };
     ctsc_status s = pipeline_inline(g, false, d);
-    if (s == CTSC_OK) s = pipeline_prepare(&cx, g);
-    if (s == CTSC_OK) s = executor_freeze(f, g, level, self, &cx);
-    if (s == CTSC_OK) s = pipeline_level(&cx, g, level);
+    bool plain = s == CTSC_OK && executor_names_dims(g->root);
+    if (s == CTSC_OK) s = plain ? pipeline_level_0(&cx, g) : pipeline_prepare(&cx, g);
+    if (s == CTSC_OK && !plain) s = executor_freeze(f, g, level, self, &cx);
+    if (s == CTSC_OK && !plain) s = pipeline_level(&cx, g, level);
     graph *kept = s == CTSC_OK ? graph_clone(g) : NULL;
     graph_free(g);
     if (s == CTSC_OK && !kept) s = diag_no_memory(d);

@@ -40,13 +40,15 @@ static bool fused_is_endless(const fused *f, const group_plan *p, const int64_t 
     return false;
 }
 
-/* Kernels know nothing of lazily conjugated and negated tensors, nor of undefined ones; operators
- * do. */
+/* Kernels know nothing of lazily conjugated and negated tensors, nor of undefined ones and of names
+ * of dims; operators do. */
 static bool fused_has_rare(const fused *f, const value *args) {
-    if (!(tensor_kinds() & (TENSOR_KIND_LAZY | TENSOR_KIND_UNDEFINED))) return false;
+    if (!(tensor_kinds() & (TENSOR_KIND_LAZY | TENSOR_KIND_UNDEFINED | TENSOR_KIND_NAMED)))
+        return false;
     for (int i = 0; i < f->group.nparams; i++)
         if (args[i].tag == V_NONE ? f->g->root->params.data[i]->type->kind == T_TENSOR
-                                  : args[i].tag == V_TENSOR && tensor_is_lazy(args[i].u.tensor))
+                                  : args[i].tag == V_TENSOR && (tensor_is_lazy(args[i].u.tensor) ||
+                                                                args[i].u.tensor->names))
             return true;
     return false;
 }

@@ -13,6 +13,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/fused.h"
 #include "runtime/interp/interp.h"
+#include "runtime/names/names.h"
 #include "runtime/program/native_classes.h"
 
 #define OP(key, fn, ...) ctsc_status fn(op_ctx *cx, const value *args, value *results);
@@ -72,6 +73,8 @@ static const op_host host = {
     .derived_copy = op_derived_copy,
     .composite = op_composite,
     .on_device = op_on_device,
+    .with_names = names_function,
+    .by_name = op_by_name,
     .composite_body = op_composite_body,
     .derivative = composite_derivative,
     .library_function = composite_library_function,

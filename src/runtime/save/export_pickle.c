@@ -398,6 +398,16 @@ static void pickler_device(pickler *w, value v) {
     pickler_op(w, OP_REDUCE);
 }
 
+/* Files have no place for names of dims. */
+static ctsc_status pickler_unnamed(pickler *w, const tensor *t) {
+    if (t->names)
+        return diag_fail(w->d, CTSC_FAILED,
+                         "NYI: Named tensors don't support serialization. Please drop names via "
+                         "`tensor = tensor.rename(None)` before serialization.");
+    pickler_tensor(w, t);
+    return CTSC_OK;
+}
+
 static ctsc_status pickler_enum(pickler *w, const enum_value *e) {
     if (w->plain) return diag_fail(w->d, CTSC_UNSUPPORTED, "an enum member cannot be saved here");
     pickler_class(w, e->cls);
@@ -415,7 +425,7 @@ static ctsc_status pickler_payload(pickler *w, value v, type *t) {
     case V_STR: pickler_text(w, v.u.str->bytes, v.u.str->len); return CTSC_OK;
     case V_COMPLEX: pickler_complex(w, v.u.complex); return CTSC_OK;
     case V_DEVICE: pickler_device(w, v); return CTSC_OK;
-    case V_TENSOR: pickler_tensor(w, v.u.tensor); return CTSC_OK;
+    case V_TENSOR: return pickler_unnamed(w, v.u.tensor);
     case V_LIST: return pickler_list(w, v.u.list, t);
     case V_DICT: return pickler_dict(w, v.u.dict, t);
     case V_TUPLE: return pickler_tuple(w, v.u.tuple, t);

@@ -134,7 +134,8 @@ static bool ops_list(ops_fit *f, type *t, const argument *arg, const py_object *
     type *elem = type_elem(t);
     int64_t n = arg && f->depth == 0 ? arg->fixed_size : 0;
     bool single = o->kind != PY_LIST && o->kind != PY_TUPLE;
-    if (single && (!n || (elem->kind != T_INT && elem->kind != T_FLOAT) || f->depth)) return false;
+    bool repeats = elem->kind == T_INT || elem->kind == T_FLOAT || elem->kind == T_STR;
+    if (single && (!n || !repeats || f->depth)) return false;
     if (!single) n = (int64_t)o->u.seq.items.len;
     list *l = list_new(type_list_kind(elem), elem, (size_t)n);
     if (!l) return ops_no_memory(f);

@@ -9,6 +9,7 @@
  */
 #include "frontend/pyeval/torch/py_torch.h"
 #include "frontend/pyeval/torch/py_trace.h"
+#include "tensor/dim_names.h"
 
 py_object *py_tensor_take(py *p, tensor *t) { return py_value_take(p, value_tensor_take(t)); }
 
@@ -191,6 +192,18 @@ static py_object *tensor_get_false(py *p, source_range r, py_object *o) {
     return (void)r, (void)o, p->false_;
 }
 
+static py_object *tensor_get_names(py *p, source_range r, py_object *o) {
+    const tensor *t = o->u.v.u.tensor;
+    py_object *names[TENSOR_MAX_DIMS];
+    (void)r;
+    for (int i = 0; i < t->ndim; i++) {
+        const char *name = tensor_dim_name(t, i);
+        names[i] = name ? py_string(p, name, strlen(name)) : p->none;
+        if (!names[i]) return NULL;
+    }
+    return py_tuple(p, t->ndim, names);
+}
+
 /* Attributes of every tensor, which no program can set except for those that
  * py_tensor_setattr knows: computed here, or operators without arguments. */
 typedef struct tensor_property {
@@ -207,6 +220,7 @@ static const tensor_property tensor_properties[] = {
     {"data", tensor_get_data, NULL},
     {"requires_grad", tensor_get_requires_grad, NULL},
     {"ndim", tensor_get_ndim, NULL},
+    {"names", tensor_get_names, NULL},
     {"grad", tensor_get_grad, NULL},
     {"grad_fn", tensor_get_none, NULL},
     {"is_leaf", tensor_get_is_leaf, NULL},
