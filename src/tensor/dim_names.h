@@ -23,9 +23,7 @@ typedef struct dim_names {
 } dim_names;
 
 /* A handle whose number of dims has changed since has none. */
-static inline bool tensor_has_names(const tensor *t) {
-    return t->names && t->names->n == t->ndim;
-}
+static inline bool tensor_has_names(const tensor *t) { return t->names && t->names->n == t->ndim; }
 static inline const char *tensor_dim_name(const tensor *t, int dim) {
     return tensor_has_names(t) ? t->names->of[dim] : NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * test_names.c - names of dims: what a tensor keeps, how names are matched, what operators make of them by the C interface.
+ * test_names.c - names of dims: what a tensor keeps, how names are matched, what operators make of
+ * them by the C interface.
  */
 #include "support.h"
 
@@ -62,8 +63,7 @@ static void matching(void **state) {
     (void)state;
     diag d = {0};
     names_row a = {1, {"C"}};
-    assert_int_equal(names_unify(&d, &a, &(names_row){3, {"N", NULL, NULL}}, "broadcast"),
-                     CTSC_OK);
+    assert_int_equal(names_unify(&d, &a, &(names_row){3, {"N", NULL, NULL}}, "broadcast"), CTSC_OK);
     assert_int_equal(a.n, 3);
     assert_string_equal(a.of[0], "N");
     assert_null(a.of[1]);
@@ -82,8 +82,8 @@ static void by_c(void **state) {
     int64_t sizes[] = {2, 3};
     ctsc_value *names[] = {ctsc_string(s, "N"), ctsc_string(s, "C")},
                *list = ctsc_list(s, 2, names),
-               *x = ctsc_op(s, "aten::rename", 2, ctsc_op(s, "aten::ones", 1, ctsc_ints(s, 2, sizes)),
-                            list);
+               *x = ctsc_op(s, "aten::rename", 2,
+                            ctsc_op(s, "aten::ones", 1, ctsc_ints(s, 2, sizes)), list);
     assert_string_equal(ctsc_tensor_dim_name(x, 1), "C");
     assert_null(ctsc_tensor_dim_name(x, 2));
     assert_null(ctsc_tensor_dim_name(x, -1));

@@ -101,7 +101,10 @@ static operator_family family_listed(const char *name) {
 /* By the row of the overload, or of the one it is derived from. */
 const char *op_family(const op *o) {
     char key[OP_KEY_LENGTH];
-    if (op_named_base(o)) return family_names[FAMILY_NAMED];
+    operator_family own = op_named_base(o)      ? FAMILY_NAMED
+                          : strchr(o->key, '.') ? family_listed(o->key)
+                                                : FAMILY_OF_FILE;
+    if (own != FAMILY_OF_FILE) return family_names[own];
     int file = family_file(o->key);
     for (int depth = 0; file < 0 && depth < FAMILY_DEPTH && op_derived_from(o, key); depth++) {
         const op *base = op_find(key);

@@ -55,10 +55,11 @@ ctsc_status names_check(diag *d, const names_row *names, int ndim) {
     strbuf sb = STRBUF_INIT;
     for (int i = 0; i < names->n; i++)
         if (names->of[i] && !names_is_identifier(names->of[i]))
-            return diag_fail(d, CTSC_FAILED,
-                             "Invalid name: a valid identifier contains only digits, alphabetical "
-                             "characters, and/or underscore and starts with a non-digit. got: '%s'.",
-                             names->of[i]);
+            return diag_fail(
+                d, CTSC_FAILED,
+                "Invalid name: a valid identifier contains only digits, alphabetical "
+                "characters, and/or underscore and starts with a non-digit. got: '%s'.",
+                names->of[i]);
     bool number = names->n != ndim, twice = !number && names_have_duplicates(names);
     if (!number && !twice) return CTSC_OK;
     names_print(names, &sb);
@@ -111,14 +112,14 @@ ctsc_status names_find(diag *d, const tensor *t, const char *name, int *out) {
     strbuf sb = STRBUF_INIT;
     names_row have = names_of(t);
     names_print(&have, &sb);
-    ctsc_status s =
-        diag_fail(d, CTSC_FAILED, "Name '%s' not found in Tensor%s.", name, sb_str(&sb));
+    ctsc_status s = diag_fail(d, CTSC_FAILED, "Name '%s' not found in Tensor%s.", name,
+                              sb_str(&sb));
     sb_free(&sb);
     return s;
 }
 
-static ctsc_status names_refuse_pair(diag *d, const names_row *a, const names_row *b,
-                                     const char *x, const char *y, const char *action) {
+static ctsc_status names_refuse_pair(diag *d, const names_row *a, const names_row *b, const char *x,
+                                     const char *y, const char *action) {
     strbuf sa = STRBUF_INIT, sb = STRBUF_INIT;
     names_print(a, &sa);
     names_print(b, &sb);
@@ -146,8 +147,7 @@ static bool names_are_misaligned(const char *name, const names_row *other) {
 ctsc_status names_unify(diag *d, names_row *a, const names_row *b, const char *action) {
     names_row out = {.n = a->n > b->n ? a->n : b->n};
     for (int k = 1; k <= out.n; k++) {
-        const char *x = k <= a->n ? a->of[a->n - k] : NULL,
-                   *y = k <= b->n ? b->of[b->n - k] : NULL;
+        const char *x = k <= a->n ? a->of[a->n - k] : NULL, *y = k <= b->n ? b->of[b->n - k] : NULL;
         if (x && y && !names_equal(x, y)) return names_refuse_pair(d, a, b, x, y, action);
         if (!x || !y) {
             if (names_are_misaligned(x, b)) return names_refuse_pair(d, a, b, x, NULL, action);

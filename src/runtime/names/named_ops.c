@@ -3,9 +3,9 @@
  * named_ops.c - operators that are about names of dims: rename, refine_names, align_to, flatten and
  * unflatten by name.
  *
- * Their results are views. What makes them is called without names (names_through), so that programs that take
- * gradients record it, and the results get theirs here. In a list of names "..." stands for what it leaves out,
- * "*" for none.
+ * Their results are views. What makes them is called without names (names_through), so that
+ * programs that take gradients record it, and the results get theirs here. In a list of names "..."
+ * stands for what it leaves out, "*" for none.
  * Tests: tests/python/test_py_named.py
  */
 #include "runtime/kernels/engine/kernel.h"
@@ -155,9 +155,10 @@ static ctsc_status names_align(op_ctx *cx, const value *self, const names_row *r
          *strides = list_new(LIST_INT, NULL, (size_t)row->n);
     bool ok = sizes && strides, more = row->n != t->ndim;
     for (int i = 0; ok && i < row->n; i++)
-        ok = !more ? list_append_take(sizes, value_int(from[i]))
-                   : list_append_take(sizes, value_int(from[i] < 0 ? 1 : t->sizes[from[i]])) &&
-             list_append_take(strides, value_int(from[i] < 0 ? 0 : t->strides[from[i]]));
+        ok = !more
+                 ? list_append_take(sizes, value_int(from[i]))
+                 : list_append_take(sizes, value_int(from[i] < 0 ? 1 : t->sizes[from[i]])) &&
+                       list_append_take(strides, value_int(from[i] < 0 ? 0 : t->strides[from[i]]));
     if (sizes) args[1] = value_list_take(sizes);
     if (strides) args[2] = value_list_take(strides);
     ctsc_status s = !ok    ? diag_no_memory(cx->diag)

@@ -2,8 +2,9 @@
 /*
  * names.h - what operators make of the names of dims (tensor/dim_names.h), by PyTorch 1.13's rules.
  *
- * Method. Operators' functions know nothing of names, and what they return has none. Where an argument
- * has some, op_function finds names_function in the place of the operator's own (ir/op/op_dtypes.c):
+ * Method. Operators' functions know nothing of names, and what they return has none. Where an
+ * argument has some, op_function finds names_function in the place of the operator's own
+ * (ir/op/op_dtypes.c):
  *
  *     1. the rule of the operator's family (rules.def) says from the names of the arguments what
  *        those of the results are, or why there are none: nothing has been computed yet;
@@ -14,19 +15,19 @@
  * Programs that take gradients come here before their tape does (runtime/autograd/tape.c), so that
  * a derivative's formulas see no names; a backward pass has none at all.
  *
- * Overloads that take names in place of dims ("sum.dim_DimnameList") are derived from those with dims
- * (ir/op/op_derive.c) and share one function, op_by_name, which looks the names up. What is about names alone is
- * in named_ops.c.
+ * Overloads that take names in place of dims ("sum.dim_DimnameList") are derived from those with
+ * dims (ir/op/op_derive.c) and share one function, op_by_name, which looks the names up. What is
+ * about names alone is in named_ops.c.
  *
  * A family without a rule is refused, in PyTorch's words. So are the operators that came after
  * 1.13, and those of programs.
  *
- * Rejected: rules as a trait of each row (ir/op/op_traits.h): of two thousand rows a tenth has one, and
- * derived overloads and aliases have no rows; names that views inherit in the tensor layer: half
- * of the operators would have to forget them again.
+ * Rejected: rules as a trait of each row (ir/op/op_traits.h): of two thousand rows a tenth has one,
+ * and derived overloads and aliases have no rows; names that views inherit in the tensor layer:
+ * half of the operators would have to forget them again.
  *
- * Cost: a process that makes no named tensor has one bit that is not set among those which op_function
- * tests anyway (tensor_kinds).
+ * Cost: a process that makes no named tensor has one bit that is not set among those which
+ * op_function tests anyway (tensor_kinds).
  * Tests: tests/unit/test_names.c, tests/python/test_py_named.py
  */
 #ifndef CTSC_RUNTIME_NAMES_NAMES_H
@@ -35,7 +36,7 @@
 #include "ir/op/op.h"
 #include "tensor/dim_names.h"
 
-/* ---- rows of names (name_rows.c) ----------------------------------------------------------------- */
+/* ---- rows of names (name_rows.c) ------------------------------------------------------------- */
 
 /* Two dims match if their names are equal or one of them has none; what is known of either is known
  * of both. Broadcasting matches from the right, and refuses a name that both have in
@@ -91,7 +92,8 @@ typedef struct names_call {
     op_ctx *cx;
     const op *o;
     const value *args;
-    /* of each result, from the right where it has more dims; known: false where results have none */
+    /* of each result, from the right where it has more dims; known: false where
+     * results have none */
     names_row row;
     bool known;
 } names_call;

@@ -65,9 +65,7 @@ static names_rule rule_find(const char *key) {
     return NAMES_REFUSED;
 }
 
-static const char *rule_key(const char *key) {
-    return strncmp(key, "aten::", 6) ? NULL : key + 6;
-}
+static const char *rule_key(const char *key) { return strncmp(key, "aten::", 6) ? NULL : key + 6; }
 
 names_rule names_rule_of(const op *o) {
     char twin[OP_KEY_LENGTH];
@@ -197,8 +195,7 @@ static ctsc_status rule_kept_size(names_call *c) {
     const int64_t *sizes = like ? like->sizes : NULL;
     int n = like ? like->ndim : arg_ints(&c->args[1], &sizes);
     if (!t || !tensor_has_names(t)) return CTSC_OK;
-    if (n == t->ndim && (!n || !memcmp(sizes, t->sizes, (size_t)n * sizeof *sizes)))
-        return CTSC_OK;
+    if (n == t->ndim && (!n || !memcmp(sizes, t->sizes, (size_t)n * sizeof *sizes))) return CTSC_OK;
     strbuf names = STRBUF_INIT, before = STRBUF_INIT, after = STRBUF_INIT;
     rule_print_sizes(t, sizes, n, &names, &before, &after);
     ctsc_status s = diag_fail(
