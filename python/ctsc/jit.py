@@ -30,6 +30,8 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
 
 
 def save(m, f, _extra_files=None):
+    from ._script import ScriptFunction
+    m = m._module if isinstance(m, ScriptFunction) else m
     return save_with(lambda to: _save(m, to), f, _extra_files) if _extra_files else _save(m, f)
 
 

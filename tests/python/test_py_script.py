@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_py_script.py - @ctsc.script, ctsc.trace, @ctsc.jit, ctsc.explain, ctsc.nn."""
+import io
 import math
 import os
 import sys
+import threading
 import warnings
 from typing import Dict, List, Optional, Tuple
 
@@ -363,3 +365,38 @@ class Turn(Mixin, torch.nn.Module):
     for shape in ((3, 2), (3, 4, 3)):
         x = ctsc.randn(*shape)
         assert ctsc.equal(scripted(x), module(x))
+
+
+def test_script_function_saved(tmp_path):
+    @ctsc.jit.script
+    def twice(x: ctsc.Tensor) -> ctsc.Tensor:
+        return x * 2
+    data = io.BytesIO()
+    ctsc.jit.save(twice, data)
+    data.seek(0)
+    assert ctsc.jit.load(data)(ctsc.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_script_future():
+    """A future that a script gives is one of torch.futures, one of torch.futures is a script's."""
+    @ctsc.jit.script
+    def twice(x: ctsc.Tensor) -> ctsc.Tensor:
+        return x * 2
+
+    @ctsc.jit.script
+    def forked(x: ctsc.Tensor):
+        return ctsc.jit.fork(twice, x)
+    given = forked(ctsc.ones(2))
+    assert isinstance(given, ctsc.futures.Future) and given.done() and given.wait().tolist() == [2.0, 2.0]
+    waiting = ctsc.futures.Future()
+    ctsc.register_op("test_futures::later(int n) -> Future(int)", lambda n: waiting, effects=True)
+
+    @ctsc.jit.script
+    def waits(n: int) -> int:
+        return ctsc.ops.test_futures.later(n).wait() + n
+    threading.Timer(0.05, lambda: waiting.set_result(40)).start()
+    assert waits(2) == 42
+    broken = waiting = ctsc.futures.Future()
+    broken.set_exception(KeyError("nobody"))
+    with pytest.raises(KeyError, match="nobody"):
+        waits(2)

@@ -11,12 +11,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from ctsc import _C
 from ctsc.futures import Future
 
 from .._library import Error, library
 
-scripts = [None] # how compiled modules are packed (_script.py)
 ANSWER, FAILURE = "answer", "failure"
 LOOK_MS = 100 # how long the receiver sleeps while nothing comes
 
@@ -44,9 +42,7 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, obj):
         pack = getattr(type(obj), "_packed_for", None)
-        if pack is not None:
-            return pack(obj, self.to)
-        return scripts[0](obj) if isinstance(obj, _C.ScriptModule) else NotImplemented
+        return NotImplemented if pack is None else pack(obj, self.to)
 
 
 class Agent:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_script.py - rpc_sync and rpc_async within scripts, and what scripts are to other processes.
+"""_script.py - rpc_sync and rpc_async within scripts.
 
 A call in a script names its function where it stands, so the compiler can be given an operator in its place, whose schema is that of the function:
 
@@ -7,39 +7,18 @@ A call in a script names its function where it stands, so the compiler can be gi
     torch.ops.ctsc_rpc.async_m_add(to, x, y=x, ctsc_timeout=timeout)      ctsc_rpc::async_m_add(str ctsc_to, Tensor x, Tensor y, *, float ctsc_timeout=-1.) -> Future(Tensor)
 
 Arguments are checked and defaults filled in by the compiler; the operator sends them by rpc_async. The text keeps its lines, for messages. An archive of such a
-script has the operator's name, which says the function: it loads where the same script has been compiled, and nowhere else.
-A scripted function goes to another process by its name, a module as an archive."""
+script has the operator's name, which says the function: it loads where the same script has been compiled, and nowhere else."""
 import ast
-import io
 import re
 import types
 
 from ... import _C
-from . import _agent, api, constants
+from . import api, constants
 
 _EFFECTS = 1
 _SIGNATURE = ("to", "func", "args", "kwargs", "timeout")
 _operators = {} # names of operators, by kind and function; both are for good
 _compiling = []
-
-
-# ---- to other processes ---------------------------------------------------------------------------------------------------------
-
-
-def _load(data):
-    from ...jit import load
-    return load(io.BytesIO(data))
-
-
-def packed(module):
-    """A ScriptModule, for pickle."""
-    from ...jit import save
-    file = io.BytesIO()
-    save(module, file)
-    return _load, (file.getvalue(),)
-
-
-_agent.scripts[0] = packed
 
 
 # ---- operators ------------------------------------------------------------------------------------------------------------------
