@@ -645,7 +645,8 @@ static ctsc_status pinv_run(op_ctx *cx, const value *args, const rank_tolerance 
         return CTSC_FAILED;
     }
     int64_t size[2] = {a->sizes[a->ndim - 1], a->sizes[a->ndim - 2]};
-    TRY(rank_widen(d, t, "linalg.pinv", a, &a));
+    if (a->numel) TRY(rank_widen(d, t, "linalg.pinv", a, &a));
+    else tensor_ref(a); /* PyTorch looks at no tolerance then */
     ctsc_status st = linalg_new(d, a, (dtype)a->dtype, 2, size, &out);
     if (st == CTSC_OK && out->numel) {
         st = pinv_vectors(cx, a, t->hermitian, &u, &s, &v);
