@@ -145,9 +145,9 @@ endif
 $(foreach d,$(CANARIES),$(BUILD)/src/$(d)/%.o): private CFLAGS += -fstack-protector-strong
 ifeq ($(SAN),)
 # Compiled for size: what runs once per program and not once per call of an operator, what asks devices and other libraries for work, and operators that
-# spend their time in few elements or in functions of libm. Each folder lists its own (COLD), with exceptions (HOT), in its cold.mk.
+# spend their time in few elements or in functions of libm. Each function is a section, so that shared libraries are without those that nobody calls. Each folder lists its own (COLD), with exceptions (HOT), in its cold.mk.
 include $(wildcard src/*/cold.mk src/runtime/*/cold.mk)
-$(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(filter $(COLD),$(LIB_SRC)))): OPT := -Os
+$(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(filter $(COLD),$(LIB_SRC)))): OPT := -Os -ffunction-sections
 endif
 
 # Micro-kernels are written with as many sums as there are registers: loads that GCC moves up, as it does for ARM64, would displace some.

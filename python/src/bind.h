@@ -133,6 +133,9 @@ bool bind_to_value(PyObject *o, bool wide, bind_arg *out);
 /* A bool as a 0-dim tensor. */
 bool bind_truth(PyObject *o, bind_arg *out);
 void bind_free_args(size_t n, bind_arg *args);
+/* What a function of Python gave to the library: a handle that is the library's. false with an
+ * exception. */
+bool bind_give(PyObject *o, ctsc_value **out);
 PyObject *bind_object_take(ctsc_value *v); /* a ScriptObject; NULL: v is freed */
 /* of a ScriptObject, borrowed; NULL with an exception */
 ctsc_value *bind_object_value(PyObject *o);

@@ -10,10 +10,8 @@
 static ctsc_status future_wait(void *ctx, ctsc_value **result, ctsc_error *e) {
     PyGILState_STATE s = PyGILState_Ensure();
     PyObject *o = PyObject_CallObject(ctx, NULL);
-    bind_arg a;
-    bool ok = o && bind_to_value(o, true, &a);
-    if (ok) *result = a.own ? a.v : ctsc_value_copy(a.v);
-    else bind_stash_exception(e, "a future of Python failed");
+    bool ok = o && bind_give(o, result);
+    if (!ok) bind_stash_exception(e, "a future of Python failed");
     Py_XDECREF(o);
     PyGILState_Release(s);
     return ok ? CTSC_OK : CTSC_FAILED;
@@ -44,11 +42,12 @@ static PyObject *future_done(PyObject *self, PyObject *o) {
 static PyObject *future_result(PyObject *self, PyObject *o) {
     ctsc_value *v = bind_object_value(o), *result = NULL;
     ctsc_error *e = v ? bind_error() : NULL;
-    ctsc_status st;
     (void)self;
     if (!e) return NULL;
-    Py_BEGIN_ALLOW_THREADS st = ctsc_future_wait(v, &result, e);
-    Py_END_ALLOW_THREADS return st == CTSC_OK ? bind_from_value(result) : bind_raise(e, NULL);
+    PyThreadState *s = PyEval_SaveThread();
+    ctsc_status st = ctsc_future_wait(v, &result, e);
+    PyEval_RestoreThread(s);
+    return st == CTSC_OK ? bind_from_value(result) : bind_raise(e, NULL);
 }
 
 PyMethodDef bind_future_methods[] = {

@@ -19,13 +19,6 @@ static PyObject *arguments(size_t n, ctsc_value *const *args) {
     return t;
 }
 
-static bool give(PyObject *o, ctsc_value **out) {
-    bind_arg a;
-    if (!bind_to_value(o, true, &a)) return false;
-    *out = a.own ? a.v : ctsc_value_copy(a.v);
-    return *out != NULL;
-}
-
 /* ctx: (function, number of results) */
 static ctsc_status run_python(void *ctx, size_t nargs, ctsc_value *const *args,
                               ctsc_value **results, ctsc_error *e) {
@@ -34,13 +27,13 @@ static ctsc_status run_python(void *ctx, size_t nargs, ctsc_value *const *args,
              *o = t ? PyObject_CallObject(fn, t) : NULL;
     long n = PyLong_AsLong(PyTuple_GetItem(ctx, 1));
     bool ok = o != NULL;
-    if (ok && n == 1) ok = give(o, &results[0]);
+    if (ok && n == 1) ok = bind_give(o, &results[0]);
     if (ok && n > 1 && (!PyTuple_Check(o) || PyTuple_Size(o) != n)) {
         PyErr_Format(PyExc_TypeError,
                      "the operator has %ld results and must return a tuple of them", n);
         ok = false;
     }
-    for (long i = 0; ok && n > 1 && i < n; i++) ok = give(PyTuple_GetItem(o, i), &results[i]);
+    for (long i = 0; ok && n > 1 && i < n; i++) ok = bind_give(PyTuple_GetItem(o, i), &results[i]);
     if (!ok) bind_stash_exception(e, "an operator in Python failed");
     Py_XDECREF(o);
     Py_XDECREF(t);

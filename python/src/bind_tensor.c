@@ -459,7 +459,6 @@ static PyObject *get_array_interface(PyObject *self, void *unused) {
     return bind_array_interface((Tensor *)self);
 }
 
-#define KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 /* () -> ("N", None): one per dim */
 static PyObject *method_names(PyObject *self, PyObject *unused) {
     ctsc_value *v = ((Tensor *)self)->v;
@@ -475,6 +474,7 @@ static PyObject *method_names(PyObject *self, PyObject *unused) {
     return names;
 }
 
+#define KEYWORDS (METH_VARARGS | METH_KEYWORDS)
 static PyMethodDef tensor_methods[] = {
     {"_names", method_names, METH_NOARGS, NULL},
     {"item", method_item, METH_NOARGS, NULL},

@@ -279,6 +279,13 @@ int bind_init_object(PyObject *m) {
     return bind.object ? PyObject_SetAttrString(m, "ScriptObject", (PyObject *)bind.object) : -1;
 }
 
+bool bind_give(PyObject *o, ctsc_value **out) {
+    bind_arg a;
+    if (!bind_to_value(o, true, &a)) return false;
+    *out = a.own ? a.v : ctsc_value_copy(a.v);
+    return *out != NULL;
+}
+
 ctsc_value *bind_object_value(PyObject *o) {
     if (Py_TYPE(o) == bind.object) return ((Object *)o)->v;
     return PyErr_SetString(PyExc_TypeError, "a value of a script is wanted"), NULL;

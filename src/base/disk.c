@@ -34,8 +34,7 @@ enum { DISK_HEADER = 24, DISK_MAX_FILE = 1 << 24 };
 static const char disk_magic[] = "ctsc-k02";
 
 /* FNV-1a over words, with a multiplication and shift per word to spread them (constants: FNV
- * and splitmix64).
- * */
+ * and splitmix64). */
 uint64_t disk_hash(const void *p, size_t len, uint64_t seed) {
     const unsigned char *bytes = p;
     uint64_t h = seed ^ 0xcbf29ce484222325u ^ len;
@@ -133,12 +132,9 @@ static bool disk_secret_make(const char *path, unsigned char secret[KEYED_HASH_K
     bool ok = getrandom(secret, KEYED_HASH_KEY, 0) == KEYED_HASH_KEY &&
               disk_write_all(fd, secret, KEYED_HASH_KEY) && fsync(fd) == 0;
     ok = close(fd) == 0 && ok;
-    if (ok && link(temporary, path) != 0) {
-        if (errno == EEXIST && disk_secret_read(path, secret)) {
-        } else { /* what is there is no secret, or the file system has no second names */
-            ok = rename(temporary, path) == 0 && disk_secret_read(path, secret);
-        }
-    }
+    if (ok && link(temporary, path) != 0 && !(errno == EEXIST && disk_secret_read(path, secret)))
+        /* what is there is not a secret, or the file system has no second names */
+        ok = rename(temporary, path) == 0 && disk_secret_read(path, secret);
     unlink(temporary);
     return ok;
 }

@@ -103,8 +103,7 @@ ctsc_status op_rename(op_ctx *cx, const value *args, value *results) {
 ctsc_status op_rename_in_place(op_ctx *cx, const value *args, value *results) {
     names_row row;
     TRY(names_renamed(cx, args, &row));
-    names_row made = row;
-    TRY(tensor_set_names(cx->diag, arg_tensor(&args[0]), &made));
+    TRY(tensor_set_names(cx->diag, arg_tensor(&args[0]), &row));
     return op_return_self(results, &args[0]);
 }
 
