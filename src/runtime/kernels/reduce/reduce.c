@@ -302,6 +302,10 @@ static void reduce_tile(const reduce_job *j, reduce_acc *accs, const char *p, in
     }
 }
 
+/* Chunks of huge expanded tensors take so long that a limit is asked for before each: once it is
+ * met, it stays so. */
+static bool reduce_stopped(const reduce_job *j) { return j->chunk > REDUCE_CHUNK && limits_stop(); }
+
 /* Units are (chunk, result), results fastest. */
 static void reduce_range(void *ctx, int64_t begin, int64_t end) {
     const reduce_job *j = ctx;
@@ -310,7 +314,7 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end) {
     bool rows_dense = reduce_is_plain(j) && j->sr == 1;
     /* short rows share what a tile costs */
     int64_t few = reduce_min_i64(REDUCE_BUFFER / (j->inner + 1) + 1, REDUCE_TILE);
-    for (int64_t u = begin; u < end;) {
+    for (int64_t u = begin; u < end && !reduce_stopped(j);) {
         int64_t chunk = u / j->results, result = u % j->results;
         int64_t a = result / j->cols, c = result % j->cols;
         int64_t tile = reduce_min_i64(end - u, j->cols - c);
@@ -383,6 +387,7 @@ ctsc_status reduce_run(op_ctx *cx, reduce_job *j, const tensor *in, const bool *
         int64_t work = reduce_max_i64(reduce_min_i64(j->inner, j->chunk), 1);
         int64_t least = reduce_is_plain(j) && j->sr == 1 ? 1 : REDUCE_LINE;
         st = op_for(cx, units, reduce_max_i64(REDUCE_GRAIN / work, least), reduce_range, j);
+        if (st == CTSC_OK && reduce_stopped(j)) st = limits_fail(cx->diag);
         if (st == CTSC_OK && j->parts) reduce_fold_parts(j);
     }
     mem_free(j->parts);
