@@ -22,16 +22,16 @@
 # The suite: make bench [BENCH="--only softmax --threads 1 --json times.json"]. TORCH_PYTHON, ONNX_PYTHON: Pythons that have the peers.
 ONNX_PYTHON ?= python3
 bench: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/copy
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(BUILD)/bench/copy
 	@python3 bench/suite.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" --onnxruntime-python "$(ONNX_PYTHON)" $(BENCH)
 
 # Single operators, family by family: make bench-ops [OPS="--only sort --threads 1 --json times.json"].
 bench-ops: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/calls $(BUILD)/bench/copy
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/bench/calls $(BUILD)/bench/copy
 	@python3 bench/ops.py --bench $(BUILD)/bench --torch-python "$(TORCH_PYTHON)" $(OPS)
 
 bench-cuda: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@python3 bench/cuda.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" $(BENCH)
 
 # Whole networks, written by TORCH_PYTHON's PyTorch 1.13 and torchvision: make bench-nets [NETS="--only resnet18 --rounds 5 --json times.json"]. PEERS: a
@@ -40,26 +40,26 @@ bench-cuda: deps-build
 PEERS ?= $(BUILD)/peers
 CPU ?=
 bench-nets: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(BUILD)/bench/nets/nets_ctsc
 	@python3 bench/nets/nets_suite.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) \
 	    --folder $(BUILD)/nets $(CPU:%=--cpu %) $(NETS)
 
 # What they take in memory, into docs/bench-memory.md: make bench-memory [NETS="--only resnet18"].
 bench-memory: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/bench/nets/nets_ctsc
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(BUILD)/bench/nets/nets_ctsc
 	@python3 bench/nets/nets_memory.py --ctsc $(BUILD)/ctsc --worker $(BUILD)/bench/nets/nets_ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) \
 	    --folder $(BUILD)/nets --threads 1 $(NETS)
 
 # Networks quantised by PyTorch, against the same networks quantised by ONNX Runtime: make bench-quantised [QUANTISED="--only resnet18 --rounds 5"].
 bench-quantised: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@python3 bench/quantised.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" --peers $(PEERS) --folder $(BUILD)/quantised $(QUANTISED)
 
 # Narrow numbers, with NARROW_PYTHON's PyTorch, ONNX Runtime, OpenVINO, ...: make bench-narrow [NARROW="--only bert --threads 1 --rounds 5 --json times.json"].
 # The page is written where all rows are measured. CPU=avx2: as a processor without AVX-512 would do it.
 NARROW_PYTHON ?= $(PEERS)/bin/python
 bench-narrow: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python $(BUILD)/bench/peaks
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python $(BUILD)/bench/peaks
 	@python3 bench/narrow.py --ctsc $(BUILD)/ctsc --package $(BUILD)/python --peaks $(BUILD)/bench/peaks --python "$(NARROW_PYTHON)" \
 	    --torch-python "$(TORCH_PYTHON)" --folder $(BUILD)/narrow $(CPU:%=--cpu %) \
 	    $(if $(findstring --only,$(NARROW)),,--markdown docs/bench-narrow.md) $(NARROW)
@@ -69,7 +69,7 @@ MODEL ?= models/digits_cnn.pt
 INPUTS ?= models/digits_test.pt
 THREADS ?= 1
 bench-load: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/load
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/bench/load
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(BUILD)/bench/load $(MODEL) $(INPUTS) $(THREADS)
 $(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
@@ -78,24 +78,24 @@ $(BUILD)/bench/%: bench/%.c include/ctsc.h $(BUILD)/libctsc.a
 
 # One call from process start on: make bench-coldstart [COLDSTART="--model x.pt --input float32[1,3,224,224]:rand --rounds 20"]
 bench-coldstart: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@python3 bench/coldstart.py --ctsc $(BUILD)/ctsc --torch-python "$(TORCH_PYTHON)" $(COLDSTART)
 
 # Generated code against memcpy, one thread.
 bench-kernels: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/kernels jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/bench/kernels jit
 	@$(BUILD)/bench/kernels
 # Matrix products against OpenBLAS, one thread: make bench-gemm [GEMM="--double linear"].
 bench-gemm: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/gemm
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/bench/gemm
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 $(BUILD)/bench/gemm $(GEMM)
 # Products of bfloat16 and of bytes by each set of kernels, one thread: make bench-quads [QUADS=bf16].
 bench-quads: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/quads
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/bench/quads
 	@$(BUILD)/bench/quads $(QUADS)
 # A step of each optimiser against memcpy: make bench-optimizers [OPTIMIZERS="11 1"] (millions of elements, threads).
 bench-optimizers: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/bench/optimizers
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/bench/optimizers
 	@$(BUILD)/bench/optimizers $(OPTIMIZERS)
 $(BUILD)/bench/kernels $(BUILD)/bench/gemm $(BUILD)/bench/quads $(BUILD)/bench/optimizers: $(BUILD)/bench/%: bench/%.c $(BUILD)/libctsc.a
 	@mkdir -p $(@D)
@@ -103,15 +103,15 @@ $(BUILD)/bench/kernels $(BUILD)/bench/gemm $(BUILD)/bench/quads $(BUILD)/bench/o
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
 # The same networks as TorchScript and as programs of torch.export: what runs of both is compared, and timed.
 bench-pt2: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	"$(PT2_PYTHON)" tests/pt2/forms.py --ctsc $(BUILD)/ctsc --times $(PT2_FORMS)
 
 # Requests per second of the inference server (wrk, 32 connections): make bench-serve [SERVE="--only digits --seconds 10"]
 bench-serve: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@python3 bench/serve.py --ctsc $(BUILD)/ctsc $(SERVE)
 bench-threads: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/threads jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/threads jit
 	@$(BUILD)/threads --throughput --seconds $(THREADS_SECONDS)
 
 .PHONY: bench bench-ops bench-cuda bench-nets bench-memory bench-quantised bench-narrow bench-load bench-coldstart bench-kernels bench-gemm bench-quads bench-optimizers bench-pt2 bench-serve bench-threads

@@ -29,6 +29,8 @@ ifneq ($(STEPS),)
 CFLAGS += -fdiagnostics-color=always
 endif
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# How many jobs a make has that is called from here: those of -j, where that was given, which make would complain of being told again.
+AT_ONCE = $$(case " $$MAKEFLAGS" in *" -j"*) ;; *) echo -j$(JOBS) ;; esac)
 ARCHITECTURE ?= $(shell uname -m)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 # -Wno-missing-field-initializers: table rows and {0} initialisers leave out what is zero on purpose.
@@ -132,10 +134,10 @@ endif
 
 all: deps-build
 ifeq ($(COUNTS),)
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 else
 	@rm -f $(BUILD)/.steps; steps=$$($(MAKE) --no-print-directory -n STEPS=1 build-all 2>/dev/null | grep -c '^scripts/build-step'); \
-	$(MAKE) --no-print-directory -j$(JOBS) STEPS="$$steps" build-all; code=$$?; printf '\r\033[K'; exit $$code
+	$(MAKE) --no-print-directory $(AT_ONCE) STEPS="$$steps" build-all; code=$$?; printf '\r\033[K'; exit $$code
 endif
 build-all: $(BUILD)/libctsc.a $(BUILD)/ctsc jit dist $(GRPC_LIB)
 # Goals beside `all` want the same files, which another make builds.
@@ -293,12 +295,12 @@ $(BUILD)/examples/custom_op/lib%.so: examples/custom_op/%.c include/ctsc.h
 examples: $(EXAMPLES) $(PLUGINS)
 
 demo: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/examples/demo
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(BUILD)/examples/demo
 	@$(BUILD)/examples/demo models
 
 # docs/operators.md; tests/run.py (group docs) says when it is stale.
 docs: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@$(BUILD)/ctsc ops --markdown > docs/operators.md.new && mv docs/operators.md.new docs/operators.md
 
 # Missing packages are installed first (a stamp per set keeps later runs from asking again).

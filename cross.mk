@@ -24,7 +24,7 @@ else
 CROSS_JIT = LLVM=0
 CROSS_DONE := $(CROSS)/sysroot.done
 endif
-CROSS_MAKE = $(MAKE) --no-print-directory -j$(JOBS) BUILD=$(CROSS) ARCHITECTURE=$(ARCH) CC="$(TRIPLET_$(ARCH))-gcc --sysroot=$(SYSROOT)" \
+CROSS_MAKE = $(MAKE) --no-print-directory $(AT_ONCE) BUILD=$(CROSS) ARCHITECTURE=$(ARCH) CC="$(TRIPLET_$(ARCH))-gcc --sysroot=$(SYSROOT)" \
     AR=$(TRIPLET_$(ARCH))-ar GRPC=0 $(CROSS_JIT)
 
 cross: $(CROSS_DONE)

@@ -102,10 +102,10 @@ unit: $(UNIT_BIN) jit $(CUDASIM)
 ONLY ?=
 # What a change breaks most often, for after each edit: about a minute once built.
 check: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit $(BUILD)/examples/demo
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all unit $(BUILD)/examples/demo
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only check
 test: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files rt)
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(if $(SAN),,python wheel-files rt)
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --python "$(PYTHON)" $(ONLY:%=--only "%") $(if $(SAN),--sanitizer $(SAN))
 
 # C as .clang-format and scripts/format set it.
@@ -116,13 +116,13 @@ check-format: deps-test
 
 # Every program at every level of optimisation, with one thread and with two: right, and the same to the last bit.
 test-levels: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE python3 tests/run.py --build $(BUILD) --only levels
 
 # A part of make test.
 GRAD ?= *
 test-grad: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@python3 tests/autograd/gradcheck.py --ctsc $(BUILD)/ctsc --jobs $(JOBS) --only "$(GRAD)"
 
 # The tests as other machines would run them (tests/machines.py --list).
@@ -133,17 +133,17 @@ $(SURROUNDINGS): tests/machines/surroundings.c tests.mk
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out $(SANFLAGS),$(CFLAGS)) -shared -o $@ $< -ldl
 test-machines: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(SURROUNDINGS)
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all unit examples $(BUILD)/diff $(BUILD)/threads $(SURROUNDINGS)
 	@python3 tests/machines.py --build $(BUILD) -j $(JOBS) --machines "$(MACHINES)"
 
 # The corpus on a CUDA device, and on the simulated one, where kernels are compiled by the host's compiler and kept in the build folder.
 CUDA_CORPUS ?= tests/corpus
 CUDA_TEST ?=
 test-cuda: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	python3 tests/cuda/run.py --ctsc $(BUILD)/ctsc -j 2 $(CUDA_TEST) $(CUDA_CORPUS)
 test-cuda-sim: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(CUDASIM)
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(CUDASIM)
 	python3 tests/cuda/run.py --ctsc $(BUILD)/ctsc --sim $(CUDASIM) --cache $(BUILD)/cache -j $(JOBS) $(CUDA_TEST) $(CUDA_CORPUS)
 
 # Calls that are recorded and replayed (tests/cuda/repeat.c); then many of one, whose memory must not grow.
@@ -152,7 +152,7 @@ $(BUILD)/repeat: tests/cuda/repeat.c include/ctsc.h $(BUILD)/libctsc.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(PARTS) $(LDLIBS)
 REPEAT ?= tests/corpus/models/* tests/corpus/lang/*
 test-cuda-repeat: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/repeat $(CUDASIM) $(BUILD)/tests/unit/test_cuda_recording
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/repeat $(CUDASIM) $(BUILD)/tests/unit/test_cuda_recording
 	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/cuda/sim.py --build $(BUILD) $(BUILD)/repeat $(REPEAT)
 	CTSC_TEST_CALLS=100000 $(BUILD)/tests/unit/test_cuda_recording
 
@@ -160,7 +160,7 @@ test-cuda-repeat: deps-test
 # (Debian's python3-torch); TORCH_PYTHON names another Python that has it.
 TORCH_PYTHON ?= /usr/bin/python3
 test-torch: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	@status=0; for t in tests/interop/*.py tests/prelude/*.py; do echo "$$t"; \
 	    "$(TORCH_PYTHON)" $$t --ctsc $(BUILD)/ctsc || [ $$? = 77 ] || status=1; done; exit $$status
 
@@ -169,7 +169,7 @@ test-torch: deps-build
 AGAINST ?=
 AGAINST_SAMPLES ?=
 against-torch: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	status=0; \
 	python3 tests/against/against.py --python "$(or $(PYTHON),python3)" --package $(BUILD)/python $(AGAINST) || status=1; \
 	"$(or $(PYTHON),python3)" tests/against/against_samples.py --package $(BUILD)/python --summary $(AGAINST_SAMPLES) || status=1; \
@@ -181,44 +181,44 @@ against-torch: deps-build
 
 # Sizes, strides and dtypes on device meta, for the calls of a conformance corpus: make against-torch-meta PYTHON=/path/to/python CORPUS=corpus/ops
 against-torch-meta: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	"$(or $(PYTHON),python3)" tests/against/meta.py --package $(BUILD)/python --corpus "$(CORPUS)"
 
 # Every operator with absurdly large numbers: EXTREMES="-k pool".
 EXTREMES ?=
 test-extremes: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	PYTHONPATH=$(BUILD)/python python3 tests/sweep/extremes.py --ctsc $(BUILD)/ctsc $(EXTREMES)
 
 # Unit tests on a processor with AMX that Bochs emulates: tests/machines/bochs.py says which Bochs.
 AMX_TESTS ?= test_isa test_amx test_quantized_bytes test_linear_half
 test-amx: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(addprefix $(BUILD)/tests/unit/,$(AMX_TESTS))
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(addprefix $(BUILD)/tests/unit/,$(AMX_TESTS))
 	python3 tests/machines/bochs.py --bochs "$(or $(BOCHS),bochs)" --build $(BUILD) $(AMX_TESTS)
 
 # Networks of torchvision, timm, transformers, torchao, torchaudio and kornia, and small programs, exported by torch.export, run and compared: PT2_PYTHON has PyTorch 2.5 or newer.
 PT2_PYTHON ?= python3
 test-pt2: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	"$(PT2_PYTHON)" tests/pt2/networks.py --ctsc $(BUILD)/ctsc $(PT2)
 
 # Programs of torch.export with each field of their JSON missing, of another type, huge, nested in itself: all of them, which make test samples; with
 # sanitizers. PT2_EVERY=10: one in ten.
 PT2_EVERY ?= 1
 test-pt2-damage: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-asan SAN=1 build-asan/tests/unit/test_exported
+	@$(MAKE) --no-print-directory $(AT_ONCE) BUILD=build-asan SAN=1 build-asan/tests/unit/test_exported
 	EXPORTED_EVERY=$(PT2_EVERY) build-asan/tests/unit/test_exported
 
 # Networks of torchvision and transformers to and from ONNX, checked by onnx.checker and ONNX Runtime: ONNX_PYTHON has them, and PyTorch.
 test-onnx: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	"$(ONNX_PYTHON)" tests/onnx/networks.py --ctsc $(BUILD)/ctsc $(ONNX_TEST); status=$$?; [ $$status = 77 ] || exit $$status
 	"$(ONNX_PYTHON)" tests/onnx/quantize.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
 	"$(ONNX_PYTHON)" tests/onnx/calls.py --package $(BUILD)/python --torch --opset 17,20,28 --least 95 -q; status=$$?; [ $$status = 77 ] || exit $$status
 
 # ONNX's own tests of operators (onnx.backend.test) through the importer: ONNX_PYTHON has onnx and NumPy. ONNX_NODES="-k attention -v"
 test-onnx-nodes: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	"$(ONNX_PYTHON)" tests/onnx/nodes.py --package $(BUILD)/python $(ONNX_NODES); status=$$?; [ $$status = 77 ] || exit $$status
 
 # Libraries that import torch, installed without PyTorch (tests/libraries/libraries.py has the versions): programs print what they print under PyTorch 2.15.
@@ -226,13 +226,13 @@ test-onnx-nodes: deps-build
 LIBRARIES_PYTHON ?= python3
 LIBRARIES ?=
 test-libraries: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@$(MAKE) --no-print-directory $(AT_ONCE) python
 	python3 tests/libraries/libraries.py --package $(BUILD)/python --site $(BUILD)/libraries --install --base "$(LIBRARIES_PYTHON)" $(LIBRARIES); status=$$?; [ $$status = 77 ] || exit $$status
 
 # The files of ctsc train --tensorboard, read by TensorBoard: TENSORBOARD_PYTHON has it (pip install tensorboard).
 TENSORBOARD_PYTHON ?= python3
 test-tensorboard: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	"$(TENSORBOARD_PYTHON)" tests/interop/tensorboard_events.py --ctsc $(BUILD)/ctsc; status=$$?; [ $$status = 77 ] || exit $$status
 	@$(MAKE) --no-print-directory python
 	"$(TENSORBOARD_PYTHON)" tests/interop/summary_writer.py --package $(BUILD)/python; status=$$?; [ $$status = 77 ] || exit $$status
@@ -241,7 +241,7 @@ test-tensorboard: deps-build
 # checkout of PyTorch, of TORCH_PYTHON's version; about half an hour. HARVEST="--modules jit.test_hash --keep DIR"
 TORCH_TESTS ?=
 test-harvest: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@[ -d $(BUILD)/harvest ] || python3 -m pip install -q --target $(BUILD)/harvest expecttest==0.1.6 || echo "expecttest cannot be installed"
 	PYTHONPATH=$(BUILD)/harvest "$(TORCH_PYTHON)" tests/interop/harvest.py --ctsc $(BUILD)/ctsc --tests "$(TORCH_TESTS)" $(HARVEST)
 
@@ -250,13 +250,13 @@ reproducible: deps-build
 	@python3 tests/reproducible.py --all --jobs $(JOBS)
 SBOM_PYTHON ?= python3
 test-sbom: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all shared python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all shared python
 	@"$(SBOM_PYTHON)" tests/sbom.py --build $(BUILD)
 
 # The inference server for long: load, hostile clients, files that change; fails if a request does or memory grows.
 SECONDS ?= 600
 soak: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	python3 tests/serve/soak.py --ctsc $(BUILD)/ctsc --seconds $(SECONDS)
 # SIGKILL at random moments of what writes files.
 test-kill: deps-test
@@ -272,7 +272,7 @@ $(FENCED)/ctsc: tests/faults/fenced.c $(CLI_PARTS) $(BUILD)/libctsc.a tests.mk
 	    -lmicrohttpd -lpng -lturbojpeg
 	$(Q)for f in $(BUILD)/libctsc-*.so; do ln -sf ../$${f##*/} $(@D)/; done
 test-fenced: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(FENCED)/ctsc
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(FENCED)/ctsc
 	@OPENBLAS_CORETYPE=Nehalem python3 tests/run.py --build $(FENCED) --only "$(or $(ONLY),corpus,exported,lang,source,grad,levels)"
 $(BUILD)/tests/faults/libmalloc.so: tests/faults/malloc.c tests.mk
 	@mkdir -p $(@D)
@@ -292,11 +292,11 @@ $(BUILD)/threads: tests/threads/threads.c include/ctsc.h $(BUILD)/libctsc.a
 THREADS_SECONDS ?= 60
 THREADS_COUNTS ?= 2,8,64
 test-threads: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/threads jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/threads jit
 	TSAN_OPTIONS="suppressions=tests/tsan.supp" $(BUILD)/threads --seconds $(THREADS_SECONDS) --threads $(THREADS_COUNTS)
 # Compiling, saving, loading, tracing and running with each of their allocations failing: make test looks at a sample of the larger ones.
 test-faults: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) $(filter %_faults %test_faults %test_grad_program,$(UNIT_BIN)) jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(filter %_faults %test_faults %test_grad_program,$(UNIT_BIN)) jit
 	@for t in $(filter %_faults %test_faults %test_grad_program,$(UNIT_BIN)); do CTSC_FAULTS_ALL=1 $$t || exit 1; done
 # make test, and all of what it takes samples of: levels, fused operators with various arguments, allocations that fail.
 test-all: deps-test
@@ -308,40 +308,40 @@ VENV_PYTHON ?= python3
 
 # The server with the public Python client, which is put into the build folder.
 test-triton: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http,grpc]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
 
 # The Python package alone. In make test SAN=1 it is not built: its tests take longer there than all others.
 test-python: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python $(CUDASIM)
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python $(CUDASIM)
 	@python3 tests/run.py --build $(BUILD) --python "$(PYTHON)" --only python $(if $(SAN),--sanitizer $(SAN))
 
 KILLS ?= 100
 test-distributed-kills:
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all python
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python
 	PYTHONPATH=$(BUILD)/python "$(PYTHON)" tests/distributed/kills.py $(KILLS)
 
 # The package under dask.distributed, from PyPI, in an environment of its own in the build folder.
 test-dask: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@$(MAKE) --no-print-directory $(AT_ONCE) python
 	@[ -x $(BUILD)/dask/bin/dask ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/dask && $(BUILD)/dask/bin/pip install -q 'dask[array]' distributed; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/dask/bin/python examples/python/dask_map.py
 
 # The package as a step of scikit-learn's pipelines, and its stubs by mypy, from PyPI, likewise.
 test-sklearn: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@$(MAKE) --no-print-directory $(AT_ONCE) python
 	@[ -e $(BUILD)/sklearn/.done ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/sklearn && $(BUILD)/sklearn/bin/pip install -q pytest numpy scikit-learn mypy && \
 	    touch $(BUILD)/sklearn/.done; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/sklearn/bin/python -m pytest -q -p no:cacheprovider tests/python/test_py_sklearn.py tests/python/test_py_types.py
 
 # The package beside JAX and under Ray, from PyPI, likewise. Ray writes a token into the home folder, for which the environment stands here.
 test-jax: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@$(MAKE) --no-print-directory $(AT_ONCE) python
 	@[ -e $(BUILD)/jax/.done ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/jax && $(BUILD)/jax/bin/pip install -q jax numpy && touch $(BUILD)/jax/.done; }
 	PYTHONPATH=$(BUILD)/python $(BUILD)/jax/bin/python tests/interop/python_jax.py
 test-ray: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@$(MAKE) --no-print-directory $(AT_ONCE) python
 	@[ -x $(BUILD)/ray/bin/ray ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/ray && $(BUILD)/ray/bin/pip install -q ray numpy; }
 	HOME="$$(realpath $(BUILD)/ray)" PYTHONPATH="$$(realpath $(BUILD)/python)" $(BUILD)/ray/bin/python examples/python/ray_map.py
 
@@ -349,7 +349,7 @@ test-ray: deps-test
 # the environment is made in the build folder. What is left out, and why: tests/python/array_api_skips.txt.
 ARRAY_API_TESTS ?= $(BUILD)/array-api-tests
 test-array-api: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) python
+	@$(MAKE) --no-print-directory $(AT_ONCE) python
 	@[ -d $(ARRAY_API_TESTS) ] || git clone -q --recurse-submodules --depth 1 https://github.com/data-apis/array-api-tests $(ARRAY_API_TESTS)
 	@[ -x $(BUILD)/array-api/bin/pytest ] || { "$(VENV_PYTHON)" -m venv $(BUILD)/array-api && \
 	    $(BUILD)/array-api/bin/pip install -q -r $(ARRAY_API_TESTS)/requirements.txt numpy; }
@@ -357,7 +357,7 @@ test-array-api: deps-test
 
 VIEW ?=
 test-view: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
 	@scripts/install-deps view
 	python3 tests/view/browser.py --ctsc $(BUILD)/ctsc $(VIEW)
 
@@ -365,17 +365,17 @@ test-view: deps-test
 # kept in tests/edges/cases.txt, which make test checks: make test-edges [EDGES_SEED=2]
 EDGES_SEED ?= 2
 test-edges: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) build-all $(BUILD)/tests/unit/test_edges
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all $(BUILD)/tests/unit/test_edges
 	"$(TORCH_PYTHON)" tests/edges/make.py --ctsc $(BUILD)/ctsc --seed $(EDGES_SEED) > $(BUILD)/edges.txt
 	$(BUILD)/tests/unit/test_edges $(BUILD)/edges.txt -v
 
 # Fuzz targets, with libFuzzer: build-fuzz/fuzz_NAME [-max_total_time=60] [FOLDER-OF-SEEDS]
 fuzz: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz CC=clang-19 CCACHE= \
+	@$(MAKE) --no-print-directory $(AT_ONCE) BUILD=build-fuzz CC=clang-19 CCACHE= \
 	    SANFLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" OPT=-O1 \
 	    fuzz-targets
 fuzz-fast: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) BUILD=build-fuzz-fast CC=clang-19 CCACHE= \
+	@$(MAKE) --no-print-directory $(AT_ONCE) BUILD=build-fuzz-fast CC=clang-19 CCACHE= \
 	    SANFLAGS="-fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp" OPT=-O2 fuzz-targets
 # All targets in turn, SECONDS= each, from seeds and what earlier runs kept; prints a table. FUZZ="--only call,source"
 fuzz-all: fuzz
@@ -402,7 +402,7 @@ $(BUILD)/damage: $(wildcard tests/damage/*.[ch]) include/ctsc.h $(BUILD)/libctsc
 	@echo "  LD    $@"
 	$(Q)$(CC) $(CPPFLAGS) -Itests/damage $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(BUILD)/libctsc.a $(LDLIBS)
 test-damage: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) SAN=1 BUILD=build-asan build-asan/damage jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) SAN=1 BUILD=build-asan build-asan/damage jit
 	@mkdir -p build-asan/damaged
 	ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 LSAN_OPTIONS=suppressions=tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1 \
 	    build-asan/damage $(DAMAGE) --keep build-asan/damaged $(DAMAGE_FILES)
@@ -417,7 +417,7 @@ DIFF_COUNT ?= 1000000
 DIFF_LEVEL_COUNT ?= 20000
 SEED ?= 1
 diff: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff $(BUILD)/ctsc jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/diff $(BUILD)/ctsc jit
 	$(BUILD)/diff --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --seed $(SEED) --count $(DIFF_LEVEL_COUNT) --jobs $(JOBS) --level 3 --vary 6
 	$(BUILD)/diff --nests --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS) --vary 4
@@ -426,7 +426,7 @@ diff: deps-build
 
 # Which operators meet in a kernel, and which passes on a graph: a hundred programs for each pair (docs/coverage.md). Takes an hour.
 diff-coverage: deps-build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/diff jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/diff jit
 	XDG_CACHE_HOME=$(BUILD)/cache $(BUILD)/diff --coverage=100 --native 1 --seed $(SEED) --jobs $(JOBS)
 	$(BUILD)/diff --tables --seed $(SEED) --count $(DIFF_COUNT) --jobs $(JOBS)
 
@@ -436,7 +436,7 @@ $(BUILD)/sweep: tests/sweep/sweep_main.c include/ctsc.h $(BUILD)/libctsc.a
 	$(Q)$(CC) -Iinclude $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libctsc.a $(LDLIBS)
 SWEEP ?=
 test-sweep: deps-test
-	@$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/sweep jit
+	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/sweep jit
 	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/sweep/sweep.py --sweep $(BUILD)/sweep --jobs $(JOBS) $(SWEEP)
 
 # Bugs planted in the lowering of fusion groups, one at a time: which does nothing notice? make mutate [MUTATE="--count 60 --seed 2"]
