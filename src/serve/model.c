@@ -295,6 +295,7 @@ bool model_new(const char *name, const char *version, void *bytes_take, size_t l
         return false;
     }
     m->bytes = bytes_take;
+    m->size = len;
     m->config = *config_take;
     *config_take = (model_config){0};
     m->stats = stats;

@@ -40,6 +40,7 @@ typedef struct model {
     char platform[32]; /* of the metadata: "ctsc_", and the format of its file */
     ctsc_module *module;
     void *bytes; /* the archive, which module refers to */
+    size_t size; /* of it */
     ctsc_signature *signature;
     model_config config;
     model_input *inputs;

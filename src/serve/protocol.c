@@ -224,7 +224,8 @@ static bool route_stats(exchange *x, const path *p) {
     return true;
 }
 
-/* The graphs of the model's method as the status page draws them: what `ctsc view` writes. */
+/* The graphs of the model's method as the status page draws them: what `ctsc view` writes; and a
+ * shape that its argument may have ("takes"), where the model does not say. */
 static bool route_graph_json(exchange *x, const path *p) {
     model *m = route_model(x, p);
     if (!m) return true;
@@ -242,7 +243,12 @@ static bool route_graph_json(exchange *x, const path *p) {
         buffer_puts(&x->reply, text + 1);
         ctsc_string_free(text);
     }
-    buffer_puts(&x->reply, "]}");
+    buffer_puts(&x->reply, "]");
+    int64_t sizes[PAGE_SHAPE_DIMS];
+    int n = ok ? page_shape(m, sizes) : 0;
+    for (int i = 0; i < n; i++)
+        buffer_printf(&x->reply, "%s%lld", i ? "," : ",\"takes\":[", (long long)sizes[i]);
+    buffer_puts(&x->reply, n ? "]}" : "}");
     if (ok) protocol_json(x, 200);
     else protocol_error(x, 500, "the graph cannot be shown");
     model_unref(m);

@@ -738,6 +738,18 @@ def test_status_page(s):
     assert "aten::mul" in s.ask("GET", "/v2/models/double/graph")[2].decode()
 
 
+def test_shape_to_try(s):
+    """What the page sends first: of a model that does not say which shape it takes, one that it does."""
+    net = "from torch import nn\ndef net():\n    return nn.Sequential(%s)\n"
+    for name, layers, takes in (("small", "nn.Conv2d(3, 4, 3, padding=1), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(4 * 9 * 9, 5)", [1, 3, 18, 18]),
+                                ("any", "nn.Conv2d(3, 4, 3)", [1, 3, 32, 32]), ("rows", "nn.Linear(7, 2)", [1, 7]), ("series", "nn.ConvTranspose1d(6, 2, 3)", [1, 6, 32]),
+                                ("words", "nn.Embedding(20, 4)", [1, 8]), ("no", "nn.Linear(3, 2), nn.Linear(3, 2)", None)):
+        put(s, compiled(s, name, net % layers), "shape_" + name + ".pt")
+        until(lambda: index(s).get(("shape_" + name, "1"), {}).get("state") == "READY")
+        assert s.json("GET", "/v2/models/shape_%s/graph/json" % name).get("takes") == takes, name
+    assert "takes" not in s.json("GET", "/v2/models/even/graph/json"), "it says its shape"
+
+
 # ---- hostile clients --------------------------------------------------------------------------------------------------------------
 
 # ---- generating --------------------------------------------------------------------------------------------------------
