@@ -93,10 +93,21 @@ static void diag_add_take(diag *d, diag_kind kind, source_range r, char *text) {
     else mem_free(text);
 }
 
+/* The message that a budget of memory is used up needs memory itself, which does not count. */
+static mem_budget *diag_unbounded(const diag *d) {
+    return d->status == CTSC_LIMIT && mem_is_bounded() ? mem_budget_use(NULL) : NULL;
+}
+
+static void diag_bounded(mem_budget *before) {
+    if (before) mem_budget_restore(before);
+}
+
 static void diag_add(diag *d, diag_kind kind, source_range r, const char *fmt, va_list ap) {
     strbuf sb = STRBUF_INIT;
+    mem_budget *before = diag_unbounded(d);
     sb_vprintf(&sb, fmt, ap);
     diag_add_take(d, kind, r, sb_take(&sb));
+    diag_bounded(before);
 }
 
 ctsc_status diag_fail_v(diag *d, ctsc_status status, source_range r, const char *fmt, va_list ap) {
@@ -173,7 +184,10 @@ void diag_note(diag *d, source_range r, const char *fmt, ...) {
 }
 
 void diag_frame(diag *d, source_range r, const char *function) {
-    if (d) diag_add_take(d, DIAG_FRAME, r, mem_strdup(function));
+    if (!d) return;
+    mem_budget *before = diag_unbounded(d);
+    diag_add_take(d, DIAG_FRAME, r, mem_strdup(function));
+    diag_bounded(before);
 }
 
 /* Does d say so already, of the same place? */

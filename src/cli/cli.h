@@ -158,6 +158,8 @@ char *cli_folders(const cli_model *m);
 void cli_say_saved(const ctsc_module *m, const char *path);
 /* "ctsc: wrote net.onnx (4.9 KiB): onnx", on stderr; what may be NULL (output.c). */
 void cli_say_wrote(const char *path, const char *what);
+/* "4.9 KiB", or "4.9 KiB, replacing a file of 53 KiB" where cli_check_writable found one there. */
+const char *cli_wrote_bytes(const char *path, char *text, size_t size);
 /* Loads or compiles it; reports and returns the exit code on failure, 0 on success. */
 int cli_load(const cli_model *m, ctsc_module **out, ctsc_error *e);
 bool cli_is_source(const char *path); /* ends in .py */

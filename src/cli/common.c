@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -18,6 +19,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of the call that was prepared last. */
+static cli_limits common_limits;
+
+/* Which limits the call had, after a failure that is one of a limit. */
+static void common_note_limits(void) {
+    const cli_limits *l = &common_limits;
+    char text[128] = "";
+    size_t n = 0;
+    if (l->max_bytes)
+        n += (size_t)snprintf(text, sizeof text, ", --max-bytes %" PRIu64, l->max_bytes);
+    if (l->max_steps)
+        n += (size_t)snprintf(text + n, sizeof text - n, ", --max-steps %" PRIu64, l->max_steps);
+    if (l->timeout_us)
+        snprintf(text + n, sizeof text - n, ", --timeout %g", (double)l->timeout_us * 1e-6);
+    if (*text) fprintf(stderr, "note: the call was limited by %s\n", text + 2);
+}
+
 int cli_report(ctsc_error *e) {
     progress_end();
     char *text = ctsc_error_render(e, isatty(STDERR_FILENO));
@@ -26,6 +44,7 @@ int cli_report(ctsc_error *e) {
     size_t n = text ? strlen(text) : 0;
     if (!n || text[n - 1] != '\n') fputc('\n', stderr);
     ctsc_string_free(text);
+    if (ctsc_error_status(e) == CTSC_LIMIT) common_note_limits();
     return ctsc_error_status(e);
 }
 
@@ -236,7 +255,7 @@ static const struct argp_option call_options[] = {
 };
 
 static const struct argp_option compute_options[] = {
-    {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple, or a .npy/.npz file", 0},
+    {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple or dict, or a .npy/.npz file", 0},
     {"input", OPT_INPUT, "SPEC", 0,
      "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
      "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument; "
@@ -344,7 +363,8 @@ static error_t limits_parse(int key, char *arg, struct argp_state *state) {
     const char *name = options[key - OPT_MAX_STEPS].name;
     double n = cli_number(state, name, arg);
     if (!(n >= options[key - OPT_MAX_STEPS].least && n <= (key == OPT_TIMEOUT ? 1e9 : 1e18)))
-        argp_error(state, "--%s: a positive number is expected", name);
+        argp_error(state, "--%s: a number from %g is expected, not '%s'", name,
+                   options[key - OPT_MAX_STEPS].least, arg);
     if (key == OPT_TIMEOUT) l->timeout_us = (uint64_t)(n * 1e6);
     else *(key == OPT_MAX_STEPS ? &l->max_steps : &l->max_bytes) = (uint64_t)n;
     return 0;
@@ -353,6 +373,7 @@ static error_t limits_parse(int key, char *arg, struct argp_state *state) {
 const struct argp cli_limits_argp = {limits_options, limits_parse, NULL, NULL, NULL, NULL, NULL};
 
 ctsc_run_options cli_limited(const cli_limits *l, ctsc_run_options o) {
+    common_limits = *l;
     o.max_steps = l->max_steps;
     o.timeout_us = l->timeout_us;
     o.max_bytes = l->max_bytes;

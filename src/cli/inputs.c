@@ -2,7 +2,7 @@
 /*
  * inputs.c - the arguments of a call, as the command line gives them.
  *
- *     --inputs FILE                    a torch.save'd tuple of arguments (anything else is the one argument), .npy, .npz
+ *     --inputs FILE                    a torch.save'd tuple of arguments, a dict of them (.npz), or the one argument (.npy)
  *     --input 'float32[2,3]:rand'      a tensor (inputs_tensor.c)
  *     --input @in.npy | @cat.png       what a file holds (inputs_file.c)
  *     --input 3 | 2.5 | true | none | "text" | [1, 2] | (1, 'a')
@@ -13,6 +13,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,11 +118,107 @@ ctsc_status cli_parse_input(const char *spec, ctsc_value **out) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static ctsc_status inputs_from_file(cli_inputs *in, ctsc_error *e) {
+/* The names in a dict, or of arguments: "a, b", to be given to free(); NULL: out of memory. */
+static char *inputs_names(const ctsc_value *dict, const ctsc_signature *sig) {
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    size_t n = dict ? ctsc_value_len(dict) : ctsc_signature_argument_count(sig);
+    for (size_t i = 0; f && i < n; i++) {
+        ctsc_value *key = dict ? ctsc_value_key(dict, i) : NULL;
+        const char *name = key    ? ctsc_value_string(key, NULL)
+                           : dict ? NULL
+                                  : ctsc_signature_argument(sig, i)->name;
+        fprintf(f, "%s%s", i ? ", " : "", name ? name : "?");
+        ctsc_value_free(key);
+    }
+    if (f && !n) fputs("none", f);
+    if (f) fclose(f);
+    return text;
+}
+
+/* "in.npz has a, b; forward takes x" */
+static ctsc_status inputs_unlike(const char *file, const ctsc_value *dict,
+                                 const ctsc_signature *sig, const char *method) {
+    char *have = inputs_names(dict, NULL), *want = inputs_names(NULL, sig);
+    ctsc_status s = cli_complain(CTSC_USAGE, "%s has %s; %s takes %s", file, have ? have : "?",
+                                 method, want ? want : "?");
+    free(have);
+    free(want);
+    return s;
+}
+
+static int inputs_position(const ctsc_signature *sig, const char *name, size_t len);
+
+/* Arguments that were left out: their defaults. *missing: one that has none. */
+static ctsc_status inputs_fill(const ctsc_signature *sig, ctsc_value **args, size_t n,
+                               const char **missing) {
+    for (size_t i = 0; i < n; i++) {
+        if (args[i]) continue;
+        const ctsc_argument *a = ctsc_signature_argument(sig, i);
+        if (!a->default_value) return *missing = a->name, CTSC_USAGE;
+        if (!(args[i] = ctsc_value_copy(a->default_value)))
+            return cli_complain(CTSC_LIMIT, "out of memory");
+    }
+    return CTSC_OK;
+}
+
+ctsc_status inputs_of_dict(const char *file, const ctsc_value *v, const ctsc_signature *sig,
+                           const char *method, ctsc_value **args, size_t *n) {
+    size_t count = ctsc_signature_argument_count(sig), named = 0, left = 0;
+    ctsc_value *rest[INPUTS_MOST] = {NULL};
+    const char *missing = NULL;
+    if (count > INPUTS_MOST || ctsc_value_len(v) > INPUTS_MOST)
+        return cli_complain(CTSC_USAGE, "%s: more than %d arguments", file, INPUTS_MOST);
+    ctsc_status s = CTSC_OK;
+    for (size_t i = 0; s == CTSC_OK && i < ctsc_value_len(v); i++) {
+        ctsc_value *key = ctsc_value_key(v, i), *item = ctsc_value_item(v, i);
+        bool text = key && ctsc_value_kind(key) == CTSC_KIND_STRING;
+        const char *name = text ? ctsc_value_string(key, NULL) : "";
+        int at = inputs_position(sig, name, strlen(name));
+        if (!key || !item) s = (ctsc_status)cli_complain(CTSC_LIMIT, "out of memory");
+        else if (at >= 0 && !args[at]) args[at] = item, item = NULL, named++;
+        else if (!cli_is_target(name)) rest[left++] = item, item = NULL;
+        ctsc_value_free(key);
+        ctsc_value_free(item);
+    }
+    bool fits = left <= count && !(named && left);
+    for (size_t i = 0; i < left; i++) {
+        if (s == CTSC_OK && fits) args[i] = rest[i];
+        else ctsc_value_free(rest[i]);
+    }
+    *n = count;
+    if (s == CTSC_OK && fits) s = inputs_fill(sig, args, count, &missing);
+    return !fits || missing ? inputs_unlike(file, v, sig, method) : s;
+}
+
+/* The arguments of a method in a dict, unless the method takes a dict. */
+static ctsc_status inputs_by_name(cli_inputs *in, const ctsc_value *v, const ctsc_module *m,
+                                  const char *method, bool *done, ctsc_error *e) {
+    ctsc_signature *sig = NULL;
+    ctsc_status s = ctsc_module_signature(m, method, &sig, e);
+    if (s != CTSC_OK) return (ctsc_status)cli_report(e);
+    size_t count = ctsc_signature_argument_count(sig);
+    *done = !count || ctsc_signature_argument(sig, 0)->kind != CTSC_KIND_DICT;
+    if (*done && !(in->values = calloc(INPUTS_MOST + 1, sizeof *in->values)))
+        s = (ctsc_status)cli_complain(CTSC_LIMIT, "out of memory");
+    if (*done && s == CTSC_OK)
+        s = inputs_of_dict(in->file, v, sig, method, in->values, &in->nvalues);
+    ctsc_signature_free(sig);
+    return s;
+}
+
+/* m NULL: there are no names of arguments yet. */
+static ctsc_status inputs_from_file(cli_inputs *in, const ctsc_module *m, const char *method,
+                                    ctsc_error *e) {
     ctsc_value *v = NULL;
+    bool done = false;
     ctsc_status s = ctsc_value_load(in->file, &v, e);
     if (s != CTSC_OK) return cli_report(e);
-    bool many = ctsc_value_kind(v) == CTSC_KIND_TUPLE;
+    ctsc_kind kind = ctsc_value_kind(v);
+    if (m && kind == CTSC_KIND_DICT) s = inputs_by_name(in, v, m, method, &done, e);
+    if (done || s != CTSC_OK) return ctsc_value_free(v), s;
+    bool many = kind == CTSC_KIND_TUPLE;
     in->nvalues = many ? ctsc_value_len(v) : 1;
     in->values = calloc(in->nvalues + 1, sizeof *in->values);
     for (size_t i = 0; in->values && i < in->nvalues; i++) {
@@ -143,21 +240,21 @@ static size_t inputs_name(const char *spec) {
 /* The position of the argument called `name`; -1: nowhere. */
 static int inputs_position(const ctsc_signature *sig, const char *name, size_t len) {
     for (size_t i = 0; i < ctsc_signature_argument_count(sig); i++) {
-        const char *have = ctsc_signature_argument(sig, i)->name;
-        if (strlen(have) == len && !strncmp(have, name, len)) return (int)i;
+        const ctsc_argument *a = ctsc_signature_argument(sig, i);
+        const char *const names[] = {a->name, a->label};
+        for (size_t k = 0; k < 2; k++)
+            if (names[k] && strlen(names[k]) == len && !strncmp(names[k], name, len)) return (int)i;
     }
     return -1;
 }
 
 static ctsc_status inputs_no_such(const ctsc_signature *sig, const char *method, const char *name,
                                   size_t len) {
-    char names[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < ctsc_signature_argument_count(sig) && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                 ctsc_signature_argument(sig, i)->name);
-    return cli_complain(CTSC_USAGE, "--input: %s has no argument '%.*s'; it has %s", method,
-                        (int)len, name, *names ? names : "none");
+    char *names = inputs_names(NULL, sig);
+    ctsc_status s = cli_complain(CTSC_USAGE, "--input: %s has no argument '%.*s'; it has %s",
+                                 method, (int)len, name, names ? names : "?");
+    free(names);
+    return s;
 }
 
 /* The one after the last that was given is nvalues. */
@@ -172,22 +269,10 @@ static ctsc_status inputs_named(cli_inputs *in, const ctsc_signature *sig, const
     return s;
 }
 
-static ctsc_status inputs_defaults(cli_inputs *in, const ctsc_signature *sig, const char *method) {
-    for (size_t i = 0; i < in->nvalues; i++) {
-        if (in->values[i]) continue;
-        const ctsc_argument *a = ctsc_signature_argument(sig, i);
-        if (!a->default_value)
-            return cli_complain(CTSC_USAGE, "--input: argument '%s' of %s is missing", a->name,
-                                method);
-        if (!(in->values[i] = ctsc_value_copy(a->default_value)))
-            return cli_complain(CTSC_LIMIT, "out of memory");
-    }
-    return CTSC_OK;
-}
-
 static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig,
                                      const char *method) {
     bool named = false;
+    const char *missing = NULL;
     ctsc_status s = CTSC_OK;
     for (size_t i = 0; i < in->nspecs && s == CTSC_OK; i++) {
         const char *spec = in->specs[i];
@@ -202,7 +287,10 @@ static ctsc_status inputs_from_specs(cli_inputs *in, const ctsc_signature *sig,
             in->nvalues = i + 1;
         }
     }
-    return s == CTSC_OK && named ? inputs_defaults(in, sig, method) : s;
+    if (s == CTSC_OK && named) s = inputs_fill(sig, in->values, in->nvalues, &missing);
+    return !missing ? s
+                    : (ctsc_status)cli_complain(
+                          CTSC_USAGE, "--input: argument '%s' of %s is missing", missing, method);
 }
 
 ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *method,
@@ -211,7 +299,7 @@ ctsc_status cli_read_inputs(cli_inputs *in, const ctsc_module *m, const char *me
     size_t room = in->nspecs;
     if (in->file && in->nspecs)
         return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
-    if (in->file) return inputs_from_file(in, e);
+    if (in->file) return inputs_from_file(in, m, method, e);
     bool named = false;
     for (size_t i = 0; i < in->nspecs; i++) named |= inputs_name(in->specs[i]) > 0;
     if (named && ctsc_module_signature(m, method, &sig, e) != CTSC_OK)
@@ -228,7 +316,7 @@ ctsc_status cli_read_trace_inputs(cli_inputs *in, char ***names, ctsc_error *e) 
     ctsc_status s = CTSC_OK;
     if (in->file && in->nspecs)
         return cli_complain(CTSC_USAGE, "--inputs and --input exclude each other");
-    if (in->file) s = inputs_from_file(in, e);
+    if (in->file) s = inputs_from_file(in, NULL, NULL, e);
     else in->values = calloc(in->nspecs + 1, sizeof *in->values);
     if (in->values && !in->file) in->nvalues = in->nspecs;
     if (s != CTSC_OK) return s;

@@ -17,4 +17,12 @@ char *inputs_path(const char *spec, const char **options);
 bool inputs_is_image(const char *path);
 ctsc_status inputs_image(const char *path, const char *options, ctsc_value **out);
 
+/* The arguments of a method in a dict, such as an .npz file: by their names, or, where no name is
+ * an argument's, in order. What is a target (cli_is_target) and no argument is left out; what is
+ * not given takes its default. args has room for INPUTS_MOST, all NULL; the caller frees them, also
+ * on failure. *n: how many there are. */
+enum { INPUTS_MOST = 64 };
+ctsc_status inputs_of_dict(const char *file, const ctsc_value *v, const ctsc_signature *sig,
+                           const char *method, ctsc_value **args, size_t *n);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * output.c - files that commands write: whether one can be written, asked before the work whose
- * result it gets, and whether its name promises what it will be.
+ * result it gets, whether its name promises what it will be, and what was there before.
  *
  * Method. An ending is wrong if it is that of a known kind of file, and not of what is written: an
  * archive called net.onnx would be taken for a model of ONNX by whoever gets it. Endings that mean
@@ -49,6 +49,9 @@ static bool output_means_other(const char *path, cli_output kind) {
            (ctsc_format_by_ending(path, NULL) || output_ends(path, output_others));
 }
 
+/* The file that was asked about last and was there already; size 0: none. */
+static struct { char path[PATH_MAX]; off_t size; } output_before;
+
 int cli_check_writable(const char *path) {
     char folder[PATH_MAX] = ".";
     struct stat st;
@@ -58,6 +61,11 @@ int cli_check_writable(const char *path) {
     int why = stat(path, &st) == 0   ? S_ISDIR(st.st_mode) ? EISDIR : 0
               : access(folder, W_OK) ? errno
                                      : 0;
+    output_before.size = 0;
+    if (!why && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        snprintf(output_before.path, sizeof output_before.path, "%s", path);
+        output_before.size = st.st_size;
+    }
     return why ? cli_complain(CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(why)) : 0;
 }
 
@@ -72,11 +80,20 @@ int cli_check_output(const char *path, cli_output kind) {
                         todo ? todo : "");
 }
 
-void cli_say_wrote(const char *path, const char *what) {
+const char *cli_wrote_bytes(const char *path, char *text, size_t size) {
     struct stat st;
-    char size[32];
+    char now[32], before[32];
+    cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, now, sizeof now);
+    bool replaced = output_before.size && !strcmp(path, output_before.path);
+    if (replaced) cli_bytes((double)output_before.size, before, sizeof before);
+    snprintf(text, size, "%s%s%s", now, replaced ? ", replacing a file of " : "",
+             replaced ? before : "");
+    return text;
+}
+
+void cli_say_wrote(const char *path, const char *what) {
+    char size[96];
     fflush(stdout);
-    fprintf(stderr, "ctsc: wrote %s (%s)%s%s\n", path,
-            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size),
+    fprintf(stderr, "ctsc: wrote %s (%s)%s%s\n", path, cli_wrote_bytes(path, size, sizeof size),
             what ? ": " : "", what ? what : "");
 }

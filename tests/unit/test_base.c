@@ -349,6 +349,23 @@ static void test_machine(void **state) {
     mem_free(p);
 }
 
+/* A budget without room for the message. */
+static void test_budget(void **state) {
+    (void)state;
+    mem_budget budget = {.left = 10};
+    mem_budget_use(&budget);
+    diag d = {0};
+    assert_null(mem_alloc(256));
+    assert_int_equal(diag_no_memory(&d), CTSC_LIMIT);
+    diag_frame(&d, (source_range){0}, "f");
+    mem_budget_use(NULL);
+    assert_int_equal(budget.left, 10);
+    assert_int_equal(d.items.len, 2);
+    assert_string_equal(diag_message(&d), "out of memory: cannot allocate 256 bytes, the call's "
+                                          "limit of 10 bytes (max_bytes) has 10 bytes left");
+    diag_clear(&d);
+}
+
 static bool body_diag(void) {
     source *s = source_new("a.py", program, strlen(program));
     if (!s) return false;
@@ -638,6 +655,7 @@ int main(void) {
         /* while there is one worker only: others would come in its place */
         cmocka_unit_test(test_halves),         cmocka_unit_test(test_mem),
         cmocka_unit_test(test_pages),          cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_budget),
         cmocka_unit_test(test_page_pool),      cmocka_unit_test(test_arena),
         cmocka_unit_test(test_arena_failures), cmocka_unit_test(test_containers),
         cmocka_unit_test(test_strbuf),         cmocka_unit_test(test_text),

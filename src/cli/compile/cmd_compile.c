@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     OPT_FREEZE = 256,
@@ -98,13 +99,25 @@ static error_t compile_parse(int key, char *arg, struct argp_state *state) {
     return 0;
 }
 
-/* net.py -> net.pt; an archive is not overwritten by accident. NULL: out of memory, or
- * nothing to go by. */
+/* net.py -> net.pt. NULL: out of memory, or nothing to go by. */
 static char *compile_output(const cli_model *m) {
     if (!cli_is_source(m->path)) return NULL;
     char *out = strdup(m->path);
     if (out) strcpy(out + strlen(out) - 3, ".pt");
     return out;
+}
+
+/* Nobody named the file, and net.pt may hold the weights of net.py: only an archive, such as the
+ * one of the last time, is replaced. */
+static int compile_may_replace(const char *path) {
+    const ctsc_format *f = NULL;
+    if (access(path, F_OK) != 0) return 0;
+    ctsc_status s = ctsc_file_format(path, &f, NULL);
+    if (s == CTSC_OK && f && f->holds & CTSC_FORMAT_PROGRAM) return 0;
+    return cli_complain(CTSC_USAGE,
+                        "%s exists and is not an archive of TorchScript: name the archive to "
+                        "write, with -o FILE.pt",
+                        path);
 }
 
 typedef struct compile_sum {
@@ -126,13 +139,12 @@ static void compile_count(void *ctx, const ctsc_attribute_info *a) {
 
 void cli_say_saved(const ctsc_module *m, const char *path) {
     compile_sum sum = {0};
-    struct stat st;
-    char size[32], count[32];
+    char size[96], count[32];
     ctsc_module_attributes(m, compile_count, &sum);
     const char *name = ctsc_module_class(m);
     if (!strncmp(name, "__torch__.", 10)) name += 10;
-    fprintf(stderr, "ctsc: wrote %s (%s): %s", path,
-            cli_bytes(stat(path, &st) == 0 ? (double)st.st_size : 0, size, sizeof size), name);
+    fprintf(stderr, "ctsc: wrote %s (%s): %s", path, cli_wrote_bytes(path, size, sizeof size),
+            name);
     if (sum.parameters)
         fprintf(stderr, " with %s parameter%s in %zu tensor%s",
                 cli_grouped(sum.elements, count, sizeof count), sum.elements == 1 ? "" : "s",
@@ -215,6 +227,7 @@ int cmd_compile(int argc, char **argv) {
     if (a.ahead.cpu && ctsc_set_cpu(a.ahead.cpu, e) != CTSC_OK) code = cli_report(e);
     if (!code && a.model.compile.trace) code = compile_inputs(&a, e);
     progress_say("%s: %s", a.model.path, a.model.compile.trace ? "tracing" : "compiling");
+    if (!code && output) code = compile_may_replace(output);
     if (!code) code = cli_check_output(path, a.ahead.object ? CLI_OBJECT : CLI_ARCHIVE);
     if (!code) code = cli_load(&a.model, &m, e);
     if (code == CTSC_FAILED && cli_is_source(a.model.path) && !a.model.compile.trace)

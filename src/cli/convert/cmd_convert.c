@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 enum {
     OPT_FROM = 256,
@@ -38,7 +38,7 @@ static const struct argp_option convert_options[] = {
      "what to write, where the ending of OUT does not say; without OUT the file is IN's with "
      "the format's ending",
      0},
-    {"force", OPT_FORCE, 0, 0, "without OUT: replace an existing file", 0},
+    {"force", OPT_FORCE, 0, 0, "replace an existing file without OUT, or one of IN's format", 0},
     {"opset", OPT_OPSET, "N", 0, "to ONNX: the version of its operators, 13 to 28 (20)", 0},
     {"dynamic", OPT_DYNAMIC, "INPUT:DIM[=NAME]", 0,
      "to ONNX: this dim of this argument (its name, or its number from 0) may have any size; once "
@@ -164,6 +164,25 @@ static char *convert_output(const convert_args *a) {
     return out;
 }
 
+/* Whether OUT may be replaced. A name that was made of IN's is a guess; and where OUT has IN's
+ * ending and format, nothing is converted, and `ctsc convert *.pt` is what was typed. */
+static int convert_may_replace(const convert_args *a, const char *output) {
+    const ctsc_format *in = NULL, *out = NULL;
+    const char *dot = strrchr(a->model.path, '.'), *ending = strrchr(output, '.');
+    struct stat one, two;
+    if (a->force || stat(output, &two) != 0) return 0;
+    if (!a->output) return cli_complain(CTSC_USAGE, "%s exists: name OUT, or use --force", output);
+    if (!dot || !ending || strcmp(dot, ending) || stat(a->model.path, &one) != 0 ||
+        a->model.compile.weights || (one.st_dev == two.st_dev && one.st_ino == two.st_ino) ||
+        ctsc_file_format(a->model.path, &in, NULL) != CTSC_OK ||
+        ctsc_file_format(output, &out, NULL) != CTSC_OK || !in || in != out)
+        return 0;
+    return cli_complain(CTSC_USAGE,
+                        "%s exists and has the format of %s (%s): use --force to "
+                        "replace it",
+                        output, a->model.path, in->name);
+}
+
 /* The formats of both files. */
 static int convert_choose(convert_args *a) {
     if (!a->from) a->from = convert_by_ending(a->model.path);
@@ -195,8 +214,8 @@ int cmd_convert(int argc, char **argv) {
     const char *output = a.output ? a.output : made;
     ctsc_error *e = ctsc_error_new();
     if (!e || !output) code = cli_complain(CTSC_LIMIT, "out of memory");
-    if (!code && made && !a.force && access(made, F_OK) == 0)
-        code = cli_complain(CTSC_USAGE, "%s exists: name OUT, or use --force", made);
+    if (!code) code = convert_may_replace(&a, output);
+    if (!code) code = cli_check_writable(output);
     progress_say("%s: reading", a.model.path);
     if (!code) code = a.from->read(&a.model, &c, e);
     if (!code) progress_say("%s: writing %s", a.model.path, output);

@@ -23,8 +23,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DATA_ARGS = 64 };
-
 void quantize_free(quantize_examples *x) {
     for (size_t i = 0; i < x->n; i++) ctsc_value_free(x->items[i]);
     free(x->items);
@@ -61,7 +59,7 @@ static int64_t data_rows(size_t n, ctsc_value *const *args) {
 static int data_slice(quantize_examples *x, size_t n, ctsc_value *const *args, int64_t begin,
                       int64_t count) {
     ctsc_scope *s = ctsc_scope_new();
-    ctsc_value *parts[DATA_ARGS];
+    ctsc_value *parts[INPUTS_MOST];
     for (size_t i = 0; i < n; i++) parts[i] = ctsc_narrow(s, args[i], 0, begin, count);
     int code = ctsc_scope_status(s) == CTSC_OK ? data_push(x, n, parts)
                                                : cli_complain(CTSC_LIMIT, "out of memory");
@@ -82,58 +80,9 @@ static int data_rows_pushed(quantize_examples *x, int64_t batch, size_t n,
 
 /* ---- forms of a file ------------------------------------------------------------------------- */
 
-static int data_place(const ctsc_signature *sig, const char *name) {
-    for (size_t i = 0; i < ctsc_signature_argument_count(sig); i++) {
-        const ctsc_argument *a = ctsc_signature_argument(sig, i);
-        if (!strcmp(a->name, name) || (a->label && !strcmp(a->label, name))) return (int)i;
-    }
-    return -1;
-}
-
-/* The arguments in a dict, in order; *n: how many. */
-static int data_of_dict(const char *file, const ctsc_signature *sig, const ctsc_value *v,
-                        ctsc_value **args, size_t *n) {
-    size_t count = ctsc_signature_argument_count(sig), named = 0, left = 0;
-    ctsc_value *rest[DATA_ARGS] = {NULL};
-    int code = ctsc_value_len(v) > DATA_ARGS || count > DATA_ARGS
-                   ? cli_complain(CTSC_USAGE, "%s: too many arguments", file)
-                   : 0;
-    for (size_t i = 0; !code && i < ctsc_value_len(v); i++) {
-        ctsc_value *key = ctsc_value_key(v, i), *item = ctsc_value_item(v, i);
-        const char *name = key ? ctsc_value_string(key, NULL) : NULL;
-        int at = name ? data_place(sig, name) : -1;
-        if (!key || !item) code = cli_complain(CTSC_LIMIT, "out of memory");
-        else if (at >= 0 && !args[at]) args[at] = item, item = NULL, named++;
-        else if (!name || !cli_is_target(name)) rest[left++] = item, item = NULL;
-        ctsc_value_free(key);
-        ctsc_value_free(item);
-    }
-    if (!code && named && left)
-        code = cli_complain(CTSC_USAGE, "%s: some names are arguments of forward, others are not",
-                            file);
-    for (size_t i = 0; i < left; i++) {
-        if (!code && i < count) args[i] = rest[i];
-        else ctsc_value_free(rest[i]);
-    }
-    if (!code && left > count)
-        code = cli_complain(CTSC_USAGE, "%s: %zu tensors, but forward takes %zu", file, left,
-                            count);
-    for (*n = count; *n && !args[*n - 1];) --*n;
-    for (size_t i = 0; !code && i < *n; i++) {
-        const ctsc_argument *a = ctsc_signature_argument(sig, i);
-        if (args[i]) continue;
-        if (!a->default_value)
-            code = cli_complain(CTSC_USAGE, "%s: argument '%s' of forward is missing", file,
-                                a->name);
-        else if (!(args[i] = ctsc_value_copy(a->default_value)))
-            code = cli_complain(CTSC_LIMIT, "out of memory");
-    }
-    return code;
-}
-
 static int data_add(quantize_examples *x, const char *file, const ctsc_signature *sig,
                     int64_t batch, const ctsc_value *v, int depth) {
-    ctsc_value *args[DATA_ARGS] = {NULL};
+    ctsc_value *args[INPUTS_MOST] = {NULL};
     ctsc_kind kind = ctsc_value_kind(v);
     size_t n = 0;
     int code = 0;
@@ -147,8 +96,8 @@ static int data_add(quantize_examples *x, const char *file, const ctsc_signature
         return code;
     }
     if (kind == CTSC_KIND_DICT) {
-        code = data_of_dict(file, sig, v, args, &n);
-    } else if (kind == CTSC_KIND_TUPLE && ctsc_value_len(v) <= DATA_ARGS) {
+        code = (int)inputs_of_dict(file, v, sig, "forward", args, &n);
+    } else if (kind == CTSC_KIND_TUPLE && ctsc_value_len(v) <= INPUTS_MOST) {
         for (n = 0; !code && n < ctsc_value_len(v); n++)
             if (!(args[n] = ctsc_value_item(v, n)))
                 code = cli_complain(CTSC_LIMIT, "out of memory");
@@ -156,7 +105,7 @@ static int data_add(quantize_examples *x, const char *file, const ctsc_signature
         code = cli_complain(CTSC_LIMIT, "out of memory");
     }
     if (!code) code = data_rows_pushed(x, batch, n, args);
-    for (size_t i = 0; i < DATA_ARGS; i++) ctsc_value_free(args[i]);
+    for (size_t i = 0; i < INPUTS_MOST; i++) ctsc_value_free(args[i]);
     return code;
 }
 

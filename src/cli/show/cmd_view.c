@@ -43,7 +43,7 @@ typedef struct view_args {
 static const struct argp_option view_options[] = {
     {"output", OPT_OUTPUT, "FILE", 0,
      "the page to write (the model's name with .html); - for stdout", 0},
-    {"force", OPT_FORCE, 0, 0, "replace an existing file that is not a page of this model", 0},
+    {"force", OPT_FORCE, 0, 0, "without -o: replace an existing file that is not a page of this model", 0},
     {"serve", OPT_SERVE, 0, 0, "serve the page over HTTP instead, until Ctrl-C", 0},
     {"port", OPT_PORT, "N", 0, "with --serve: the port (8000); 0: any free one", 0},
     {"host", OPT_HOST, "ADDRESS", 0, "with --serve: the address to listen on (127.0.0.1)", 0},
@@ -357,7 +357,7 @@ static int view_save(const view_args *a, const char *path, const char *page, siz
     bool ok = f && fwrite(page, 1, len, f) == len && fputs(mark, f) >= 0;
     if (f && !out && fclose(f) != 0) ok = false;
     if (!ok) return cli_complain(CTSC_ENVIRONMENT, "cannot write %s: %s", path, strerror(errno));
-    if (!out) fprintf(stderr, "ctsc: wrote %s\n", path);
+    if (!out) cli_say_wrote(path, NULL);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Examples for tests/cli/quantize.test, written without NumPy: quantize_data.py FOLDER"""
+"""Examples for tests/cli/quantize.test and inputs.test, written without NumPy: quantize_data.py FOLDER"""
 import io
 import os
 import struct
@@ -30,7 +30,8 @@ def main():
     folder = sys.argv[1]
     for name in ("folder", "empty"):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
-    files = {"named.npz": npz(x=npy([6, 1, 8, 8]), target=npy([6])), "wrong.npz": npz(a=npy([6, 1, 8, 8]), b=npy([6])),
+    files = {"named.npz": npz(x=npy([6, 1, 8, 8]), target=npy([6])), "other.npz": npz(images=npy([6, 1, 8, 8])),
+             "yx.npz": npz(y=npy([6]), x=npy([6, 1, 8, 8])), "wrong.npz": npz(a=npy([6, 1, 8, 8]), b=npy([6])),
              "norows.npy": npy([0, 1, 8, 8])}
     files.update({"folder/%d.npy" % i: npy([2, 1, 8, 8]) for i in range(3)})
     for name, data in files.items():
