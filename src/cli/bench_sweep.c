@@ -52,11 +52,11 @@ static void sweep_row(const bench *b, const bench_model *m, int64_t batch) {
     const bench_level *l = &m->levels[0];
     double median = bench_quantile(l, 0.5);
     const double us[] = {l->us[0], median, bench_quantile(l, 0.95), bench_quantile(l, 0.99)};
-    printf("  %7lld %7d", (long long)batch, b->threads);
-    for (int i = 0; i < 4; i++) printf(" %11.*f", us[i] < 10 ? 3 : us[i] < 1000 ? 2 : 1, us[i]);
-    printf(" %13.0f", (double)m->items / median * 1e6);
-    if (m->counted) printf(" %9.2f\n", (double)m->flops / median * 1e-3);
-    else printf(" %9s\n", "-");
+    printf("%7lld %7d", (long long)batch, b->threads);
+    for (int i = 0; i < 4; i++) printf(" %10.*f", us[i] < 10 ? 3 : us[i] < 1000 ? 2 : 1, us[i]);
+    printf(" %11.0f", (double)m->items / median * 1e6);
+    if (m->counted) printf(" %8.2f\n", (double)m->flops / median * 1e-3);
+    else printf(" %8s\n", "-");
     fflush(stdout);
 }
 
@@ -84,7 +84,7 @@ int bench_sweep(bench *b, ctsc_error *e) {
     b->seconds /= nbatches * nthreads;
     if (b->call.opt < 0) b->call.opt = CLI_OPT_DEFAULT;
     if (!b->json && !code)
-        printf("%s, method %s\n\n  %7s %7s %11s %11s %11s %11s %13s %9s\n", b->models[0].path,
+        printf("%s, method %s\n\n%7s %7s %10s %10s %10s %10s %11s %8s\n", b->models[0].path,
                b->call.method, "batch", "threads", "min us", "median", "p95", "p99", "items/s",
                "GFLOP/s");
     for (int i = 0; i < nbatches && !code; i++) {

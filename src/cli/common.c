@@ -172,6 +172,7 @@ void cli_warn(void *ctx, const char *text) {
     (void)ctx;
     progress_clear();
     fflush(stdout);
+    progress_clear();
     fprintf(stderr, "ctsc: warning: %s\n", text);
 }
 
@@ -255,7 +256,8 @@ static const struct argp_option call_options[] = {
 };
 
 static const struct argp_option compute_options[] = {
-    {"inputs", OPT_INPUTS, "FILE", 0, "arguments: a torch.save'd tuple or dict, or a .npy/.npz file", 0},
+    {"inputs", OPT_INPUTS, "FILE", 0,
+     "arguments: a torch.save'd tuple or dict, or a .npy/.npz file", 0},
     {"input", OPT_INPUT, "SPEC", 0,
      "one argument: 'float32[1,3,8,8]:rand' (randn, zeros, ones, arange, 0.5, -1..1), "
      "a file (@in.npy, @cat.png:imagenet), or a literal; NAME=SPEC by name; once per argument; "

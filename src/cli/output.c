@@ -9,6 +9,7 @@
  * Tests: tests/cli/usage.test
  */
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -93,6 +94,7 @@ const char *cli_wrote_bytes(const char *path, char *text, size_t size) {
 
 void cli_say_wrote(const char *path, const char *what) {
     char size[96];
+    progress_clear();
     fflush(stdout);
     fprintf(stderr, "ctsc: wrote %s (%s)%s%s\n", path, cli_wrote_bytes(path, size, sizeof size),
             what ? ": " : "", what ? what : "");

@@ -46,12 +46,25 @@ static void progress_take_away(void) {
     progress.quiet = progress_now() + PROGRESS_EVERY_MS;
 }
 
+/* The part of a line that fits: the folder of the file that it begins with goes first. */
+static const char *progress_fit(const char *line, int columns, int *n) {
+    const char *file = strstr(line, ": ");
+    if ((int)strlen(line) > columns)
+        for (const char *p = line; file && p < file; p++)
+            if (*p == '/') line = p + 1;
+    *n = (int)strlen(line) < columns ? (int)strlen(line) : columns;
+    while (*n && ((unsigned char)line[*n] & 0xc0) == 0x80) --*n; /* no part of a character */
+    return line;
+}
+
 static void progress_draw(double now) {
     struct winsize size = {0};
     char line[PROGRESS_TEXT + 32];
     int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
     snprintf(line, sizeof line, "%s  %.0f s", progress.text, (now - progress.began) / 1e3);
-    fprintf(stderr, "\r\033[K%.*s", columns - 1, line);
+    int n;
+    const char *fits = progress_fit(line, columns - 1, &n);
+    fprintf(stderr, "\r\033[K%.*s", n, fits);
     fflush(stderr);
     progress.drawn = true;
 }

@@ -110,6 +110,7 @@ int convert_onnx_write(const convert_onnx_args *a, const char *method, ctsc_modu
                            .difference = &difference};
     if (!code && ctsc_module_save_onnx(m, path, nargs, args, &o, e) != CTSC_OK)
         code = cli_report(e);
+    progress_clear();
     if (!code && a->check)
         fprintf(stderr, "ctsc: checked%s: the largest difference is %.2g of the largest element\n",
                 a->naxes ? ", with longer axes, too" : "", difference);

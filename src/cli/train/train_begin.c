@@ -194,6 +194,7 @@ static void loop_note_dtype(const trainer *t, ctsc_value *const *items, size_t n
     for (size_t i = 0; i < n; i++) {
         ctsc_dtype have = items[i] ? ctsc_tensor_dtype(items[i]) : want;
         if (have == want) continue;
+        progress_clear();
         fprintf(stderr, "note: the data is %s, the model's parameters %s; --dtype %s converts it\n",
                 ctsc_dtype_describe(have)->name, ctsc_dtype_describe(want)->name,
                 ctsc_dtype_describe(want)->name);

@@ -4,6 +4,7 @@
  * parameters that stay as they are.
  * Tests: tests/cli/train-data.test
  */
+#include "cli/progress.h"
 #include "cli/train/cli_train.h"
 
 #include <fnmatch.h>
@@ -20,6 +21,7 @@ static bool tune_same_sizes(const ctsc_value *a, const ctsc_value *b) {
 static void tune_tell(const char *path, const ctsc_value *state, const bool *taken, size_t n) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) count += taken[i];
+    progress_clear();
     fprintf(stderr, "ctsc: %s: %zu of %zu tensors taken", path, count, n);
     for (size_t i = 0, told = 0; i < n && told < 9; i++) {
         ctsc_value *key = taken[i] ? NULL : ctsc_value_key(state, i);
