@@ -51,6 +51,9 @@ enum { CLI_MISMATCH = 1 };
 COMMANDS(COMMAND_PROTOTYPE)
 #undef COMMAND_PROTOTYPE
 
+/* Prints the names of the architectures that are part of the command, without their package. */
+void cli_zoo_examples(void);
+
 /* The program's arguments as they were typed, and the library of --load-library (NULL: none). */
 extern char **cli_arguments;
 extern const char *cli_loaded_library;

@@ -6,10 +6,11 @@
  * Method. The table of commands (cli.h) and the argp structures, children included, are walked once
  * per shell; nothing about a command is said here. An argument is a file if its name says so (FILE,
  * DIR, MODEL, SRC.py), a word of a list if it has a '|' (bash|zsh|fish) or the option is in
- * completion_values, else anything.
+ * completion_values, a name that the scripts ask ctsc for (completion_names), else anything.
  * Tests: tests/cli/completion.test
  */
 #include "cli/cli.h"
+#include "ctsc_compiler.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -75,8 +76,8 @@ static bool completion_is_file(const char *arg) {
 
 static bool completion_is_words(const char *arg) { return arg && strchr(arg, '|'); }
 
-/* What options take whose argument has a name: of all commands that have them. "": the methods of
- * the model at hand. */
+/* What options take whose argument has a name: of all commands that have them. "@KIND": a name of
+ * completion_names. */
 static const struct completion_values {
     const char *option, *values;
 } completion_values[] = {
@@ -93,8 +94,15 @@ static const struct completion_values {
     {"observer", "minmax|percentile|entropy"},
     {"from", "pt|pt2|torchscript|state_dict|index|safetensors|onnx|python"},
     {"to", "pt|torchscript|state_dict|safetensors|onnx"},
-    {"method", ""},
+    {"method", "@methods"},
+    {"entry", "@entries"},
+    {"passes", "@passes"},
 };
+
+/* The same of a command's own arguments, where its usage does not say it. */
+static const char *completion_named(const char *command) {
+    return !strcmp(command, "zoo") ? "@zoo" : NULL;
+}
 
 static const char completion_quantize[] = "static|dynamic|int8w|int4w|bf16";
 
@@ -116,6 +124,11 @@ static void completion_words(const char *arg) {
 /* A command's name as it is typed. */
 static void completion_name(const char *name) {
     for (; *name; name++) putchar(*name == '_' ? '-' : *name);
+}
+
+static void completion_all(void) {
+    for (int i = 0; i < COMPLETION_COMMANDS; i++)
+        completion_name(completion_commands[i].name), putchar(' ');
 }
 
 /* text, with a backslash before each of `special`, inside single quotes. */
@@ -145,7 +158,7 @@ static void bash_value(const struct argp_option *o, void *ctx) {
     fputs(") ", stdout);
     const char *arg = completion_argument(o);
     if (completion_is_file(arg)) fputs("_ctsc_files", stdout);
-    else if (!*arg) fputs("_ctsc_methods", stdout);
+    else if (*arg == '@') printf("_ctsc_names %s", arg + 1);
     else if (completion_is_words(arg))
         fputs("_ctsc_words '", stdout), completion_words(arg), putchar('\'');
     else putchar(':');
@@ -153,7 +166,7 @@ static void bash_value(const struct argp_option *o, void *ctx) {
 }
 
 static void bash_command(const struct completion_command *c) {
-    const char *arg = completion_positional(c->argp);
+    const char *arg = completion_positional(c->argp), *named = completion_named(c->name);
     fputs("    ", stdout);
     completion_name(c->name);
     fputs(")\n        case $prev in\n", stdout);
@@ -161,7 +174,8 @@ static void bash_command(const struct completion_command *c) {
     fputs("        esac\n        case $cur in\n        -*) _ctsc_words '", stdout);
     completion_walk_all(c->argp, bash_option, NULL);
     fputs("'; return ;;\n        esac\n        ", stdout);
-    if (completion_is_file(arg)) puts("_ctsc_files");
+    if (named) printf("_ctsc_names %s\n", named + 1);
+    else if (completion_is_file(arg)) puts("_ctsc_files");
     else if (completion_is_words(arg))
         fputs("_ctsc_words '", stdout), completion_words(arg), puts("'");
     else puts(":");
@@ -179,12 +193,12 @@ static void completion_bash(void) {
           "    compopt -o filenames 2>/dev/null\n"
           "    COMPREPLY=($(compgen -f -- \"$cur\"))\n"
           "}\n"
-          "_ctsc_methods() {\n"
-          "    local w\n"
-          "    for w in \"${COMP_WORDS[@]:2}\"; do\n"
-          "        [[ -f $w ]] && _ctsc_words \"$(ctsc completion --methods=\"$w\" 2>/dev/null)\" "
-          "&& return\n"
-          "    done\n"
+          "_ctsc_names() {\n"
+          "    local w file= before=\n"
+          "    for w in \"${COMP_WORDS[@]:2}\"; do [[ -f $w ]] && file=$w && break; done\n"
+          "    [[ $cur == *,* ]] && before=${cur%,*},\n"
+          "    COMPREPLY=($(compgen -P \"$before\" -W \"$(ctsc completion --names=\"$1:$file\" "
+          "2>/dev/null)\" -- \"${cur##*,}\"))\n"
           "}\n"
           "_ctsc() {\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -205,12 +219,14 @@ static void completion_bash(void) {
           "case $prev in\n",
           stdout);
     completion_walk_options(completion_options, bash_value, NULL);
-    fputs("        esac\n        _ctsc_words '", stdout);
-    for (int i = 0; i < COMPLETION_COMMANDS; i++)
-        completion_name(completion_commands[i].name), putchar(' ');
+    fputs("        esac\n        _ctsc_words 'help ", stdout);
+    completion_all();
     completion_walk_options(completion_options, bash_option, NULL);
     fputs("'\n        return\n    fi\n    case ${COMP_WORDS[at]} in\n", stdout);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) bash_command(&completion_commands[i]);
+    fputs("    help) ((at + 1 == COMP_CWORD)) && _ctsc_words '", stdout);
+    completion_all();
+    puts("' ;;");
     fputs("    esac\n}\ncomplete -F _ctsc ctsc\n", stdout);
 }
 
@@ -219,10 +235,10 @@ static void completion_bash(void) {
 /* ":NAME:what completes it" */
 static void zsh_argument(const char *arg) {
     putchar(':');
-    completion_quote(arg, ":");
+    completion_quote(*arg == '@' ? arg + 1 : arg, ":");
     putchar(':');
     if (completion_is_file(arg)) fputs("_files", stdout);
-    else if (!*arg) fputs("_ctsc_methods", stdout);
+    else if (*arg == '@') printf("{_ctsc_names %s}", arg + 1);
     else if (completion_is_words(arg)) putchar('('), completion_words(arg), putchar(')');
     else putchar(' ');
 }
@@ -248,12 +264,11 @@ static void zsh_option(const struct argp_option *o, void *ctx) {
 static void completion_zsh(void) {
     fputs("#compdef ctsc\n# zsh completion for ctsc: source <(ctsc completion zsh), or a file "
           "_ctsc in a folder of $fpath\n"
-          "_ctsc_methods() {\n"
-          "    local w\n"
-          "    for w in ${words[2,-1]}; do\n"
-          "        [[ -f $w ]] && compadd -- ${(f)\"$(ctsc completion --methods=$w 2>/dev/null)\"} "
-          "&& return\n"
-          "    done\n"
+          "_ctsc_names() {\n"
+          "    local w file\n"
+          "    for w in ${words[2,-1]}; do [[ -f $w ]] && file=$w && break; done\n"
+          "    compset -P '*,'\n"
+          "    compadd -- ${(f)\"$(ctsc completion --names=$1:$file 2>/dev/null)\"}\n"
           "}\n"
           "_ctsc() {\n    local -a commands=(\n",
           stdout);
@@ -280,7 +295,8 @@ static void completion_zsh(void) {
           stdout);
     for (int i = 0; i < COMPLETION_COMMANDS; i++) {
         const struct argp *a = completion_commands[i].argp;
-        const char *arg = completion_positional(a);
+        const char *named = completion_named(completion_commands[i].name),
+                   *arg = named ? named : completion_positional(a);
         fputs("    ", stdout);
         completion_name(completion_commands[i].name);
         fputs(")\n        _arguments", stdout);
@@ -288,6 +304,7 @@ static void completion_zsh(void) {
         if (arg) fputs(" \\\n            '*", stdout), zsh_argument(arg), putchar('\'');
         puts(" ;;");
     }
+    fputs("    help) _describe command commands ;;\n", stdout);
     fputs("    esac\n}\nif [[ $funcstack[1] == _ctsc ]]; then _ctsc \"$@\"; else compdef _ctsc "
           "ctsc; fi\n",
           stdout);
@@ -303,7 +320,7 @@ static void fish_condition(const char *command) {
 
 static void fish_values(const char *arg) {
     if (completion_is_file(arg)) fputs(" -r -F", stdout);
-    else if (!*arg) fputs(" -x -a '(__ctsc_methods)'", stdout);
+    else if (*arg == '@') printf(" -x -a '(__ctsc_names %s)'", arg + 1);
     else if (completion_is_words(arg))
         fputs(" -x -a '", stdout), completion_words(arg), putchar('\'');
     else fputs(" -x", stdout);
@@ -330,22 +347,31 @@ static void fish_option(const struct argp_option *o, void *ctx) {
 
 static void completion_fish(void) {
     puts("# fish completion for ctsc: ctsc completion fish | source\n"
-         "function __ctsc_methods\n"
+         "function __ctsc_names\n"
+         "    set -l file\n"
          "    for w in (commandline -opc)[3..-1]\n"
-         "        test -f $w; and ctsc completion --methods=$w 2>/dev/null; and return\n"
+         "        test -f $w; and set file $w; and break\n"
          "    end\n"
+         "    set -l before (string match -r '.*,' -- (commandline -ct))\n"
+         "    string replace -r '^' \"$before\" -- (ctsc completion --names=$argv[1]:$file "
+         "2>/dev/null)\n"
          "end\n"
          "complete -c ctsc -f");
     completion_walk_options(completion_options, fish_option, NULL);
+    fputs("complete -c ctsc -n '__fish_seen_subcommand_from help' -a '", stdout);
+    completion_all();
+    puts("'");
     for (int i = 0; i < COMPLETION_COMMANDS; i++) {
         const struct completion_command *c = &completion_commands[i];
-        const char *arg = completion_positional(c->argp);
+        const char *named = completion_named(c->name),
+                   *arg = named ? named : completion_positional(c->argp);
         fputs("complete -c ctsc -n __fish_use_subcommand -a ", stdout);
         completion_name(c->name);
         fish_text(c->text);
         if (completion_is_file(arg)) fish_condition(c->name), puts(" -F");
         else if (completion_is_words(arg))
             fish_condition(c->name), fputs(" -a '", stdout), completion_words(arg), puts("'");
+        else if (named) fish_condition(c->name), printf(" -a '(__ctsc_names %s)'\n", named + 1);
         completion_walk_all(c->argp, fish_option, (void *)c->name);
     }
 }
@@ -355,7 +381,8 @@ static void completion_fish(void) {
 static const struct { const char *name; void (*print)(void); } completion_shells[] = {
     {"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
 
-/* The methods of a model, a line each: what the scripts ask for --method. */
+/* ---- names that the scripts ask for, a line each --------------------------------------------- */
+
 static int completion_methods(const char *path) {
     ctsc_module *m = NULL;
     cli_model model = {.path = path};
@@ -368,14 +395,65 @@ static int completion_methods(const char *path) {
     return code;
 }
 
-enum { OPT_METHODS = 256 };
+/* Classes and functions of a source file, as its lines begin. */
+static int completion_entries(const char *path) {
+    FILE *f = cli_is_source(path) ? fopen(path, "r") : NULL;
+    char *line = NULL;
+    size_t size = 0;
+    while (f && getline(&line, &size, f) > 0) {
+        const char *name = !strncmp(line, "class ", 6) ? line + 6
+                           : !strncmp(line, "def ", 4) ? line + 4
+                                                       : "";
+        int n = 0;
+        while (isalnum((unsigned char)name[n]) || name[n] == '_') n++;
+        if (n) printf("%.*s\n", n, name);
+    }
+    free(line);
+    if (f) fclose(f);
+    return 0;
+}
+
+static void completion_pass(void *ctx, const char *name, const char *text) {
+    (void)ctx, (void)text;
+    puts(name);
+}
+
+static int completion_passes(const char *path) {
+    (void)path;
+    ctsc_passes(completion_pass, NULL);
+    return 0;
+}
+
+static int completion_zoo(const char *path) {
+    char command[] = "ctsc zoo", names[] = "--names", *argv[] = {command, names, NULL};
+    (void)path;
+    cli_zoo_examples();
+    return cmd_zoo(2, argv);
+}
+
+/* "KIND:FILE" */
+static int completion_names(const char *what) {
+    static const struct { const char *kind; int (*print)(const char *path); } kinds[] = {
+        {"methods:", completion_methods},
+        {"entries:", completion_entries},
+        {"passes:", completion_passes},
+        {"zoo:", completion_zoo},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i].kind);
+        if (!strncmp(what, kinds[i].kind, n)) return kinds[i].print(what + n);
+    }
+    return CTSC_USAGE;
+}
+
+enum { OPT_NAMES = 256 };
 static const struct argp_option completion_own[] = {
-    {"methods", OPT_METHODS, "FILE", OPTION_HIDDEN, "the methods of this model", 0}, {0}};
+    {"names", OPT_NAMES, "KIND:FILE", OPTION_HIDDEN, "names for the scripts", 0}, {0}};
 
 static error_t completion_parse(int key, char *arg, struct argp_state *state) {
     void (**print)(void) = state->input;
     switch (key) {
-    case OPT_METHODS: exit(completion_methods(arg));
+    case OPT_NAMES: exit(completion_names(arg));
     case ARGP_KEY_ARG:
         if (*print) argp_error(state, "one shell is expected: '%s' is one argument too many", arg);
         for (size_t i = 0; i < sizeof completion_shells / sizeof *completion_shells; i++)

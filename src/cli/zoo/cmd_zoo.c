@@ -265,6 +265,10 @@ static int zoo_show(const zoo_args *a, const zoo *z, const char *folders) {
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+void cli_zoo_examples(void) {
+    for (size_t i = 0; i < zoo_nexamples; i++) puts(zoo_examples[i].name);
+}
+
 static void zoo_print_names(const zoo *z, zoo_source source) {
     size_t n = 0, width = 0, column = 0;
     for (size_t i = 0; i < z->n; i++)
