@@ -171,7 +171,8 @@ typedef struct ctsc_dist_work ctsc_dist_work;
 CTSC_API ctsc_status ctsc_dist_run(ctsc_dist_group *g, const ctsc_dist_call *call,
                                    ctsc_dist_work **work, ctsc_dist_error *e);
 /* timeout_ms: how long this waits at most, without ending the call; negative: until the call's own
- * time-out. CTSC_LIMIT if it still runs. */
+ * time-out. CTSC_LIMIT if it still runs. A message (SEND, RECV) that is late ends there, with the
+ * connection. */
 CTSC_API ctsc_status ctsc_dist_work_wait(ctsc_dist_work *w, int64_t timeout_ms, ctsc_dist_error *e);
 CTSC_API bool ctsc_dist_work_done(ctsc_dist_work *w);
 CTSC_API int ctsc_dist_work_source(ctsc_dist_work *w); /* of a RECV that is done */

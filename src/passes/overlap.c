@@ -30,7 +30,8 @@ static collective_part overlap_part(const node *n) {
 }
 
 static bool overlap_is_seen(const alias_db *db, const node *n) {
-    return node_has_visible_effects(n) || alias_writes_world(db, n);
+    return overlap_part(n) != COLLECTIVE_WAIT &&
+           (node_has_visible_effects(n) || alias_writes_world(db, n));
 }
 
 /* Past starts, too: what this wait says, or fails with, has nothing to do with them. */

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""_functional_collectives.py - collectives that return new tensors. They are done when they return; the _autograd ones have gradients."""
+"""_functional_collectives.py - collectives that return new tensors, with gradients. They are the operators of exported programs (_c10d_functional::*), and done
+when they return."""
 from .._refused import rest as _rest
 from ctsc import _C
 
 from . import distributed_c10d as dist
-from ._group import ReduceOp
-from .nn import functional as _with_gradients
 
-_cat = _C._operator("cat")
+_cat, _wait = _C._operator("cat"), _C._operator("_c10d_functional::wait_tensor")
+_all_reduce, _broadcast, _gather, _scatter, _exchange = (_C._operator("_c10d_functional::" + name) for name in (
+    "all_reduce", "broadcast", "all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single"))
 
 
 def _group(group, tag=""):
@@ -25,29 +26,24 @@ def _group(group, tag=""):
 
 
 def _op(reduce_op):
-    return getattr(ReduceOp, reduce_op.upper()) if isinstance(reduce_op, str) else reduce_op
+    return reduce_op.lower() if isinstance(reduce_op, str) else str(reduce_op).rsplit(".", 1)[-1].lower()
 
 
 def wait_tensor(tensor):
-    return tensor
+    return tensor if tensor.is_meta else _wait(tensor)
 
 
 def all_reduce(self, reduceOp, group, tag=""):
-    made = self.detach().clone().contiguous()
-    dist.all_reduce(made, _op(reduceOp), _group(group))
-    return made
+    return _wait(_all_reduce(self, _op(reduceOp), _group(group).group_name))
 
 
 def broadcast(self, src, group, tag=""):
-    made = self.detach().clone().contiguous()
-    dist.broadcast(made, group=_group(group), group_src=src)
-    return made
+    return _wait(_broadcast(self, src, _group(group).group_name))
 
 
 def all_gather_tensor(self, gather_dim, group, tag=""):
     group = _group(group)
-    made = self.new_empty([group.size() * self.shape[0]] + list(self.shape[1:]))
-    dist.all_gather_into_tensor(made, self.detach().contiguous(), group=group)
+    made = _wait(_gather(self, group.size(), group.group_name))
     return made if gather_dim == 0 else _cat(made.chunk(group.size(), 0), gather_dim)
 
 
@@ -55,17 +51,16 @@ def reduce_scatter_tensor(self, reduceOp, scatter_dim, group, tag=""):
     group = _group(group)
     if self.shape[scatter_dim] % group.size():
         raise AssertionError("input dimension 0 (%d) must be a multiple of group_size %d" % (self.shape[scatter_dim], group.size()))
-    given = self.detach() if scatter_dim == 0 else _cat(self.detach().chunk(group.size(), scatter_dim), 0)
-    made = given.new_empty([given.shape[0] // group.size()] + list(given.shape[1:]))
-    dist.reduce_scatter_tensor(made, given.contiguous(), _op(reduceOp), group)
-    return made
+    given = self if scatter_dim == 0 else _cat(self.chunk(group.size(), scatter_dim), 0)
+    return _wait(_scatter(given, _op(reduceOp), group.size(), group.group_name))
 
 
 def all_to_all_single(self, output_split_sizes, input_split_sizes, group, tag=""):
-    rows = sum(output_split_sizes) if output_split_sizes else self.shape[0]
-    made = self.new_empty([rows] + list(self.shape[1:]))
-    dist.all_to_all_single(made, self.detach().contiguous(), output_split_sizes, input_split_sizes, _group(group))
-    return made
+    group = _group(group)
+    equal = [self.shape[0] // group.size()] * group.size()
+    if (output_split_sizes is None or input_split_sizes is None) and self.shape[0] % group.size():
+        raise AssertionError("group_size must evenly divide the first dimension")
+    return _wait(_exchange(self, list(output_split_sizes or equal), list(input_split_sizes or equal), group.group_name))
 
 
 def all_reduce_coalesced(self, reduceOp, group, tag=""):
@@ -92,21 +87,6 @@ def permute_tensor(self, src_dst, group, tag=""):
     return all_to_all_single(self, received, mine, group)
 
 
-# ---- with gradients --------------------------------------------------------------------------------------------------------------
-
-
-def all_gather_tensor_autograd(self, gather_dim, group, tag=""):
-    return _cat(_with_gradients.all_gather(self, _group(group)), gather_dim)
-
-
-def reduce_scatter_tensor_autograd(self, reduceOp, scatter_dim, group, tag=""):
-    group = _group(group)
-    parts = list(self.chunk(group.size(), scatter_dim))
-    return _with_gradients.reduce_scatter(parts[0].detach().contiguous(), parts, _op(reduceOp), group)
-
-
-def all_to_all_single_autograd(self, output_split_sizes, input_split_sizes, group, tag=""):
-    rows = sum(output_split_sizes) if output_split_sizes else self.shape[0]
-    return _with_gradients.all_to_all_single(self.new_empty([rows] + list(self.shape[1:])), self, output_split_sizes, input_split_sizes, _group(group))
+all_gather_tensor_autograd, reduce_scatter_tensor_autograd, all_to_all_single_autograd = all_gather_tensor, reduce_scatter_tensor, all_to_all_single
 
 __getattr__ = _rest("torch.distributed._functional_collectives")

@@ -103,7 +103,7 @@ static function *composite_find(unit *u, const op *o, diag *d) {
 /* The functions' names do not tell aten::conv2d from quantized::conv2d. */
 static bool composite_is_named(const char *key) {
     return !strncmp(key, "aten::", 6) || !strncmp(key, "torchvision::", 13) ||
-           !strncmp(key, "ctsc::", 6);
+           !strncmp(key, "ctsc::", 6) || !strncmp(key, "_c10d_functional", 16);
 }
 
 const char *composite_derivative(const char *key, int i) {

@@ -338,6 +338,55 @@ ctsc_status op_functional_reduce_scatter(op_ctx *cx, const value *args, value *r
                                  : functional_return(&f, one_reduce_scatter, args, how, results);
 }
 
+/* ---- between two ranks ----------------------------------------------------------------------- */
+
+static ctsc_status functional_peer(op_ctx *cx, const value *args, functional *f,
+                                   ctsc_dist_call *call) {
+    TRY(functional_begin(cx, &args[3], f));
+    int64_t peer = arg_int(&args[1]), tag = arg_int(&args[2]);
+    if (peer < 0 || peer >= f->size || peer == f->rank || tag < 0 || tag > INT32_MAX)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "%s: no message between ranks %d and %lld of %d, tagged %lld", cx->op->key,
+                         f->rank, (long long)peer, f->size, (long long)tag);
+    if (!tensor_is_contiguous(arg_tensor(&args[0])))
+        return diag_fail(cx->diag, CTSC_FAILED, "input tensor has to be contiguous");
+    call->root = (int)peer;
+    call->tag = (int)tag;
+    call->timeout_ms = -1;
+    return CTSC_OK;
+}
+
+/* The result, which has no elements, is what is waited for. */
+ctsc_status op_functional_send(op_ctx *cx, const value *args, value *results) {
+    functional f;
+    ctsc_dist_call call = {.op = CTSC_DIST_SEND, .n_in = 1};
+    tensor *x = arg_tensor(&args[0]), *given = NULL, *out = NULL;
+    TRY(functional_peer(cx, args, &f, &call));
+    TRY(tensor_new(cx->diag, (dtype)x->dtype, 1, (int64_t[]){0}, &out));
+    ctsc_status st = geometry_only() ? CTSC_OK : tensor_clone(cx->diag, x, &given);
+    ctsc_dist_tensor row = given ? functional_row(given) : (ctsc_dist_tensor){0};
+    call.in = &row;
+    if (given) st = collective_start(cx, f.g, &call, out, given);
+    tensor_unref(given);
+    if (st != CTSC_OK) return tensor_unref(out), st;
+    return op_return_tensor(results, out);
+}
+
+/* Into the argument, which programs may read by its own name: it is there when this returns. */
+ctsc_status op_functional_receive(op_ctx *cx, const value *args, value *results) {
+    functional f;
+    ctsc_dist_call call = {.op = CTSC_DIST_RECV, .n_out = 1};
+    tensor *x = arg_tensor(&args[0]);
+    TRY(functional_peer(cx, args, &f, &call));
+    if (!geometry_only()) {
+        ctsc_dist_tensor row = functional_row(x);
+        call.out = &row;
+        TRY(collective_start(cx, f.g, &call, x, NULL));
+        TRY(collective_wait(cx, x));
+    }
+    return op_return_self(results, &args[0]);
+}
+
 ctsc_status op_functional_wait(op_ctx *cx, const value *args, value *results) {
     if (!geometry_only()) TRY(collective_wait(cx, arg_tensor(&args[0])));
     return op_return_self(results, &args[0]);

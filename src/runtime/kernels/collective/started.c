@@ -66,6 +66,7 @@ typedef struct started {
     struct started *next;
     ctsc_dist_work *work;
     tensor *out, *in;
+    bool message; /* late is lost, so the wait is one */
 } started;
 
 static pthread_mutex_t started_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -118,6 +119,7 @@ ctsc_status collective_start(op_ctx *cx, ctsc_dist_group *g, const ctsc_dist_cal
     if (!s) return CTSC_OK;
     s->out = tensor_ref(out);
     s->in = in ? tensor_ref(in) : NULL;
+    s->message = call->op == CTSC_DIST_SEND || call->op == CTSC_DIST_RECV;
     started_put(s);
     return CTSC_OK;
 }
@@ -128,8 +130,8 @@ ctsc_status collective_wait(op_ctx *cx, const tensor *t) {
         ctsc_dist_error e = {0};
         for (bool done = false; !done;) {
             done = dist.work_done(s->work); /* before: then what the wait says is final */
-            st = dist.work_wait(s->work, STARTED_LOOK_MS, &e);
-            done |= st != CTSC_LIMIT;
+            st = dist.work_wait(s->work, s->message ? -1 : STARTED_LOOK_MS, &e);
+            done |= st != CTSC_LIMIT || s->message;
             if (!done && limits_stop()) return started_put(s), limits_fail(cx->diag);
         }
         if (st != CTSC_OK) started_fail(cx, st, &e);
