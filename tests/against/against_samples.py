@@ -4,10 +4,12 @@
     PYTHON tests/against/against_samples.py --package build/python [--seed 1] [--samples 6] [-k 'clamp*'] [--dtypes float32,int64] [--summary]
     PYTHON tests/against/against_samples.py --schemas ...
     PYTHON tests/against/against_samples.py [--schemas] --as script|export ...
+    PYTHON tests/against/against_samples.py --out ...
 
 The calls are the sample inputs of PyTorch's own tests (OpInfo), of all operators and dtypes; with --schemas generated ones of all overloads (against_schemas.py).
 PYTHON has PyTorch 2.15, its tests' operator database (torch.testing._internal) and NumPy. Each operator is asked in a process of its own; the calls with
 PyTorch's answers go through a file of plain values to a process of ctsc, whose answers come back in the same way. Random operators are left out.
+With --out they are calls with out=, of tensors of any layout, dtype and shape, and of the argument itself; whether there is an error is compared, too.
 With --as the calls are programs that PyTorch saved (against_scripts.py), which ctsc runs at all levels.
 """
 import argparse
@@ -107,6 +109,8 @@ def rebuilt(torch, v, leaves):
         return t
     if kind in ("dtype", "memory_format"):
         return getattr(torch, v[1])
+    if kind == "leaf":
+        return leaves[v[1]]
     if kind == "device":
         return torch.device(v[1])
     if kind in ("list", "tuple"):
@@ -175,6 +179,55 @@ def call(torch, case, program=None):
         return {"error": "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:200])}
 
 
+# ---- targets ----------------------------------------------------------------------------------------
+
+
+def target(torch, rng, t, leaves):
+    """A tensor for out= beside the result t: as plain() writes it down, or which of the leaves it is."""
+    same = [i for i, a in enumerate(leaves) if a.shape == t.shape and a.dtype == t.dtype]
+    how = rng.choice(["rows", "gaps", "turned", "dtype", "dtype", "nothing", "shape", "expanded", "argument", "argument"])
+    if how == "argument" and same:
+        return ("leaf", rng.choice(same))
+    sizes, dtype = list(t.shape), t.dtype
+    if how == "dtype":
+        dtype = getattr(torch, rng.choice(["float64", "float32", "float16", "int64", "uint8", "bool", "complex64", "complex128"]))
+    if how == "nothing":
+        sizes = [0]
+    elif how == "shape":
+        sizes = rng.choice([sizes[::-1], [2] + sizes, sizes[1:], [3]])
+    if how == "gaps" and sizes:
+        made = torch.full(sizes[:-1] + [2 * sizes[-1]], 7).to(dtype)[..., ::2]
+    elif how == "turned":
+        made = torch.full(sizes[::-1], 7).to(dtype).permute(*range(len(sizes) - 1, -1, -1))
+    elif how == "expanded" and sizes:
+        made = torch.full([1] + sizes[1:], 7).to(dtype).expand(sizes)
+    else:
+        made = torch.full(sizes, 7).to(dtype)
+    return plain(torch, made, [])
+
+
+def targets(torch, rng, case, give):
+    """The call with out=, three times."""
+    leaves = []
+    try:
+        args, kwargs = rebuilt(torch, case["args"], leaves), rebuilt(torch, case["kwargs"], leaves)
+        out = function(torch, case["name"], "fn")(*args, **kwargs)
+    except Exception:
+        return
+    several = isinstance(out, (list, tuple))
+    if not all(isinstance(t, torch.Tensor) for t in (out if several else [out])):
+        return
+    for _ in range(3):
+        try:
+            made = ("tuple", [target(torch, rng, t, leaves) for t in out]) if several else target(torch, rng, out, leaves)
+        except Unsaid:
+            continue
+        asked = {**case, "form": "out", "kwargs": ("dict", {**case["kwargs"][1], "out": made})}
+        asked["want"] = call(torch, asked)
+        if "TypeError" not in asked["want"].get("error", ""):
+            give(asked)
+
+
 # ---- making the cases, in PyTorch -------------------------------------------------------------------
 
 
@@ -200,6 +253,10 @@ def cases_of(torch, op, args, give):
             except Unsaid:
                 continue
             made += 1
+            if args.out:
+                if op.supports_out:
+                    targets(torch, rng, {"name": op.name, "form": "fn", "dtype": name, "args": given, "kwargs": named}, give)
+                continue
             forms = [("fn", op.name)]
             if op.inplace_variant is not None and hasattr(op.inplace_variant, "__name__"):
                 forms.append(("inplace", op.inplace_variant.__name__))
@@ -309,15 +366,15 @@ def elements_differ(np, a, b, dtype):
     return "%d of %d elements, [%d] is %s instead of %s" % (len(wrong), len(a), wrong[0], a[wrong[0]], b[wrong[0]]) if len(wrong) else None
 
 
-def compare(np, got, want):
+def compare(np, got, want, form):
     for level, g in enumerate(got.get("levels", ())):
-        what = compare(np, g, want)
+        what = compare(np, g, want, form)
         if what:
             return "level %d: %s" % (level, what)
     if "levels" in got:
         return None
     if "error" in want or "error" in got:
-        return None if "error" in want else got["error"]
+        return ("no error; PyTorch: " + want["error"] if form == "out" and "error" not in got else None) if "error" in want else got["error"]
     what = differs(np, got["out"], want["out"])
     if what:
         return what
@@ -337,6 +394,8 @@ def shown(v):
         return "%s%s%s%s" % (v[1], list(v[2]), "" if not v[3] or v[3][-1] == 1 else "<%s>" % (list(v[3]),), "conj" if v[6] else "")
     if v[0] in ("list", "tuple"):
         return "(%s)" % ", ".join(map(shown, v[1]))
+    if v[0] == "leaf":
+        return "argument %d" % v[1]
     if v[0] == "dict":
         return ", ".join("%s=%s" % (k, shown(x)) for k, x in v[1].items())
     return str(v[1])
@@ -351,6 +410,7 @@ def main():
     p.add_argument("--dtypes", default=DTYPES)
     p.add_argument("-k", default="*", metavar="GLOB")
     p.add_argument("--schemas", action="store_true", help="generated calls of all overloads")
+    p.add_argument("--out", action="store_true", help="calls with out=")
     p.add_argument("--as", dest="form", choices=("call", "script", "export"), default="call", help="what the calls are: of Python, or programs that PyTorch saved")
     p.add_argument("--all", action="store_true", help="calls that ctsc refuses, and what is known to differ, too")
     p.add_argument("--summary", action="store_true", help="of each operator the first difference alone")
@@ -371,7 +431,7 @@ def main():
                 stream = subprocess.Popen([args.mine, os.path.abspath(__file__), "--answer", path, "--skip", str(k)], stdout=subprocess.PIPE, env=env)
             try:
                 got = pickle.load(stream.stdout)
-                what = compare(np, got, case["want"])
+                what = compare(np, got, case["want"], case["form"])
             except (EOFError, pickle.UnpicklingError):
                 got, what, stream = None, "ended with status %s" % stream.wait(), None
             total += 1

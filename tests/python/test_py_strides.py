@@ -408,6 +408,19 @@ def test_of_several_out():
         torch.add(x, x, out=(x, x))
 
 
+def test_of_out_of_another_dtype():  # refused, unless the operator converts as it goes
+    x = torch.tensor([[3., 1.], [2., 5.]])
+    for f in (torch.neg, torch.abs, torch.floor, torch.sign, torch.triu, torch.diag, torch.signbit, lambda x, out: torch.mm(x, x, out=out), lambda x, out: torch.sort(x, out=(out, torch.empty(0, dtype=torch.int64))),
+              lambda x, out: torch.heaviside(x, x, out=out), lambda x, out: torch.gather(x, 0, torch.zeros(1, 2, dtype=torch.int64), out=out), lambda x, out: torch.softmax(x, 0, out=out)):
+        with pytest.raises(RuntimeError):
+            f(x, out=torch.empty(0, dtype=torch.float64))
+    for f in (torch.exp, torch.sqrt, lambda x, out: torch.add(x, x, out=out), lambda x, out: torch.cat([x, x], out=out), lambda x, out: torch.stack([x, x], out=out), lambda x, out: torch.kron(x, x, out=out),
+              lambda x, out: torch.logsumexp(x, 0, out=out), lambda x, out: torch.linalg.pinv(x, out=out), lambda x, out: torch.fft.hfft(x, out=out), lambda x, out: torch.where(x > 1, x, x.double(), out=out)):
+        q = torch.empty(0, dtype=torch.float64)
+        assert f(x, out=q) is q and q.numel()
+    assert torch.abs(torch.tensor([3 + 4j]), out=torch.empty(0, dtype=torch.float64)).tolist() == [5]
+
+
 def test_of_dims_of_one():  # a channels-last image of one channel stays one
     x = torch.zeros(2, 3, 4, 1).permute(0, 3, 1, 2)
     assert x.stride() == (12, 1, 4, 1)

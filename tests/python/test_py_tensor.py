@@ -389,3 +389,12 @@ def test_tolerances_that_widen_the_batch():
             call(a, rtol=few.to(ctsc.complex64))
     with pytest.raises(RuntimeError, match="must match"):
         ctsc.linalg.pinv(a, rtol=ctsc.ones(3))
+
+
+def test_whole_quotients_of_sixteen_bits_round_each_step():
+    for dtype, mode, a, b, steps, once in (("bfloat16", "trunc", 324., 5., 65, 64), ("bfloat16", "floor", 262., 3., 86, 87), ("bfloat16", "trunc", -324., 5., -65, -64)):
+        x, y = ctsc.tensor([a, a], dtype=getattr(ctsc, dtype)), ctsc.tensor([b, b], dtype=getattr(ctsc, dtype))
+        assert ctsc.div(x, y, rounding_mode=mode).tolist() == x.clone().div_(y, rounding_mode=mode).tolist() == [steps, steps]
+        assert ctsc.div(x, y[:1], rounding_mode=mode).tolist() == ctsc.div(x, b, rounding_mode=mode).tolist() == ctsc.div(x, y[0], rounding_mode=mode).tolist() == [once, once]
+        if mode == "floor":
+            assert (x // y).tolist() == [steps, steps] and (x // b).tolist() == [once, once]

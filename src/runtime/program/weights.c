@@ -210,6 +210,14 @@ static size_t weights_tensors(const dict *x) {
     return n;
 }
 
+/* Nothing but random states: "rng_state", "cuda_rng_state". */
+static bool weights_are_random(const dict *x) {
+    for (size_t i = 0; i < x->used; i++)
+        if (x->entries[i].key.tag == V_STR && !strstr(x->entries[i].key.u.str->bytes, "rng"))
+            return false;
+    return true;
+}
+
 /* "fc.weight", "weight": tensors of modules; "loss" is none. */
 static bool weights_of_module(const dict *x) {
     for (size_t i = 0; i < x->used; i++) {
@@ -222,7 +230,7 @@ static bool weights_of_module(const dict *x) {
 
 static dict *weights_chosen(dict *x, int depth) {
     dict *in = NULL;
-    if (weights_tensors(x) == x->len && x->len) return x;
+    if (weights_tensors(x) == x->len && x->len) return weights_are_random(x) ? NULL : x;
     for (size_t i = 0; depth < WEIGHTS_DEPTH && i < sizeof weights_names / sizeof *weights_names;
          i++)
         if ((in = weights_entry(x, weights_names[i])) && (in = weights_chosen(in, depth + 1)))

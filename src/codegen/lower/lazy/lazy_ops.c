@@ -249,6 +249,7 @@ static lazy_tensor *ops_divide(lazy *l, const char *function, const lazy_arg *ar
     if (!strncmp(function, "div", 3) && ops_stays_wide(dt, x))
         return lazy_pointwise(l, &(lazy_emitter){lazy_emit_call, function, 0, 2, false}, dt, dt, 2,
                               x, dtypes, NULL);
+    if (!strncmp(function, "div", 3) && dtype_is_half(dt)) return NULL; /* rounds in between */
     return ops_with(l, function, lazy_emit_call, NEST_CALL, dt, 2, x);
 }
 static lazy_tensor *ops_remainder(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {

@@ -648,6 +648,10 @@ def onnx_out_pow__Scalar(self: number, exponent: Tensor) -> Tensor:
 def onnx_out_pow__Tensor_Scalar(self: Tensor, exponent: number) -> Tensor:
     dtype = torch.result_type(self, exponent)
     if __torch__.operators.onnx_out._is_float(dtype):
+        if exponent == 0.5:  # not Pow: they differ in infinity and -0.0
+            return torch.sqrt(self)
+        if exponent == -0.5:
+            return torch.rsqrt(self)
         return torch.pow(self, exponent)
     x = torch.to(self, 4)
     n = int(exponent)

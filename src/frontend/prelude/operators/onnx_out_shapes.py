@@ -494,7 +494,8 @@ def onnx_out_index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def onnx_out_take(self: Tensor, index: Tensor) -> Tensor:
-    return torch.reshape(torch.index_select(torch.reshape(self, [-1]), 0, torch.reshape(index, [-1])), index.size())
+    at = torch.reshape(index, [-1])
+    return torch.reshape(torch.index_select(torch.reshape(self, [-1]), 0, torch.where(at < 0, at + self.numel(), at)), index.size())
 
 
 def onnx_out_take_along_dim(self: Tensor, indices: Tensor, dim: Optional[int]) -> Tensor:

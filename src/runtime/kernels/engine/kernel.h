@@ -98,8 +98,10 @@ ctsc_status op_refuse_dtype(op_ctx *cx, const char *name, dtype dt);
  * after broadcasting, dtype must be castable: "result type Float can't be cast to the desired
  * output type Long"). Takes computed. */
 ctsc_status op_finish_inplace(op_ctx *cx, const value *self, tensor *computed, value *results);
-/* op(..., out=o): resizes o if its shape differs, checks castability, copies. Takes computed. */
+/* op(..., out=o): resizes o if its shape differs, checks its dtype, copies. Takes computed. */
 ctsc_status op_finish_out(op_ctx *cx, const value *out, tensor *computed, value *results);
+ctsc_status op_refuse_out_dtype(op_ctx *cx, dtype want, const tensor *out);
+bool op_is_among(const op_ctx *cx, const char *names);
 /* Finishes by the overload being run: schema with a written `self` as first argument -> in-place;
  * with an `out` argument -> out form; else returns computed. One function then serves all overloads
  * that agree in their leading arguments. */

@@ -184,7 +184,32 @@ static const pw_op pw_div = {"div_cpu", PW_REAL, {PW_REAL_ROW(div), PW_COMPLEX_R
 BINARY_NUMBER_LOOPS(div)
 OPERATOR(div) { return binary_product(cx, args, &pw_div, &pw_div_number, results); }
 
-PW_REAL_LOOPS(div_trunc, 2, 0)
+/* Quotients of half and bfloat16 as PyTorch has them: each step in 16 bits. */
+static float binary_rounded(float x, dtype dt) {
+    return dt == DT_FLOAT16 ? float16_to_float(float16_from_float(x))
+                            : bfloat16_to_float(bfloat16_from_float(x));
+}
+static float binary_div_trunc(float a, float b, dtype dt) {
+    return truncf(binary_rounded(a / b, dt));
+}
+static float binary_div_floor(float a, float b, dtype dt) {
+    if (b == 0) return a / b;
+    float r = fmodf(a, b), q = binary_rounded(binary_rounded(a - r, dt) / b, dt);
+    if (r != 0 && (b < 0) != (r < 0)) q = binary_rounded(q - 1, dt);
+    if (q == 0) return copysignf(0, a / b);
+    return floorf(q) + (float)(q - floorf(q) > 0.5F);
+}
+#define BINARY_STEPS_LOOP(op, sfx, dt)                                                             \
+    PW_PLAIN_LOOP(2, op##_##sfx##_steps_loop, float, float, , *o = binary_##op(x, y, dt))          \
+    static void op##_##sfx##_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {        \
+        pw_half(op##_##sfx##_steps_loop, 2, dt, false, ctx, n, p, s);                              \
+    }
+#define BINARY_STEPS_LOOPS(op)                                                                     \
+    BINARY_STEPS_LOOP(op, f16, DT_FLOAT16) BINARY_STEPS_LOOP(op, bf16, DT_BFLOAT16)
+
+PW_CHEAP_LOOP(2, div_trunc_f32_loop, float, float, , *o = scalar_div_trunc_f32(x, y))
+PW_CHEAP_LOOP(2, div_trunc_f64_loop, double, double, , *o = scalar_div_trunc_f64(x, y))
+BINARY_STEPS_LOOPS(div_trunc)
 PW_INT_LOOPS_OF(PLAIN, div_trunc, 2, 0)
 static const pw_op pw_div_trunc = {
     "div_trunc_cpu", PW_SAME, {PW_REAL_ROW(div_trunc), PW_INT_ROW(div_trunc)}};
@@ -221,11 +246,12 @@ static void binary_by_distance(iter_kernel near, iter_kernel any, void *ctx, int
     PW_PLAIN_LOOP(2, op##_any_loop, float, float, , *o = scalar_##op##_f32(x, y))                  \
     static void op##_f32_loop(void *ctx, int64_t n, char *const *p, const int64_t *s) {            \
         binary_by_distance(op##_near_loop, op##_any_loop, ctx, n, p, s);                           \
-    }                                                                                              \
-    PW_REAL_LOOPS_BUT_F32(PLAIN, op, 2, 0)
+    }
 #define BINARY_ITSELF(r, a, b) (r)
 
 BINARY_BY_FMOD(div_floor, scalar_div_floor_of_f32)
+PW_PLAIN_LOOP(2, div_floor_f64_loop, double, double, , *o = scalar_div_floor_f64(x, y))
+BINARY_STEPS_LOOPS(div_floor)
 PW_INT_LOOPS_OF(PLAIN, div_floor, 2, 0)
 static const pw_op pw_div_floor = {
     "div_floor_cpu", PW_SAME, {PW_REAL_ROW(div_floor), PW_INT_ROW(div_floor)}};
@@ -239,11 +265,20 @@ static ctsc_status binary_divide(op_ctx *cx, const value *args, const pw_op *op,
     return pw_run_as(cx, args, 2, args, op, dt, NULL, results);
 }
 
+/* By one element of the same dtype, PyTorch rounds only the result. */
+static bool binary_rounds_once(const value *args) {
+    if (binary_stays_wide(args)) return true;
+    if (args[0].tag != V_TENSOR || args[1].tag != V_TENSOR) return false;
+    const tensor *x = args[0].u.tensor, *y = args[1].u.tensor;
+    return dtype_is_half((dtype)x->dtype) && y->dtype == x->dtype && y->numel == 1 &&
+           y->ndim <= x->ndim;
+}
+
 /* div(..., rounding_mode): None, 'trunc' or 'floor' */
 OPERATOR(div_mode) {
     const value *mode = &args[2];
     if (arg_is_none(mode)) return op_div(cx, args, results);
-    bool wide = binary_stays_wide(args);
+    bool wide = binary_rounds_once(args);
     if (!strcmp(mode->u.str->bytes, "trunc"))
         return wide ? binary_by_number(cx, args, &pw_div_trunc_number, results)
                     : binary_divide(cx, args, &pw_div_trunc, results);
@@ -256,17 +291,19 @@ OPERATOR(div_mode) {
                      mode->u.str->bytes);
 }
 OPERATOR(floor_divide) {
-    return binary_stays_wide(args) ? binary_by_number(cx, args, &pw_div_floor_number, results)
-                                   : binary_divide(cx, args, &pw_div_floor, results);
+    return binary_rounds_once(args) ? binary_by_number(cx, args, &pw_div_floor_number, results)
+                                    : binary_divide(cx, args, &pw_div_floor, results);
 }
 
 BINARY_BY_FMOD(remainder, scalar_remainder_of_f32)
+PW_REAL_LOOPS_BUT_F32(PLAIN, remainder, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, remainder, 2, 0)
 static const pw_op pw_remainder = {
     "remainder_cpu", PW_SAME, {PW_REAL_ROW(remainder), PW_INT_ROW(remainder)}};
 OPERATOR(remainder) { return binary_divide(cx, args, &pw_remainder, results); }
 
 BINARY_BY_FMOD(fmod, BINARY_ITSELF)
+PW_REAL_LOOPS_BUT_F32(PLAIN, fmod, 2, 0)
 PW_INT_LOOPS_OF(PLAIN, fmod, 2, 0)
 static const pw_op pw_fmod = {"fmod_cpu", PW_SAME, {PW_REAL_ROW(fmod), PW_INT_ROW(fmod)}};
 OPERATOR(fmod) { return binary_divide(cx, args, &pw_fmod, results); }

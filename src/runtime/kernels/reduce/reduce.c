@@ -63,10 +63,7 @@ ctsc_status reduce_check_nonempty(op_ctx *cx, const char *name, const tensor *in
 }
 
 static ctsc_status reduce_expect_dtype(op_ctx *cx, dtype want, const tensor *out) {
-    if (out->dtype == want) return CTSC_OK;
-    return diag_fail(cx->diag, CTSC_FAILED,
-                     "Expected out tensor to have dtype %s, but got %s instead",
-                     dtype_cpp_name(want), dtype_cpp_name((dtype)out->dtype));
+    return out->dtype == want ? CTSC_OK : op_refuse_out_dtype(cx, want, out);
 }
 
 ctsc_status reduce_check_out(op_ctx *cx, const value *args, dtype dt) {

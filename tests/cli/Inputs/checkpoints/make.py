@@ -18,6 +18,7 @@ torch.save({"state_dict": prefixed("model._orig_mod."), "hyper_parameters": {"a"
 torch.save({"epoch": 3, "loss": torch.tensor(0.5), "rng_state": torch.get_rng_state()[:16].clone(), "model_state_dict": weights,
             "optimizer_state_dict": {"state": {0: {"exp_avg": torch.ones(2)}}, "param_groups": [{"lr": 0.1, "params": [0]}]}}, "loop.ckpt")
 torch.save({"epoch": 3, "loss": torch.tensor(0.5)}, "loss.ckpt")
+torch.save({"rng_state": torch.zeros(16, dtype=torch.uint8), "cuda_rng_state": torch.ones(16, dtype=torch.uint8)}, "random.ckpt")
 torch.save({"generator": {"a.weight": torch.ones(1)}, "discriminator": {"a.weight": torch.zeros(1)}, "step": torch.tensor(3)}, "two.ckpt")
 torch.save({"fc.weight": weights["fc.weight"], "extra": torch.ones(1)}, "wrong.pth")
 torch.save(net, "whole.pth")
