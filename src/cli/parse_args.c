@@ -27,6 +27,14 @@ typedef struct parse_search {
     int least;
 } parse_search;
 
+/* "batch-size", where there is "batch": the option is the first or last word of what was typed. */
+static bool parse_is_word(const char *typed, size_t len, const char *option) {
+    size_t n = strlen(option);
+    return n >= 4 && len > n &&
+           (!strncmp(typed, option, n) ||
+            (typed[len - n - 1] == '-' && !strncmp(typed + len - n, option, n)));
+}
+
 static void parse_see(const struct argp_option *o, void *ctx) {
     parse_search *s = ctx;
     char text[32];
@@ -36,7 +44,7 @@ static void parse_see(const struct argp_option *o, void *ctx) {
     }
     if (s->len >= sizeof text || (o->flags & OPTION_HIDDEN)) return;
     snprintf(text, sizeof text, "%.*s", (int)s->len, s->typed);
-    int distance = cli_distance(text, o->name);
+    int distance = parse_is_word(s->typed, s->len, o->name) ? 2 : cli_distance(text, o->name);
     if (distance < s->least) s->least = distance, s->best = o->name;
 }
 
