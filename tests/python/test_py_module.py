@@ -346,6 +346,30 @@ def test_safetensors(tmp_path):
         load_file(path)
 
 
+def test_safetensors_index(tmp_path):
+    """Files that have none of the wanted names are not opened: they need not be there."""
+    import json
+    from ctsc.safetensors import load_index, safe_open, save_file
+    x = ctsc.arange(12.).reshape(6, 2)
+    save_file({"a": x, "b": x + 1}, str(tmp_path / "one.safetensors"))
+    path = tmp_path / "model.safetensors.index.json"
+    where = {"a": "one.safetensors", "b": "one.safetensors", "c": "absent.safetensors", "d": "../one.safetensors"}
+    path.write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    found = load_index(path, ["b", "a"])
+    assert list(found) == ["b", "a"] and found["b"].tolist() == (x + 1).tolist() and load_index(str(path), []) == {}
+    with pytest.raises(KeyError, match="no tensor e"):
+        load_index(path, ["a", "e"])
+    with pytest.raises(ValueError, match="not a file beside it"):
+        load_index(path, ["d"])
+    with pytest.raises(Exception, match="absent.safetensors"):
+        load_index(path, ["c"])
+    with safe_open(str(tmp_path / "one.safetensors")) as f:
+        part = f.get_slice("a")
+        assert part.get_shape() == [6, 2] and part.get_dtype() == "F32" and part[2:4].tolist() == x[2:4].tolist() and part[:, 1:].tolist() == x[:, 1:].tolist()
+        with pytest.raises(KeyError):
+            f.get_slice("z")
+
+
 def test_files_that_are_not_there():
     for load in (ctsc.load, ctsc.jit.load):
         with pytest.raises(FileNotFoundError) as caught:

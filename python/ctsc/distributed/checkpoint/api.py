@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """api.py - torch.distributed.checkpoint: save and load, by all ranks of a group together, across other numbers of ranks."""
+import concurrent.futures
+import enum
 import os
+import threading
 import traceback
 import uuid
 
 from ctsc import _C
 from ctsc.autograd import no_grad
-from ctsc.futures import Future
 
 from .. import _objects
 from .. import distributed_c10d as dist
@@ -93,14 +95,14 @@ def _shared_out(lists):
     return found
 
 
-@no_grad()
-def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, no_dist=False, use_collectives=True):
-    """Writes a checkpoint; its Metadata on rank 0."""
-    writer = _storage(storage_writer, checkpoint_id, FileSystemWriter, "storage_writer")
-    ranks = _Ranks(process_group, no_dist)
+def _staged(state_dict):
+    """What this rank could write, as it is now: items, sizes, paths."""
     flat, paths = flatten({k: v.state_dict() if _is_stateful(v) else v for k, v in state_dict.items()})
+    return (*_written(flat), paths)
+
+
+def _write(writer, ranks, items, sizes, paths):
     ranks.first("begin", lambda: writer.begin(True))
-    items, sizes = _written(flat)
     told = ranks.all("plan", lambda: ([(k, o, tuple(x.shape) if o is not None else None) for k, x, o in items], sizes, paths))
     mine = set(_shared_out([[(k, o) for k, o, _ in keys] for keys, _, _ in told])[ranks.rank])
 
@@ -116,6 +118,14 @@ def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, p
         return None
     ranks.first("finish", finish)
     return _metadata(told, results) if ranks.rank == 0 else None
+
+
+@no_grad()
+def save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, no_dist=False, use_collectives=True):
+    """Writes a checkpoint, after those that async_save has begun; its Metadata on rank 0."""
+    writer = _storage(storage_writer, checkpoint_id, FileSystemWriter, "storage_writer")
+    _Beside.settle()
+    return _write(writer, _Ranks(process_group, no_dist), *_staged(state_dict))
 
 
 def _metadata(told, results):
@@ -138,11 +148,51 @@ def _metadata(told, results):
     return md.Metadata(of, planner_data, stored, None, "1.0.0")
 
 
-def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, **options):
-    """A future of save(), which is done when this returns: collectives of the program and of a thread beside it would have no common order."""
-    made = Future()
-    made.set_result(save(state_dict, checkpoint_id=checkpoint_id, storage_writer=storage_writer, planner=planner, process_group=process_group))
-    return made
+class AsyncCheckpointerType(enum.Enum):
+    THREAD = "thread"
+    PROCESS = "process"
+
+
+class _Beside:
+    """The thread that writes what async_save has copied, one checkpoint after the other. Its collectives have a group of their own, so they are in no order with those
+    of the program."""
+    lock, thread, last, groups = threading.Lock(), None, None, {}
+
+    @classmethod
+    def group(cls, given):
+        """The group of the thread with the ranks of the given one. All ranks come here in one order."""
+        given = dist._group_or_default(given)
+        found = cls.groups.get(id(given))
+        if found is None or found[0] is not given:
+            found = cls.groups[id(given)] = (given, dist.new_group(given._ranks, use_local_synchronization=True, sort_ranks=False, timeout=given._timeout))
+        return found[1]
+
+    @classmethod
+    def start(cls, work):
+        with cls.lock:
+            if cls.thread is None:
+                cls.thread = concurrent.futures.ThreadPoolExecutor(1, "checkpoint")
+            cls.last = cls.thread.submit(work)
+            return cls.last
+
+    @classmethod
+    def settle(cls):
+        if cls.last is not None:
+            concurrent.futures.wait([cls.last])
+
+
+@no_grad()
+def async_save(state_dict, *, checkpoint_id=None, storage_writer=None, planner=None, process_group=None, async_checkpointer_type=AsyncCheckpointerType.THREAD,
+               async_stager=None, no_dist=False, use_collectives=True):
+    """As save, with files written in a thread: a future of its result. What is saved is copied first; the program may change it when this returns."""
+    if async_stager is not None or async_checkpointer_type is not AsyncCheckpointerType.THREAD:
+        raise NotImplementedError("async_save: checkpoints are copied to memory and written by a thread; there are no other processes and stagers")
+    writer = _storage(storage_writer, checkpoint_id, FileSystemWriter, "storage_writer")
+    alone = no_dist or not dist.is_initialized()
+    ranks = _Ranks(None if alone else _Beside.group(process_group), alone)
+    items, sizes, paths = _staged(state_dict)
+    items = [(k, x.clone() if o is not None else unpacked(packed(x)), o) for k, x, o in items]
+    return _Beside.start(no_grad()(lambda: _write(writer, ranks, items, sizes, paths)))
 
 
 def _storage(given, path, make, name):
