@@ -230,7 +230,7 @@ static bool check_denormals(const json_t *j, finding *f) {
                       "numbers below 1e-38 may be zero");
 }
 
-/* In the order in which they are told: what costs most comes first. */
+/* In the order in which they are printed: what costs most comes first. */
 static bool (*const doctor_checks[])(const json_t *j, finding *f) = {
     check_build,     check_compiler,   check_vectors,   check_quota,
     check_blas_core, check_blas_cache, check_denormals, check_cache,

@@ -6,7 +6,7 @@
  *     @cat.png                  float32[1,3,height,width], red, green, blue from 0 to 1
  *     @cat.jpg:resize=256:crop=224:normalize=0.485,0.456,0.406,0.229,0.224,0.225
  *
- * Method. libpng and libjpeg-turbo (TurboJPEG) decode, by the interfaces of theirs that return
+ * Method. libpng and libjpeg-turbo (TurboJPEG) decode, by those of their interfaces that return
  * errors instead of jumping; transparency is dropped, orientation tags are not followed, as
  * PIL.Image.open(f).convert("RGB") does. Resizing is the operator that torchvision's resize calls
  * for tensors, antialiased and bilinear. The steps' order is fixed, whatever the options' is: gray,

@@ -171,7 +171,7 @@ static void reduce_scatter(task *t) {
 /* ---- one writes, others read ----------------------------------------------------------------- */
 
 /* The rank `from` (negative: each of them) gives its bytes to the rank `to` (negative: all).
- * out[r]: where those of rank r go; NULL: nobody wants them. */
+ * out[r]: where those of rank r go; NULL: they are not needed. */
 static void spread(task *t, const char *in, char *const *out, size_t bytes, int from, int to) {
     size_t chunk = t->g->near->buffer;
     int self = t->g->rank;

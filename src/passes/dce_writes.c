@@ -135,7 +135,7 @@ static bool writes_run(writes_dce *w, graph *g) {
 }
 
 bool pass_dce_writes(pass_ctx *cx, graph *g) {
-    bool changed = pass_dce(cx, g); /* outputs of If and Loop that nobody uses */
+    bool changed = pass_dce(cx, g); /* outputs of If and Loop that nothing uses */
     alias_db *db = alias_new(g);
     writes_dce w = {.alias = db};
     bool ok = db && writes_run(&w, g);

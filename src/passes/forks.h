@@ -10,7 +10,7 @@
  *     no random numbers;
  *  2. nothing that it can reach is written while it runs, and nothing is printed that would come
  *     after its failure;
- *  3. only the forking frame knows its future, so that nobody else can wait for it.
+ *  3. only the forking frame knows its future, so that nothing else can wait for it.
  *
  * fork_runs_apart tests the first; fork_ends_before finds the nodes at which
  * the others would be violated: the frame's forks must have ended there.

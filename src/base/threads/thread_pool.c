@@ -6,7 +6,7 @@
  * huge), puts a job on the list of open jobs and works on it itself; idle workers join the
  * first open job that has chunks left and takes another helper. The chunks are divided into
  * as many homes as there can be threads: a thread takes those of its own home, then those
- * left in others', so a slow thread delays nobody, and a thread gets the same part of the
+ * left in others', so a slow thread delays no other, and a thread gets the same part of the
  * range in each call, so that its caches still hold what it wrote in the call before.
  * (Between cores that do not share a cache a line takes half a microsecond.) An idle worker
  * spins for some microseconds before it sleeps, because kernels follow each other closely.

@@ -10,7 +10,7 @@
  * where a step of a recurrent layer takes twenty.)
  *
  * Invariants: a home's count of taken chunks only grows, over all steps; of step s it is between s
- * and s + 1 times its size, since nobody takes one of s before all of s - 1 are done.
+ * and s + 1 times its size, since nothing takes one of s before all of s - 1 are done.
  * Tests: tests/unit/test_base.c
  */
 #include "base/threads/thread_steps.h"

@@ -43,7 +43,8 @@ typedef struct view_args {
 static const struct argp_option view_options[] = {
     {"output", OPT_OUTPUT, "FILE", 0,
      "the page to write (the model's name with .html); - for stdout", 0},
-    {"force", OPT_FORCE, 0, 0, "without -o: replace an existing file that is not a page of this model", 0},
+    {"force", OPT_FORCE, 0, 0,
+     "without -o: replace an existing file that is not a page of this model", 0},
     {"serve", OPT_SERVE, 0, 0, "serve the page over HTTP instead, until Ctrl-C", 0},
     {"port", OPT_PORT, "N", 0, "with --serve: the port (8000); 0: any free one", 0},
     {"host", OPT_HOST, "ADDRESS", 0, "with --serve: the address to listen on (127.0.0.1)", 0},
@@ -325,7 +326,7 @@ static uint64_t view_hash_path(uint64_t h, const char *model) {
 }
 
 /* The last line of a page: which model it is of, or which two, by the hash of its path, which is
- * nobody's business. FNV-1a. */
+ * private. FNV-1a. */
 static void view_mark(const view_args *a, char out[64]) {
     uint64_t h = view_hash_path(0xcbf29ce484222325u, a->model.path);
     if (a->other) h = view_hash_path(h, a->other);

@@ -7,7 +7,7 @@
  * same values, except in vector loops, whose iterations they share. So conditions outside
  * vector loops are the same for all, and barriers are allowed in them. Stores outside
  * vector loops are done by one thread. Statements that store what the nest reads elsewhere
- * have barriers around them: before, so that nobody still reads the old values; after, so
+ * have barriers around them: before, so that nothing still reads the old values; after, so
  * that everybody sees the new ones. Rejected: finding out which thread reads what it wrote
  * itself, which saves some tens of cycles a row and makes the loops depend on one another.
  *

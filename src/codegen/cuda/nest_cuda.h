@@ -77,7 +77,7 @@ static __device__ __forceinline__ void nest_write_pack(T *p, const nest_pack<T, 
     *(nest_pack<T, N> *)p = pack;
 }
 
-/* Of memory that nobody writes while the kernel runs. */
+/* Of memory that nothing writes while the kernel runs. */
 #ifdef __CUDACC_RTC__
 NEST_FN T nest_fetch(const T *p) { return __ldg(p); }
 static __device__ __forceinline__ int64_t nest_fetch(const int64_t *p) { return __ldg(p); }

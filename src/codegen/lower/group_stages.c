@@ -351,7 +351,7 @@ int group_stages_open_flat(group_stages *f, nest_expr *begin, nest_expr *end) {
     return f->nreduced > 0;
 }
 
-/* May a value be materialised where others are: does nobody read those in later stages,
+/* May a value be materialised where others are: does nothing read those in later stages,
  * once it is there? */
 static bool stages_may_replace(group_stages *f, const group_materialised *by) {
     bool needed = false;

@@ -396,7 +396,7 @@ static bool code_needs_name(const op *o, const op *const *all, int count, int i)
 }
 
 /* TorchScript finds no view of another dtype; it does find the copy, which is the same where
- * nobody writes. */
+ * nothing writes. */
 static const char *code_call_name(code_printer *p, const node *n) {
     const char *name = node_kind_text(n);
     if (!node_is_overload(n, SYM_VIEW_DTYPE) || !p->graph) return name;

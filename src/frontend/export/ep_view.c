@@ -9,8 +9,8 @@
  * PyTorch's results keep the order of their operands' strides: of a transposed %x, %y is transposed
  * too, and %t contiguous. Here results are contiguous, and %t is not. That the view is possible is
  * known (the program ran when it was exported), so it becomes a reshape, which is a view wherever
- * it can be one. That it may be a copy elsewhere nobody sees as long as none of its memory is
- * written: otherwise it stays as it is, and fails instead of being wrong. So does what may share
+ * it can be one. Elsewhere it may be a copy, which makes no difference as long as its memory is not
+ * written; otherwise it stays as it is, and fails instead of being wrong. So does what may share
  * memory with an input or a weight, in programs that write new values of these at their end.
  * Tests: tests/pt2 (Strides)
  */

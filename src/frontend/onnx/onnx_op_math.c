@@ -52,7 +52,7 @@ static ir_value *binary_number(onnx_program *p, const onnx_value *v, double f) {
                                                      : onnx_int(p, tensor_item_int(v->constant));
 }
 
-/* x * sigmoid(x), whose sigmoid nobody else reads, is silu(x). */
+/* x * sigmoid(x), whose sigmoid nothing else reads, is silu(x). */
 static ir_value *binary_silu(onnx_node *n) {
     for (int i = 0; i < 2; i++) {
         onnx_value *x = n->in[i], *s = n->in[1 - i];

@@ -210,7 +210,7 @@ static bool steps_results(onnx_node *n, onnx_scope *sc, char *text) {
     return true;
 }
 
-/* Drops what a list of results names for outputs that nobody reads: it is not computed either. */
+/* Drops what a list of results names for outputs that nothing reads: it is not computed either. */
 static void steps_prune(const onnx_node *n, char *results) {
     char *at = results;
     for (int i = 0; *(at += strspn(at, " ")); i++) {

@@ -524,7 +524,7 @@ static int text_definition(text_parser *p, const schema *s) {
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Leaves out what nobody uses; what is left keeps its order. Returns the root's new number. */
+/* Leaves out what nothing uses; what is left keeps its order. Returns the root's new number. */
 static int text_prune(text_parser *p, int root) {
     uint16_t moved[SCALAR_MAX_NODES];
     bool used[SCALAR_MAX_NODES] = {0};

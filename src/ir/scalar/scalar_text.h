@@ -117,7 +117,7 @@ typedef struct scalar_node {
     bool uniform;     /* the same for all elements: made of constants and numbers */
     uint16_t depth;
     uint16_t args[3]; /* nodes, earlier ones */
-    /* one of scalar_text.slots places for values; another node may have it once nobody reads
+    /* one of scalar_text.slots places for values; another node may have it once nothing reads
      * this one any more */
     uint16_t slot;
     int arg;       /* ARG: which argument of the schema */

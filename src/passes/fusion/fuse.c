@@ -9,7 +9,7 @@
  * Method. Each block is walked from its end. A fusible node starts a group, and its producers
  * are absorbed one by one: each is moved down to the group's front if the alias database allows
  * it, so that the members stay neighbours. Values read outside become outputs. Constants except
- * tensors of more than a number, and lists of numbers that nobody changes, are copied into the
+ * tensors of more than a number, and lists of numbers that nothing changes, are copied into the
  * group. A group without a gain (a single cheap operator, only views) is not formed.
  *
  * Invariants. Members write nothing and have no effects; outputs are new

@@ -14,7 +14,7 @@
  * in registers, and linear layers whose large weight is a constant, which will be packed
  * (prepack.c): fuse-epilogues-host is for them, and knows more activations. There the steps
  * may be in-place operators as well, except for sums after linear layers. x.add_(y) refuses
- * a y that is larger than x, so the convolution is told of it (`written`).
+ * a y that is larger than x, so the convolution is informed of it (`written`).
  *
  * On the host a product before a channels-last convolution becomes a part of it
  * as well, where both factors are results of convolutions: usually an image and a

@@ -23,8 +23,8 @@
  *
  * Invariants. Tensors that every iteration passes on are not results: their uses are given the
  * tensor that went in. Other tensors that leave are new, or, if no iteration was made, those that
- * went in, or ones from outside that an iteration passed on: so nobody may write to any of these
- * afterwards, unless nobody else has the one that went in. A caller that gets such a tensor as a
+ * went in, or ones from outside that an iteration passed on: so nothing may write to any of these
+ * afterwards, unless nothing else has the one that went in. A caller that gets such a tensor as a
  * result gets a copy where the interpreter would have given a view.
  * Tests: tests/ir/fuse-loops/
  */

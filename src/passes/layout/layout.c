@@ -411,7 +411,7 @@ static bool layout_unused(const node *n) {
     return true;
 }
 
-/* New nodes of regions that stay as they were; all: others that nobody uses as well. */
+/* New nodes of regions that stay as they were; all: others that nothing uses as well. */
 static void layout_sweep(layout *l, bool all) {
     for (size_t i = l->made.len; i-- > 0;) {
         layout_made *m = &l->made.data[i];

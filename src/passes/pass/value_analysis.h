@@ -23,7 +23,7 @@ bool known_bool(const ir_value *v, bool *out);
 bool known_is_none(const ir_value *v); /* the constant None */
 /* A constant int or float (not bool) that equals x exactly, whatever its type. */
 bool known_number_is(const ir_value *v, int x);
-/* Constant ints in a list: a constant list, or a prim::ListConstruct of constants that nobody
+/* Constant ints in a list: a constant list, or a prim::ListConstruct of constants that nothing
  * changes. At most KNOWN_MAX_INTS. */
 bool known_ints(const ir_value *v, int64_t *out, int *n);
 bool known_tensor(const ir_value *v, tensor **out); /* of a constant; borrowed */

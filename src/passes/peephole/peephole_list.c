@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peephole_list.c - rules of lists, tuples and dicts that nobody changes, of shapes and of bools.
+ * peephole_list.c - rules of lists, tuples and dicts that nothing changes, of shapes and of bools.
  *
  *     %s : int[] = aten::size(%x)  %n : int = aten::__getitem__(%s, %1)    after:  %n = aten::size(%x, %1)
  *     %l : int[] = prim::ListConstruct(%a, %b)  %c : int = aten::len(%l)   after:  2

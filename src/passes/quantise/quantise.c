@@ -113,7 +113,7 @@ static ir_value *quantise_before_move(node *n, const quantise_target *to) {
     return args[0] ? rewrite_op(to->at, n->op, (int)n->inputs.len, args) : NULL;
 }
 
-/* y as a tensor of quint8, if its operator has a rule and nobody else reads it. */
+/* y as a tensor of quint8, if its operator has a rule and nothing else reads it. */
 static ir_value *quantise_by_rule(const node *by, const ir_value *y, const quantise_target *to) {
     node *n = rewrite_only_for(by, y);
     if (!n) return NULL;

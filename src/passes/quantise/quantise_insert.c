@@ -6,7 +6,7 @@
  * Method. One walk in execution order. `ints` has, for a float tensor, the quantised one that it
  * was made of or that was made of it: an operator that finds its arguments there takes these. What
  * an operator's result was is then a dequantisation of the new result, which dce removes where
- * nobody reads it; so no use has to be looked at.
+ * nothing reads it; so no use has to be looked at.
  */
 #include "passes/quantise/quantise_insert.h"
 

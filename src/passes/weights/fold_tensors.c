@@ -56,7 +56,7 @@ static bool fold_is_cheap(const op *o) {
     }
 }
 
-/* A list of constants that nobody writes. A new reference; false: v is none, or out of memory. */
+/* A list of constants that nothing writes. A new reference; false: v is none, or out of memory. */
 static bool fold_list(const fold_tensors *f, const ir_value *v, value *out) {
     const node *n = v->def;
     if (!n || n->kind != N_LIST_CONSTRUCT || alias_ever_written(f->alias, v)) return false;

@@ -293,8 +293,8 @@ static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, ui
     return CTSC_OK;
 }
 
-/* Conjugated or negated as {"conj": True}, {"neg": True} say: t's own handle, which nobody else has
- * yet, becomes lazy. */
+/* Conjugated or negated as {"conj": True}, {"neg": True} say: t, a handle without other
+ * references yet, becomes lazy. */
 static ctsc_status make_lazy(pickle_vm *vm, const value *metadata, value *t) {
     bool bits[2] = {false, false};
     if (metadata->tag != V_DICT) return CTSC_OK;

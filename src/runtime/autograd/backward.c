@@ -8,8 +8,8 @@
  * counted, and nothing recurs. It is also PyTorch's order, so that sums of gradients are rounded as
  * there: in the order of arrival, the latest consumer first. For autograd.grad, only nodes run from
  * which an input can be reached. Under create_graph formulas run as taped code and sums are
- * recorded; otherwise a sum goes into the first summand if nobody else has it. What a node saved is
- * freed as soon as it has run, unless the graph is retained.
+ * recorded; otherwise a sum goes into the first summand if nothing else has it. What a node saved
+ * is freed as soon as it has run, unless the graph is retained.
  *
  * Tests: tests/corpus/grad
  */

@@ -176,7 +176,7 @@ ctsc_status grad_save(diag *d, grad_saved *s, value v) {
 }
 
 /* A leaf's gradient goes to the leaf, whatever its elements are kept as. What is captured is a
- * program's, whose tensors nobody sees. */
+ * program's, whose tensors are not visible outside. */
 ctsc_status grad_pack(diag *d, grad_saved *s, tensor *x) {
     grad_packer *p = grad_packer_current;
     grad_edge e = {0};

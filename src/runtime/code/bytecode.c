@@ -81,7 +81,7 @@ static int32_t tr_operand(translator *tr, const ir_value *v) {
     return (int32_t)(s > 0 ? s - 1 : s);
 }
 
-/* A register for an output; SITE_UNUSED when nobody reads it. */
+/* A register for an output; SITE_UNUSED when nothing reads it. */
 static int32_t tr_define(translator *tr, ir_value *v) {
     if (v->uses.len == 0) return SITE_UNUSED;
     int32_t r = tr_register_new(tr);
@@ -464,7 +464,7 @@ static bool tr_loop_begin(translator *tr, node *n, loop_registers *l) {
     return tr->status == CTSC_OK;
 }
 
-/* Registers are given back; carried ones that nobody reads afterwards are emptied. */
+/* Registers are given back; carried ones that nothing reads afterwards are emptied. */
 static void tr_loop_end(translator *tr, node *n, const loop_registers *l) {
     for (int i = 0; i < l->ncarried; i++) {
         if (n->outputs.data[i]->uses.len) continue;

@@ -7,7 +7,7 @@
  * Registers are numbered from 0; a call's arguments arrive in the first ones. An operand (V) is a
  * register's number, or ~k for constant k. Whatever needs more than three operands has a site: a
  * record with the operator, the function, types, and a run of operands in code->operands:
- * arguments, then the registers of the results (SITE_UNUSED for one that nobody reads).
+ * arguments, then the registers of the results (SITE_UNUSED for one that nothing reads).
  * OPERAND_LAST_USE marks the last use of a register: the instruction takes the value out of it.
  *
  * Ownership: a code owns its arrays, its sub-codes and groups, and holds references on its

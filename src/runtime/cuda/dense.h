@@ -71,7 +71,7 @@ ctsc_status dense_check_faults(diag *d, cuda *c);
 
 /* ---- products (gemm.c, blas.c) --------------------------------------------------------------- */
 
-/* As gemm_run, for memory of the device; e: what becomes of each element then, or NULL. */
+/* As gemm_run, for memory of the device; e: what is done to each element then, or NULL. */
 ctsc_status dense_gemm_run(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int64_t k,
                            gemm_scale alpha, gemm_matrix a, gemm_matrix b, gemm_scale beta,
                            void *out, int64_t ldc, const dense_epilogue *e);

@@ -118,7 +118,7 @@ static ctsc_status record_made(record *r, diag *d, tensor *t) {
     return CTSC_OK;
 }
 
-/* Constants of the code that are on the host: nobody writes to them, unless it is seen here. */
+/* Constants of the code that are on the host: nothing writes to them, unless it is seen here. */
 static ctsc_status record_constants(record *r, frame *f, const site *s) {
     for (int i = 0; i < s->nargs; i++) {
         const value *v = site_arg(f, s, i);

@@ -17,7 +17,7 @@
  * Limits: time and cancellation go with the body. Steps and bytes are counted in the order of the
  * program, and a watch is of one thread: where there is one of these, bodies run at once. A body
  * that meets the end of the whole program (a limit, no memory) ends it when it is fetched, at the
- * place of its fork; other errors of futures that nobody waits for are lost, as in PyTorch.
+ * place of its fork; other errors of futures that nothing waits for are lost, as in PyTorch.
  *
  * Ownership: a `forked` has references on its future and arguments, and is freed when fetched. The
  * worker touches nothing of the frame.

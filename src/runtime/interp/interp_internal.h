@@ -45,7 +45,7 @@ typedef struct frame {
 
 typedef ctsc_status (*site_fn)(frame *f, const site *s);
 
-/* What CALL_OP and FUSED do where rt->watch is told of operators and kernels. */
+/* What CALL_OP and FUSED do where rt->watch sees operators and kernels. */
 ctsc_status bc_call_op_watched(frame *f, const site *s);
 ctsc_status bc_fused_watched(frame *f, const site *s);
 

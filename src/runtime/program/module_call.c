@@ -32,7 +32,7 @@ static ctsc_status call_converted(function *f, runtime *rt, size_t nargs, const 
     return s;
 }
 
-/* Most calls need no conversion: then nobody needs arguments of his own. */
+/* Most calls need no conversion: then the arguments need not be copied. */
 static inline ctsc_status call_plain(function *f, runtime *rt, size_t nargs, const value *args,
                                      diag *d, value *result) {
     bool as_they_are = !device_in_use() && interp_args_fit(f, (int)nargs, args);

@@ -73,7 +73,7 @@ static void mover_place(mover *m, tensor *t) {
     storage_unref(before);
 }
 
-/* Traces compute sizes with 0-dim integers. Those stay on the host, as in PyTorch, so that nobody
+/* Traces compute sizes with 0-dim integers. Those stay on the host, as in PyTorch, so that nothing
  * waits for the device to know a size; other operators take them along. */
 static bool mover_stays(const mover *m, const tensor *t) {
     return m->code && t->ndim == 0 && dtype_is_integral((dtype)t->dtype);

@@ -18,7 +18,7 @@
 
 /* ---- graphs that run ------------------------------------------------------------------------- */
 
-/* A function of its own for a graph; nobody else sees it. */
+/* A function of its own for a graph; nothing else sees it. */
 typedef struct ptq_program { function f; graph *optimised; } ptq_program;
 
 static ctsc_status program_open(const ptq *p, const graph *g, ptq_program *out) {

@@ -168,7 +168,7 @@ static bool flow_if(loop_state *s, const node *n) {
             continue;
         }
         nest_stmt *d = out[i].declare;
-        if (!d->value) { /* both are uninitialised: nobody reads it */
+        if (!d->value) { /* both are uninitialised: nothing reads it */
             if (!loop_number_type(v->type, &d->var->type)) return false;
             out[i].var->type = d->var->type;
             d->value = flow_zero(s, d->var->type);

@@ -300,7 +300,7 @@ static py_object *class_begin(py *p, py_env *env, const class_def *def) {
 }
 
 /* Calls the hook of its bases with the keywords of the class statement. Of classes of the program's
- * own alone is it known that nobody else wants these (typing's and metaclasses do). */
+ * own alone is it known that nothing else needs these (typing's and metaclasses do). */
 static bool class_announce_to(py *p, py_env *env, const class_def *def, py_object *cls,
                               py_object *hook) {
     const py_class *c = cls->u.cls;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * py_sweep.c - tensors that a loop of module-level code has made and nobody refers to any more.
+ * py_sweep.c - tensors that a loop of module-level code has made and nothing refers to any more.
  *
  * Method. Objects are not reference-counted (py.h), so the tensors of a training loop
  * would pile up. At the end of an iteration, when there are many, everything reachable is

@@ -23,7 +23,7 @@ typedef struct attention_call {
     bool safe;   /* rows that see nothing have weights of 0, not nan; on the host only */
     double scale;
     tensor *out;     /* [..., L, V], made by the caller; elements of a row adjoin */
-    tensor *weights; /* [..., L, S], contiguous, or NULL if nobody wants them */
+    tensor *weights; /* [..., L, S], contiguous, or NULL if they are not needed */
 } attention_call;
 
 ctsc_status attention_compute(diag *d, const attention_call *call);

@@ -219,7 +219,7 @@ static ctsc_status sdpa_compute(op_ctx *cx, sdpa_call *c, tensor *mask, bool att
 }
 
 /* Result and weights of softmax(q k^T scale + mask) v, both new references; attention: NULL if
- * nobody wants them. call: has what no tensor is. */
+ * they are not needed. call: has what no tensor is. */
 static ctsc_status sdpa_run(op_ctx *cx, sdpa_call call, tensor *q, tensor *k, tensor *v,
                             tensor *mask, tensor **result, tensor **attention) {
     TRY(sdpa_check(cx, q, k, v, mask, call.of.causal));

@@ -87,7 +87,7 @@ static void started_put(started *s) {
     pthread_mutex_unlock(&started_lock);
 }
 
-/* Takes one out of the list: that of a storage; NULL: one that is done and that nobody can wait
+/* Takes one out of the list: that of a storage; NULL: one that is done and that nothing can wait
  * for any more. */
 static started *started_take(const storage *of) {
     started *taken = NULL;

@@ -9,7 +9,7 @@
  *
  * A collective that was started belongs to the storage of its result, as in PyTorch: that is what
  * is waited for. The list of them holds the tensors, so that their memory stays whatever becomes of
- * the program; one that nobody waits for is dropped when it is done and only the list knows it.
+ * the program; one that nothing waits for is dropped when it is done and only the list knows it.
  * Where tensors are on devices, or were (results may be moved as soon as they are returned), a
  * collective is done when its start returns.
  * Tests: tests/distributed/exported.py (tests/python/test_py_distributed.py)

@@ -6,7 +6,7 @@
  * made in place: in a block that is `width` channels wide, where a tensor has the
  * channels from `at` on. The first tensor made allocates the block; each further one
  * is placed beside another of them. The pass cat-in-place chooses these tensors; it
- * ensures that they do not overlap and that nobody writes them later. A tensor whose
+ * ensures that they do not overlap and that nothing writes them later. A tensor whose
  * size or dtype does not match has separate memory, and is copied when it is joined.
  * Tests: tests/unit/test_conv_last.c
  */

@@ -7,7 +7,7 @@
  * serves both, and shapes and errors are the same.
  *
  * runtime/cuda/dense.h fills the table; it is registered once, at start (runtime/ops/registry.c).
- * Where no tensor is on a device nothing looks at it.
+ * It is not looked at where no tensor is on a device.
  */
 #ifndef CTSC_RUNTIME_KERNELS_ENGINE_DEVICE_KERNELS_H
 #define CTSC_RUNTIME_KERNELS_ENGINE_DEVICE_KERNELS_H
@@ -51,7 +51,7 @@ typedef struct dense_taps {
 } dense_taps;
 
 typedef struct device_kernels {
-    /* As gemm_run, for memory of the device; e: what becomes of each element then, or NULL. */
+    /* As gemm_run, for memory of the device; e: what is done to each element then, or NULL. */
     ctsc_status (*gemm)(diag *d, cuda *c, dtype dt, int64_t m, int64_t n, int64_t k,
                         gemm_scale alpha, gemm_matrix a, gemm_matrix b, gemm_scale beta, void *out,
                         int64_t ldc, const dense_epilogue *e);

@@ -21,7 +21,7 @@ typedef struct index_plan {
 } index_plan;
 
 /* Position of the first index outside [0, size), or, if wrap, [-size, size); n if there is none. On
- * a device nobody looks before the plan is made. */
+ * a device indices are not checked before the plan is made. */
 int64_t index_find_outside(const tensor *index, int64_t size, bool wrap);
 /* self indexed along one dimension (self has at least one) by a contiguous int64 tensor, all of
  * whose values are in bounds. */

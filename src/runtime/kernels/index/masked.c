@@ -166,7 +166,7 @@ ctsc_status op_nonzero_numpy(op_ctx *cx, const value *args, value *results) {
 static ctsc_status masked_flags_of(op_ctx *cx, const tensor *mask, bool used, tensor **out) {
     tensor *flat;
     if (mask->dtype == DT_BOOL) return *out = tensor_ref((tensor *)mask), CTSC_OK;
-    /* nobody looks */
+    /* a device does not check */
     if (tensor_cuda(mask)) return tensor_to_dtype(cx->diag, (tensor *)mask, DT_BOOL, out);
     TRY(tensor_clone(cx->diag, mask, &flat));
     size_t size = dtype_size((dtype)mask->dtype);

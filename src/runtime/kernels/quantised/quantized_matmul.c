@@ -47,7 +47,7 @@ typedef struct qmatmul_job {
     int64_t batches, block, blocks; /* rows of a chunk, chunks of a matrix */
     quad_matrix panels;             /* except for its data */
     int64_t lda;                    /* of rows as they are multiplied */
-    /* what becomes of sums: bytes, or, out_sums, themselves */
+    /* what is made of the sums: bytes, or, out_sums, themselves */
     bool out_sums;
     float scale, lo, hi;
     int32_t zero;

@@ -12,7 +12,7 @@
  * they pass in the opposite order every other step, since the last of them are still in the cache.
  *
  * The state of the next step is written where this one's is not read: as one row, or, for more, as
- * a packed operand of the tiles, so that nobody packs it. Rows whose sequence has ended, or,
+ * a packed operand of the tiles, so that it is not packed again. Rows whose sequence has ended, or,
  * backwards, has not begun, are not touched, as in rnn.c.
  * Tests: tests/unit/test_rnn.c
  */
