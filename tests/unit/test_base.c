@@ -653,17 +653,16 @@ static void test_sorted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* while there is one worker only: others would come in its place */
-        cmocka_unit_test(test_halves),         cmocka_unit_test(test_mem),
-        cmocka_unit_test(test_pages),          cmocka_unit_test(test_machine),
-        cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_page_pool),      cmocka_unit_test(test_arena),
-        cmocka_unit_test(test_arena_failures), cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_strbuf),         cmocka_unit_test(test_text),
-        cmocka_unit_test(test_positions),      cmocka_unit_test(test_render),
-        cmocka_unit_test(test_origin),         cmocka_unit_test(test_diag_failures),
-        cmocka_unit_test(test_pool),           cmocka_unit_test(test_pool_steps),
-        cmocka_unit_test(test_slots),          cmocka_unit_test(test_pool_shared),
-        cmocka_unit_test(test_sorted),
+        cmocka_unit_test(test_halves),        cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_pages),         cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_budget),        cmocka_unit_test(test_page_pool),
+        cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_failures),
+        cmocka_unit_test(test_containers),    cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_pool_shared),   cmocka_unit_test(test_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
