@@ -24,6 +24,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -293,8 +294,13 @@ def make(args, path):
     else:
         from torch.testing._internal.common_methods_invocations import op_db
         sources = [(op.name, lambda give, op=op: cases_of(torch, op, args, give)) for op in op_db]
+    until = time.monotonic() + args.seconds if args.seconds else None
+    if until:
+        rng.shuffle(sources)
     with open(path, "wb") as out:
         for name, cases in sources:
+            if until and time.monotonic() > until:
+                break
             if not fnmatch.fnmatch(name, args.k) or any(word in name for word in RANDOM):
                 continue
             out.flush()
@@ -410,6 +416,7 @@ def main():
     p.add_argument("--dtypes", default=DTYPES)
     p.add_argument("-k", default="*", metavar="GLOB")
     p.add_argument("--schemas", action="store_true", help="generated calls of all overloads")
+    p.add_argument("--seconds", type=int, default=0, help="as many operators, picked by the seed, as PyTorch answers in that time")
     p.add_argument("--out", action="store_true", help="calls with out=")
     p.add_argument("--as", dest="form", choices=("call", "script", "export"), default="call", help="what the calls are: of Python, or programs that PyTorch saved")
     p.add_argument("--all", action="store_true", help="calls that ctsc refuses, and what is known to differ, too")
