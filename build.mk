@@ -102,7 +102,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 endif
 
 # The inference server: a part of the command, which alone needs libmicrohttpd.
-SERVE_SRC := $(wildcard src/serve/*.c)
+SERVE_SRC := $(wildcard src/serve/*.c src/serve/isolate/*.c)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
 # gRPC for the server: a separate library that ctsc opens on request (--grpc).
 GRPC ?= 1

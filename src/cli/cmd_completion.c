@@ -88,6 +88,7 @@ static const struct completion_values {
     {"augment", "flip|vflip|crop=|normalise"},
     {"class-weights", "balanced"},
     {"device", "cpu|cuda"},
+    {"isolate", "process|none"},
     {"opt", "0|1|2|3"},
     {"cpu", "host|sse2|avx2|avx512|neon|dotprod|i8mm|sve"},
     {"quantized-engine", "x86|fbgemm|qnnpack"},

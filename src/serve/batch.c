@@ -9,110 +9,12 @@
  * results. A model whose outputs do not follow dimension 0 gets no more batches.
  * Tests: tests/unit/test_serve.c, tests/serve/client.py
  */
+#include "serve/isolate/worker.h"
 #include "serve/scheduler.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-/* ---- what a call gave ------------------------------------------------------------------------ */
-
-enum { OUTPUTS_DEPTH = 20, OUTPUTS_MOST = 10000 };
-
-void outputs_free(outputs *o) {
-    for (size_t i = 0; i < o->n; i++) {
-        ctsc_value_free(o->values[i]);
-        free(o->names[i]);
-    }
-    free(o->values);
-    free(o->names);
-    *o = (outputs){0};
-}
-
-static bool outputs_push(outputs *o, const ctsc_value *v, const char *name) {
-    if (o->n == o->cap) {
-        size_t cap = o->cap ? 2 * o->cap : 4;
-        ctsc_value **values = realloc(o->values, cap * sizeof *values);
-        if (values) o->values = values;
-        char **names = realloc(o->names, cap * sizeof *names);
-        if (names) o->names = names;
-        if (!values || !names || cap > OUTPUTS_MOST) return false;
-        o->cap = cap;
-    }
-    ctsc_value *mine = NULL;
-    char *own = name ? strdup(name) : NULL;
-    if (ctsc_value_kind(v) != CTSC_KIND_TENSOR) mine = ctsc_value_copy(v);
-    else if (ctsc_tensor_contiguous(v, &mine, NULL) != CTSC_OK) mine = NULL;
-    if (!mine || (name && !own)) {
-        ctsc_value_free(mine);
-        free(own);
-        return false;
-    }
-    o->values[o->n] = mine;
-    o->names[o->n++] = own;
-    return true;
-}
-
-/* What all items of a list are, if that is a number, a bool or a string; else CTSC_KIND_OTHER. */
-static ctsc_kind outputs_item_kind(const ctsc_value *v) {
-    ctsc_kind all = CTSC_KIND_OTHER;
-    for (size_t i = 0; i < ctsc_value_len(v); i++) {
-        ctsc_value *item = ctsc_value_item(v, i);
-        ctsc_kind k = ctsc_value_kind(item);
-        ctsc_value_free(item);
-        if (k != CTSC_KIND_INT && k != CTSC_KIND_FLOAT && k != CTSC_KIND_BOOL &&
-            k != CTSC_KIND_STRING)
-            return CTSC_KIND_OTHER;
-        if (i && k != all) return CTSC_KIND_OTHER;
-        all = k;
-    }
-    return all;
-}
-
-/* A list of numbers or bools is a tensor of one dimension. */
-static bool outputs_push_numbers(outputs *o, const ctsc_value *v, ctsc_kind k, const char *name) {
-    int64_t n = (int64_t)ctsc_value_len(v);
-    ctsc_value *t = NULL;
-    ctsc_dtype dtype = k == CTSC_KIND_INT     ? CTSC_INT64
-                       : k == CTSC_KIND_FLOAT ? CTSC_FLOAT64
-                                              : CTSC_BOOL;
-    if (ctsc_tensor_new(dtype, 1, &n, &t, NULL) != CTSC_OK) return false;
-    void *data = ctsc_tensor_data(t);
-    for (int64_t i = 0; i < n; i++) {
-        ctsc_value *item = ctsc_value_item(v, (size_t)i);
-        if (k == CTSC_KIND_INT) ((int64_t *)data)[i] = ctsc_value_int(item);
-        else if (k == CTSC_KIND_FLOAT) ((double *)data)[i] = ctsc_value_float(item);
-        else ((uint8_t *)data)[i] = ctsc_value_bool(item);
-        ctsc_value_free(item);
-    }
-    bool ok = outputs_push(o, t, name);
-    ctsc_value_free(t);
-    return ok;
-}
-
-static bool outputs_walk(outputs *o, const ctsc_value *v, const char *name, int depth) {
-    ctsc_kind k = ctsc_value_kind(v), items;
-    if (depth > OUTPUTS_DEPTH) return false;
-    if (k == CTSC_KIND_LIST && (items = outputs_item_kind(v)) != CTSC_KIND_OTHER)
-        return items == CTSC_KIND_STRING ? outputs_push(o, v, name)
-                                         : outputs_push_numbers(o, v, items, name);
-    if (k == CTSC_KIND_LIST && !ctsc_value_len(v)) return outputs_push(o, v, name);
-    if (k != CTSC_KIND_TUPLE && k != CTSC_KIND_LIST && k != CTSC_KIND_DICT)
-        return outputs_push(o, v, name);
-    bool ok = true;
-    for (size_t i = 0; ok && i < ctsc_value_len(v); i++) {
-        ctsc_value *item = ctsc_value_item(v, i),
-                   *key = k == CTSC_KIND_DICT ? ctsc_value_key(v, i) : NULL;
-        const char *text = ctsc_value_kind(key) == CTSC_KIND_STRING ? ctsc_value_string(key, NULL)
-                                                                    : NULL;
-        ok = item && (k != CTSC_KIND_DICT || key) && outputs_walk(o, item, text, depth + 1);
-        ctsc_value_free(item);
-        ctsc_value_free(key);
-    }
-    return ok;
-}
-
-bool outputs_add(outputs *o, const ctsc_value *result) { return outputs_walk(o, result, NULL, 0); }
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
@@ -138,6 +40,18 @@ int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error, 
     }
 }
 
+static ctsc_status batch_call_process(const model *m, const job *j, ctsc_value *const *args,
+                                      const ctsc_run_options *ro, const ctsc_cancel *cancel,
+                                      outputs *o, ctsc_error *e) {
+    worker_task t = {.nargs = j->nargs, .args = args, .ro = ro, .cancel = cancel, .results = o};
+    ctsc_status s = workers_call(m->processes, &t, e);
+    if (!t.died) return s;
+    counter_add(&m->stats->deaths, 1);
+    fprintf(stderr, "ctsc serve: model %s version %s: %s\n", m->name, m->version,
+            ctsc_error_message(e));
+    return s;
+}
+
 /* deadline: of the job, or the earliest of the batch. */
 ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline,
                        const ctsc_cancel *cancel, outputs *o, ctsc_error *e) {
@@ -151,6 +65,7 @@ ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, ui
         if (now >= deadline) return CTSC_LIMIT;
         ro.timeout_us = (deadline - now) / 1000 + 1;
     }
+    if (m->processes) return batch_call_process(m, j, args, &ro, cancel, o, e);
     ctsc_status s = ctsc_module_run(m->module, m->config.method, j->nargs, args, &ro, &result, e);
     if (s == CTSC_OK && !outputs_add(o, result)) s = CTSC_LIMIT;
     ctsc_value_free(result);
@@ -182,7 +97,8 @@ static void batch_note_call(model *m, bool measured, uint64_t cpu_ns, uint64_t t
 
 static void batch_run_one(model *m, job *j, ctsc_error *e) {
     outputs o = {0};
-    bool measured = atomic_load_explicit(&m->seemed_slow, memory_order_relaxed);
+    /* what a process takes is not on this thread's account */
+    bool measured = !m->processes && atomic_load_explicit(&m->seemed_slow, memory_order_relaxed);
     uint64_t cpu = measured ? batch_cpu_ns() : 0, start = clock_ns();
     counter_add(&m->stats->running, 1);
     ctsc_status s = batch_call(m, j, j->args, j->deadline_ns, j->cancel ? j->cancel : m->cancel, &o,
@@ -192,7 +108,8 @@ static void batch_run_one(model *m, job *j, ctsc_error *e) {
     j->infer_ns = end - start;
     j->batch_rows = j->rows ? j->rows : 1;
     j->status = s == CTSC_OK ? 200 : batch_status(j, s, e, j->error, sizeof j->error);
-    batch_note_call(m, measured, measured ? batch_cpu_ns() - cpu : 0, end - start);
+    if (m->processes) batch_note_time(m, end - start);
+    else batch_note_call(m, measured, measured ? batch_cpu_ns() - cpu : 0, end - start);
     if (s == CTSC_OK) stats_execution(m->stats, (uint64_t)j->batch_rows, 0, end - start, 0);
     j->finish(j, s == CTSC_OK ? &o : NULL, 0, 0); /* j may be gone now */
     outputs_free(&o);

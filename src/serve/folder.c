@@ -366,7 +366,9 @@ static bool folder_load(repository *r, entry *e, const char *override, char *why
     free(text);
     bool skip = ok && config.only_latest && folder_superseded(r, e);
     void *bytes = ok && !skip ? folder_read(e->path, &len, &stamp, why, size) : NULL;
-    if (bytes) ok = model_new(e->name, e->version, bytes, len, &config, &e->stats, &m, why, size);
+    if (bytes)
+        ok = model_new(e->name, e->version, bytes, len, &config, &e->stats, r->spawner, &m, why,
+                       size);
     if (m) folder_platform(e, m);
     else ok = skip;
     config_free(&config);

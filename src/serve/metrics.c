@@ -51,6 +51,8 @@ static const struct metric {
            "Times a model was replaced by a newer file"),
     METRIC("ctsc_model_reload_failures_total", "counter", reload_failures, 1,
            "Times a newer file could not be loaded"),
+    METRIC("ctsc_model_process_deaths_total", "counter", deaths, 1,
+           "Processes of the model that ended in a call (--isolate)"),
 #undef METRIC
 };
 

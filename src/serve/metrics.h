@@ -49,7 +49,7 @@ typedef struct model_stats {
     histogram request, queued;
     counter codes[METRICS_CODES];
     counter rejected_full, rejected_timeout, cancelled /* the client hung up */, reloads,
-        reload_failures;
+        reload_failures, deaths /* of the model's processes */;
     counter window_next;
     _Atomic uint32_t window_us[STATS_WINDOW];
 } model_stats;

@@ -9,10 +9,15 @@
  */
 #include "serve/model.h"
 
+#include "serve/isolate/spawner.h"
+#include "serve/isolate/worker.h"
 #include "serve/scheduler.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -220,6 +225,27 @@ static void model_drop(void *ctx, const char *text, size_t len) {
     (void)ctx, (void)text, (void)len;
 }
 
+static bool model_warm_up_once(const model *m, ctsc_value *const *args, const ctsc_run_options *ro,
+                               uint64_t *took_ns) {
+    if (m->processes) {
+        outputs o = {0};
+        worker_task t = {
+            .nargs = m->ninputs, .args = args, .ro = ro, .kernels = true, .results = &o};
+        ctsc_status s = workers_call_each(m->processes, &t, NULL);
+        outputs_free(&o);
+        *took_ns = t.took_ns;
+        return s == CTSC_OK;
+    }
+    ctsc_value *result = NULL;
+    uint64_t start = clock_ns();
+    ctsc_status s = ctsc_module_run(m->module, m->config.method, m->ninputs, args, ro, &result,
+                                    NULL);
+    *took_ns = clock_ns() - start;
+    ctsc_value_free(result);
+    ctsc_wait_for_kernels(30000000);
+    return s == CTSC_OK;
+}
+
 /* Calls the model on zeros, if config.json says enough of its inputs, so that its kernels are there
  * before the first request. What it says to zeros does not matter. */
 static void model_warm_up(model *m) {
@@ -243,13 +269,9 @@ static void model_warm_up(model *m) {
                                .cancel = m->cancel,
                                .timeout_us = 30000000,
                                .max_bytes = m->config.max_bytes};
-        ctsc_value *result = NULL;
-        uint64_t start = clock_ns();
-        known = ctsc_module_run(m->module, m->config.method, m->ninputs, args, &ro, &result,
-                                NULL) == CTSC_OK;
-        if (known) atomic_store(&m->slowest_ns, clock_ns() - start);
-        ctsc_value_free(result);
-        ctsc_wait_for_kernels(30000000);
+        uint64_t took = 0;
+        known = model_warm_up_once(m, args, &ro, &took);
+        if (known) atomic_store(&m->slowest_ns, took);
     }
     for (size_t i = 0; args && i < m->ninputs; i++) ctsc_value_free(args[i]);
     free(args);
@@ -260,12 +282,14 @@ static void model_warm_up(model *m) {
 void model_free(model *m) {
     if (!m) return;
     scheduler_stop(m);
+    workers_free(m->processes);
     ctsc_module_free(m->module);
     ctsc_signature_free(m->signature);
     ctsc_cancel_free(m->cancel);
     config_free(&m->config);
     free(m->inputs);
-    free(m->bytes);
+    if (m->mapped) munmap(m->bytes, m->size);
+    else free(m->bytes);
     free(m->name);
     free(m->version);
     free(m);
@@ -284,8 +308,37 @@ static bool model_open(model *m, size_t len, char *why, size_t size) {
     return s == CTSC_OK && model_inputs(m, why, size) && model_find_position(m, why, size);
 }
 
+static bool model_write(int fd, const char *from, size_t n) {
+    while (n > 0) {
+        ssize_t wrote = write(fd, from, n);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) return false;
+        from += wrote;
+        n -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* Puts the archive into memory that the model's processes have too, and starts the first. */
+static bool model_isolate(model *m, spawner *s, char *why, size_t size) {
+    int fd = spawner_memory(s, m->size);
+    void *own = MAP_FAILED;
+    if (fd >= 0 && model_write(fd, m->bytes, m->size))
+        own = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (own == MAP_FAILED) {
+        if (fd >= 0) close(fd);
+        snprintf(why, size, fd < 0 ? "no process can be made for the model" : "out of memory");
+        return false;
+    }
+    free(m->bytes);
+    m->bytes = own;
+    m->mapped = true;
+    worker_setup setup = {m->config.method, m->config.precision, m->config.opt};
+    return workers_new(s, fd, &setup, &m->processes, why, size);
+}
+
 bool model_new(const char *name, const char *version, void *bytes_take, size_t len,
-               model_config *config_take, model_stats *stats, model **out, char *why,
+               model_config *config_take, model_stats *stats, spawner *s, model **out, char *why,
                size_t why_size) {
     model *m = calloc(1, sizeof *m);
     if (!m) {
@@ -304,7 +357,10 @@ bool model_new(const char *name, const char *version, void *bytes_take, size_t l
     m->version = strdup(version);
     m->cancel = ctsc_cancel_new();
     snprintf(why, why_size, "out of memory");
-    bool ok = m->name && m->version && m->cancel && model_open(m, len, why, why_size);
+    bool ok = m->name && m->version && m->cancel &&
+              (!s || model_isolate(m, s, why, why_size)) &&
+              model_open(m, len, why, why_size) &&
+              (!s || workers_fill(m->processes, m->config.instances, why, why_size));
     if (ok) model_warm_up(m);
     if (ok && !scheduler_start(m)) {
         snprintf(why, why_size, "the model's threads could not be started");

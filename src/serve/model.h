@@ -17,6 +17,8 @@
 #include <pthread.h>
 
 struct job;
+struct spawner;
+struct workers;
 
 /* An argument of the method as the protocol sees it. */
 typedef struct model_input {
@@ -39,8 +41,10 @@ typedef struct model {
     char *name, *version;
     char platform[32]; /* of the metadata: "ctsc_", and the format of its file */
     ctsc_module *module;
-    void *bytes; /* the archive, which module refers to */
+    void *bytes; /* the archive, which module refers to: from malloc, or mapped */
     size_t size; /* of it */
+    bool mapped;
+    struct workers *processes; /* NULL: calls run in this process */
     ctsc_signature *signature;
     model_config config;
     model_input *inputs;
@@ -65,11 +69,12 @@ typedef struct model {
     int nworkers;
 } model;
 
-/* Loads an archive's bytes (taken over in any case; from malloc). False: *why says why in one line.
- * Its threads are running. */
+/* Loads an archive's bytes (taken over in any case; from malloc). s: makes the processes that its
+ * calls run in; NULL: they run in this one. False: *why says why in one line. Its threads are
+ * running. */
 bool model_new(const char *name, const char *version, void *bytes_take, size_t len,
-               model_config *config_take, model_stats *stats, model **out, char *why,
-               size_t why_size);
+               model_config *config_take, model_stats *stats, struct spawner *s, model **out,
+               char *why, size_t why_size);
 void model_free(model *m); /* nobody else may refer to it */
 static inline model *model_ref(model *m) {
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);

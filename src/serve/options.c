@@ -36,7 +36,8 @@ enum {
     OPT_LOG,
     OPT_PRECISION,
     OPT_FLUSH,
-    OPT_SANDBOX
+    OPT_SANDBOX,
+    OPT_ISOLATE
 };
 
 static const struct argp_option serve_argp_options[] = {
@@ -57,8 +58,11 @@ static const struct argp_option serve_argp_options[] = {
      0},
     {"sandbox", OPT_SANDBOX, 0, 0,
      "read only DIR, and make no connections, programs or processes (Linux)", 0},
+    {"isolate", OPT_ISOLATE, "process", 0,
+     "run models in processes of their own: one that ends costs the request that it answered", 0},
     {0, 0, 0, 0, "Defaults of models (config.json):", 1},
-    {"instances", OPT_INSTANCES, "N", 0, "calls of one model at the same time (one per core)", 1},
+    {"instances", OPT_INSTANCES, "N", 0,
+     "calls of one model at the same time (one per core; with --isolate 1)", 1},
     {"threads", OPT_THREADS, "N", 0, "threads of one call (1); 0: all cores", 1},
     {"max-queue", OPT_QUEUE, "N", 0, "requests that may wait for a model (256)", 1},
     {"timeout", OPT_TIMEOUT, "SECONDS", 0, "of a request, after which it is stopped (30); 0: none",
@@ -138,6 +142,11 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case OPT_PRECISION: o->precision = arg; break;
     case OPT_FLUSH: o->flush_denormals = true; break;
     case OPT_SANDBOX: o->sandbox = true; break;
+    case OPT_ISOLATE:
+        o->isolate = !strcmp(arg, "process");
+        if (!o->isolate && strcmp(arg, "none") != 0)
+            argp_error(state, "--isolate: 'process' or 'none', not '%s'", arg);
+        break;
     case ARGP_KEY_ARG:
         if (o->folder)
             argp_error(

@@ -99,6 +99,7 @@ int page_shape(const model *m, int64_t sizes[PAGE_SHAPE_DIMS]) {
     int ndim = 0;
     for (size_t i = 1; i < m->ninputs; i++)
         if (!m->inputs[i].arg->default_value) return 0;
+    if (m->processes) return 0; /* it is not to be called here */
     if (!m->ninputs || in->form != INPUT_TENSOR || in->arg->ndim >= 0 ||
         (in->config && in->config->ndim >= 0))
         return 0;

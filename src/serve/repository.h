@@ -39,6 +39,7 @@ typedef struct entry {
 
 typedef struct repository {
     const serve_options *options;
+    struct spawner *spawner; /* of models' processes; NULL: models run in this one */
     pthread_mutex_t lock;    /* of everything below, for short */
     pthread_mutex_t loading; /* one look at the folder, one load at a time */
     entry **entries;         /* by name, then by version, the highest first; only ever more */

@@ -6,21 +6,11 @@
 #ifndef CTSC_SERVE_SCHEDULER_H
 #define CTSC_SERVE_SCHEDULER_H
 
+#include "serve/isolate/call_outputs.h"
 #include "serve/model.h"
 
 /* a call that takes longer may not hold up the other connections of a thread */
 enum { SCHEDULER_QUICK_NS = 400000 };
-
-/* What a call gave, flattened: the items of tuples, lists and dicts one after the other;
- * tensors row-major. */
-typedef struct outputs {
-    size_t n, cap;
-    ctsc_value **values;
-    char **names; /* of dict entries; NULL: none of its own */
-} outputs;
-/* false: without memory, or nested too deeply */
-bool outputs_add(outputs *o, const ctsc_value *result);
-void outputs_free(outputs *o);
 
 /* A request for an inference, ready to run. */
 typedef struct job {

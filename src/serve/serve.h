@@ -8,6 +8,7 @@
  *   server.c      start, signals, housekeeping     protocol.c    a request to a response, without sockets
  *   decode.c, encode.c   tensors of the protocol   repository.c  which models there are, loading, reloading
  *   scheduler.c, batch.c queues, workers, batches  model.c, config.c   one loaded model and its config.json
+ *   isolate/      models in processes of their own
  *   metrics.c, statistics.c  what is counted        access_log.c, page.c  a line per request, the status page
  *   rpc.c         gRPC, by libctsc-grpc.so         grpc/         that library
  * Everything is written against ctsc.h alone. docs/serve.md is for users.
@@ -25,7 +26,8 @@ typedef struct serve_options {
     int grpc_port;      /* 0: any free one */
     int http_threads;   /* that read requests and write answers; 0: one per core */
     int threads;        /* that one call of a model may use */
-    /* calls of one model at the same time, unless its config says; 0: one per core */
+    /* calls of one model at the same time, unless its config says; 0: one per
+     * core, with isolate 1 */
     int instances;
     int max_queue;               /* requests waiting for one model, likewise */
     uint64_t timeout_us;         /* of one request, likewise; 0: none */
@@ -42,6 +44,7 @@ typedef struct serve_options {
     bool flush_denormals;     /* of all models: ctsc_set_flush_denormals */
     const char *token_file;   /* NULL: no token */
     bool sandbox;             /* enter it: sandbox/sandbox.h */
+    bool isolate;             /* calls run in processes of each model's own: worker.h */
     const char *access_log;   /* a file, "-" for stdout, NULL: none */
     /* told what takes its time while the server starts, and NULL before anything is written to
      * stderr; NULL: nobody is */

@@ -14,6 +14,7 @@
  */
 #include "sandbox/sandbox.h"
 #include "serve/http.h"
+#include "serve/isolate/spawner.h"
 #include "serve/rpc.h"
 
 #include <errno.h>
@@ -233,32 +234,21 @@ static void server_share_arenas(long cores) {
 #endif
 }
 
-ctsc_status serve_run(const serve_options *options) {
-    serve_options o = *options;
-    server *s = calloc(1, sizeof *s);
+static ctsc_status server_run(server *s, spawner *processes) {
+    const serve_options *o = s->o;
     sigset_t set, old;
     struct sigaction act = {.sa_handler = server_on_signal, .sa_flags = SA_RESTART};
     struct sigaction old_term, old_int;
-    if (!s) {
-        fputs("ctsc serve: out of memory\n", stderr);
-        return CTSC_LIMIT;
-    }
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    server_share_arenas(cores);
-    if (o.http_threads < 1) o.http_threads = cores > 1 ? (int)cores : 2;
-    if (o.instances < 1) o.instances = cores > 0 ? (int)cores : 1;
-    s->o = &o;
     s->stats.started_ms = clock_wall_ms();
-    if (o.token_file && !(s->token = server_read_token(o.token_file))) {
-        if (access(o.token_file, R_OK) != 0)
-            fprintf(stderr, "ctsc serve: %s: %s\n", o.token_file, strerror(errno));
+    if (o->token_file && !(s->token = server_read_token(o->token_file))) {
+        if (access(o->token_file, R_OK) != 0)
+            fprintf(stderr, "ctsc serve: %s: %s\n", o->token_file, strerror(errno));
         else
             fprintf(stderr, "ctsc serve: there is no token in the first line of '%s'\n",
-                    o.token_file);
-        free(s);
+                    o->token_file);
         return CTSC_ENVIRONMENT;
     }
-    server_allow_files(&o);
+    server_allow_files(o);
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
@@ -266,18 +256,45 @@ ctsc_status serve_run(const serve_options *options) {
     sigaction(SIGTERM, &act, &old_term);
     sigaction(SIGINT, &act, &old_int);
     signal(SIGPIPE, SIG_IGN);
-    ctsc_set_threads(o.threads);
-    if (o.flush_denormals && !ctsc_set_flush_denormals(true))
+    ctsc_set_threads(o->threads);
+    if (o->flush_denormals && !ctsc_set_flush_denormals(true))
         fprintf(stderr, "ctsc serve: this processor cannot flush denormal numbers\n");
     ctsc_status st = CTSC_LIMIT;
-    if (repository_init(&s->repository, &o)) {
+    if (repository_init(&s->repository, o)) {
         s->repository.note = server_note;
+        s->repository.spawner = processes;
         st = server_with(s, &set);
         repository_free(&s->repository);
     }
     sigaction(SIGTERM, &old_term, NULL);
     sigaction(SIGINT, &old_int, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return st;
+}
+
+/* Models' processes come before everything they are not to have: the token, signals, threads. */
+ctsc_status serve_run(const serve_options *options) {
+    serve_options o = *options;
+    server *s = calloc(1, sizeof *s);
+    spawner processes;
+    char why[SANDBOX_WHY];
+    if (!s) {
+        fputs("ctsc serve: out of memory\n", stderr);
+        return CTSC_LIMIT;
+    }
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    server_share_arenas(cores);
+    if (o.http_threads < 1) o.http_threads = cores > 1 ? (int)cores : 2;
+    if (o.instances < 1) o.instances = cores > 0 && !o.isolate ? (int)cores : 1;
+    s->o = &o;
+    spawner_options of_models = {o.threads, o.flush_denormals, o.sandbox};
+    ctsc_status st = CTSC_ENVIRONMENT;
+    if (o.isolate && !spawner_start(&processes, &of_models, why, sizeof why)) {
+        fprintf(stderr, "ctsc serve: %s\n", why);
+    } else {
+        st = server_run(s, o.isolate ? &processes : NULL);
+        if (o.isolate) spawner_stop(&processes);
+    }
     free(s->token);
     free(s);
     return st;

@@ -1202,8 +1202,10 @@ def own_code_pages(ctsc, folder, scratch):
         end = time.time() + 60
         while time.time() < end:
             s.infer("pointwise", [{"name": "x", "shape": [64, 64], "datatype": "FP32", "data": [0.5] * 4096}])
-            with open("/proc/%d/maps" % s.process.pid) as f:
-                maps = f.read()
+            maps = ""
+            for pid in [s.process.pid, *processes_of(s)]:
+                with open("/proc/%d/maps" % pid) as f:
+                    maps += f.read()
             assert not re.search(r"^\S+ .wx", maps, re.M), maps
             if "libctsc-jit.so" in maps and re.search(r"r-xp 0+ 00:00 0 *$", maps, re.M):
                 return
@@ -1218,30 +1220,102 @@ def landlock():
     return ctypes.CDLL(None).syscall(444, None, 0, 1) > 0
 
 
-def own_sandbox(ctsc, folder, scratch):
-    """A model that tries to leave, from its first moment: what it may do with --sandbox, and without."""
-    if not landlock():
-        return
+def hostile_models(ctsc, scratch, config=None):
+    """The library with operators of a hostile model, and a folder with a model that calls it."""
     inputs = os.path.join(ROOT, "tests", "cli", "Inputs")
-    library, models = os.path.join(scratch, "libhostile.so"), os.path.join(scratch, "hostile")
+    models = tempfile.mkdtemp(dir=scratch)
+    library = os.path.join(models, "libhostile.so")
     subprocess.run(["cc", "-shared", "-fPIC", "-I" + os.path.join(ROOT, "include"), "-o", library, os.path.join(inputs, "hostile.c")], check=True)
-    os.mkdir(models)
     with open(os.path.join(models, "hostile.py"), "w") as f:
         f.write("from typing import List\nimport torch\n\ndef forward(what: List[str]) -> List[str]:\n"
                 "    return [torch.ops.hostile.attempt(w) for w in what]\n")
     subprocess.run([ctsc, "--load-library", library, "compile", os.path.join(models, "hostile.py"), "-o", os.path.join(models, "hostile.pt")], check=True)
+    if config:
+        with open(os.path.join(models, "hostile.json"), "w") as f:
+            json.dump(config, f)
+    return library, models
+
+
+def attempt(s, *what, want=200):
+    return s.infer("hostile", [{"name": "what", "shape": [len(what)], "datatype": "BYTES", "data": what}], want=want)
+
+
+def own_sandbox(ctsc, folder, scratch):
+    """A model that tries to leave, from its first moment: what it may do with --sandbox, and without."""
+    if not landlock():
+        return
+    library, models = hostile_models(ctsc, scratch)
     wanted = {"read passwords": "Permission denied", "write": "Permission denied", "tcp": "Operation not permitted", "fork": "Operation not permitted",
               "map code": "Operation not permitted", "kill": "Operation not permitted", "thread": "done"}
-    for sandbox in [True] if Server.also else [True, False]:
+    for sandbox in [True] if "--sandbox" in Server.also else [True, False]:
         s = Server(ctsc, models, *["--sandbox"] * sandbox, "--access-log", os.path.join(scratch, "log"), before=["--load-library", library])
         try:
             tries = list(wanted) if sandbox else ["read passwords", "tcp", "fork"]
-            got = s.infer("hostile", [{"name": "what", "shape": [len(tries)], "datatype": "BYTES", "data": tries}])
+            got = attempt(s, *tries)
             said = dict(zip(tries, got["outputs"][0]["data"]))
             assert said == (wanted if sandbox else dict.fromkeys(tries, "done")), said
         finally:
             code, text = s.stop()
         assert code == 0, text
+
+
+def processes_of(s):
+    """The processes of models: children of the server's child."""
+    def children(pid):
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return [int(p) for p in f.read().split()]
+    return [p for child in children(s.process.pid) for p in children(child)]
+
+
+def gone(pids):
+    def alive(pid):
+        try:
+            with open("/proc/%d/stat" % pid) as f:
+                return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except OSError:
+            return False
+    return not any(alive(p) for p in pids)
+
+
+def own_isolated(ctsc, folder, scratch):
+    """With --isolate process a model that aborts, hangs or is killed costs the request that it was answering."""
+    library, models = hostile_models(ctsc, scratch, {"instances": 2, "timeout_ms": 300})
+    shutil.copy(os.path.join(folder, "double.pt"), os.path.join(models, "double.pt"))
+    double = [tensor("x", [2], [1, 2])]
+    options = ["--isolate", "process", "--access-log", os.path.join(scratch, "log"), *["--sandbox"] * landlock()]
+    s = Server(ctsc, models, *options, before=["--load-library", library])
+    try:
+        assert len(processes_of(s)) == 3, processes_of(s)
+        assert attempt(s, "nothing")["outputs"][0]["data"] == ["done"]
+        for _ in range(5):
+            said = attempt(s, "abort", want=500)["error"]
+            assert "ended by signal 6" in said, said
+            assert s.infer("double", double)["outputs"][0]["data"] == [2, 4]
+            assert attempt(s, "nothing")["outputs"][0]["data"] == ["done"]
+        assert counted(s, "ctsc_model_process_deaths_total", model="hostile", version="1") == 5
+        # others' calls go on while one process dies and another hangs
+        answers = parallel(4, lambda i: s.ask("POST", "/v2/models/hostile/infer", {"inputs": [
+            {"name": "what", "shape": [1], "datatype": "BYTES", "data": [["hang", "abort", "nothing", "nothing"][i]]}]})[0])
+        assert sorted(answers[:2]) == [500, 504] and set(answers[2:]) <= {200, 504}, answers
+        assert attempt(s, "nothing")["outputs"][0]["data"] == ["done"]
+        # one that is killed while it waits costs nothing
+        for pid in processes_of(s):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: gone(processes_of(s)))
+        assert s.infer("double", double)["outputs"][0]["data"] == [2, 4]
+        assert attempt(s, "nothing")["outputs"][0]["data"] == ["done"]
+        pids = processes_of(s)
+    finally:
+        code, text = s.stop()
+    assert code == 0, text
+    until(lambda: gone(pids))
+    # nor does any outlive a server that is killed
+    s = Server(ctsc, models, *options, before=["--load-library", library])
+    pids = processes_of(s)
+    assert len(pids) == 3
+    s.process.kill()
+    s.stop()
+    until(lambda: gone(pids))
 
 
 def main():
@@ -1250,9 +1324,9 @@ def main():
     ap.add_argument("--only", default="")
     ap.add_argument("-v", "--verbose", action="store_true")
     ap.add_argument("--sandbox", action="store_true", help="all servers with --sandbox")
+    ap.add_argument("--isolate", action="store_true", help="all servers with --isolate process")
     args = ap.parse_args()
-    if args.sandbox:
-        Server.also = ["--sandbox"]
+    Server.also = ["--sandbox"] * args.sandbox + ["--isolate", "process"] * args.isolate
     args.ctsc = os.path.abspath(args.ctsc)
     failed = 0
 

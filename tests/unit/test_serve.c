@@ -5,6 +5,7 @@
 
 #include "serve/config.h"
 #include "serve/feed.h"
+#include "serve/isolate/wire.h"
 #include "serve/protocol.h"
 #include "serve/sample.h"
 #include "serve/scheduler.h"
@@ -12,6 +13,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -651,6 +653,124 @@ static void serve_without_descriptors(void **state) {
     serve_expect(w, "POST", "/v2/models/add/infer", SERVE_X("[2]", "[1, 2]"), 200, "[2.0,3.0]");
 }
 
+/* ---- memory shared with a process ------------------------------------------------------------ */
+
+static uint32_t serve_random(uint32_t *seed) {
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+static ctsc_value *serve_some_value(uint32_t *seed, int depth) {
+    static const ctsc_dtype dtypes[] = {CTSC_FLOAT32,   CTSC_INT64,   CTSC_BOOL,  CTSC_BFLOAT16,
+                                        CTSC_COMPLEX64, CTSC_FLOAT64, CTSC_UINT8, CTSC_FLOAT16};
+    int64_t sizes[4];
+    ctsc_value *v = NULL, *items[3] = {NULL};
+    size_t n;
+    switch (serve_random(seed) % (depth < 3 ? 7 : 6)) {
+    case 0: return ctsc_none_new();
+    case 1: return ctsc_bool_new(serve_random(seed) & 1);
+    case 2: return ctsc_int_new((int64_t)serve_random(seed) << 31 | serve_random(seed));
+    case 3: return ctsc_float_new((double)serve_random(seed) / 7);
+    case 4: return ctsc_string_new("d\xc3\xa9j\xc3\xa0 vu", serve_random(seed) & 1 ? 10 : 0);
+    case 5:
+        for (int i = 0; i < 4; i++) sizes[i] = serve_random(seed) % 5;
+        assert_int_equal(ctsc_tensor_new(dtypes[serve_random(seed) % 8], serve_random(seed) % 5,
+                                         sizes, &v, NULL),
+                         CTSC_OK);
+        n = ctsc_tensor_storage_bytes(v);
+        for (size_t i = 0; i < n; i++)
+            ((uint8_t *)ctsc_tensor_data(v))[i] = ctsc_tensor_dtype(v) == CTSC_BOOL
+                                                      ? serve_random(seed) & 1
+                                                      : (uint8_t)serve_random(seed);
+        return v;
+    default:
+        n = serve_random(seed) % 4;
+        for (size_t i = 0; i < n; i++)
+            items[i] = i ? ctsc_value_copy(items[0]) : serve_some_value(seed, depth + 1);
+        v = ctsc_list_new(n, items);
+        for (size_t i = 0; i < n; i++) ctsc_value_free(items[i]);
+        return v;
+    }
+}
+
+static void serve_same_value(const ctsc_value *a, const ctsc_value *b) {
+    assert_int_equal(ctsc_value_kind(a), ctsc_value_kind(b));
+    if (ctsc_value_kind(a) == CTSC_KIND_TENSOR) {
+        assert_int_equal(ctsc_tensor_dtype(a), ctsc_tensor_dtype(b));
+        assert_int_equal(ctsc_tensor_ndim(a), ctsc_tensor_ndim(b));
+        for (int i = 0; i < ctsc_tensor_ndim(a); i++)
+            assert_int_equal(ctsc_tensor_sizes(a)[i], ctsc_tensor_sizes(b)[i]);
+        size_t n = ctsc_tensor_storage_bytes(a);
+        if (n) assert_memory_equal(ctsc_tensor_data(a), ctsc_tensor_data(b), n);
+        return;
+    }
+    char *x = ctsc_value_print(a), *y = ctsc_value_print(b);
+    assert_string_equal(x, y);
+    ctsc_string_free(x);
+    ctsc_string_free(y);
+}
+
+/* What is put is what is got; damaged, it is a value or refused. */
+static void serve_wire(void **state) {
+    uint32_t seed = 5;
+    wire w;
+    (void)state;
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    assert_true(wire_open(&w, fd));
+    for (int n = 0; n < 2000; n++) {
+        ctsc_value *v = serve_some_value(&seed, 0), *back = NULL;
+        size_t end = WIRE_VALUES, at = WIRE_VALUES;
+        assert_int_equal(wire_put(&w, &end, v), WIRE_OK);
+        assert_int_equal(wire_get(&w, &at, &back), WIRE_OK);
+        assert_int_equal(at, end);
+        serve_same_value(v, back);
+        ctsc_value_free(back);
+        for (int k = 0; k < 20; k++) {
+            char *byte = w.base + WIRE_VALUES + serve_random(&seed) % (end - WIRE_VALUES);
+            *byte ^= (char)(1 << serve_random(&seed) % 8);
+            at = WIRE_VALUES;
+            if (wire_get(&w, &at, &back) == WIRE_OK) ctsc_value_free(back);
+        }
+        ctsc_value_free(v);
+    }
+    /* at the very end of the memory */
+    for (size_t room = 0; room < 200; room++) {
+        ctsc_value *v = ctsc_int_new(7), *back = NULL;
+        size_t at = WIRE_VALUES;
+        assert_int_equal(wire_put(&w, &at, v), WIRE_OK);
+        memmove(w.base + w.size - room, w.base + WIRE_VALUES, room);
+        at = w.size - room;
+        if (wire_get(&w, &at, &back) == WIRE_OK) ctsc_value_free(back);
+        ctsc_value_free(v);
+    }
+    /* it grows for what it is given, and to what the other side made */
+    int64_t many = 3 << 20;
+    ctsc_value *v = NULL, *back = NULL;
+    size_t at = WIRE_VALUES, size = w.size;
+    assert_int_equal(ctsc_tensor_new(CTSC_UINT8, 1, &many, &v, NULL), CTSC_OK);
+    assert_int_equal(wire_put(&w, &at, v), WIRE_OK);
+    assert_true(w.size > size);
+    wire other;
+    assert_true(wire_open(&other, dup(fd)));
+    assert_false(wire_follow(&other, w.size + 1));
+    at = WIRE_VALUES;
+    assert_int_equal(wire_get(&other, &at, &back), WIRE_REFUSED);
+    assert_true(wire_follow(&other, w.size));
+    at = WIRE_VALUES;
+    assert_int_equal(wire_get(&other, &at, &back), WIRE_OK);
+    assert_int_equal(ctsc_tensor_sizes(back)[0], many);
+    ctsc_value_free(back);
+    ctsc_value_free(v);
+    ctsc_value *key = ctsc_string_new("k", 1);
+    v = ctsc_dict_new(1, &key, &key);
+    at = WIRE_VALUES;
+    assert_int_equal(wire_put(&w, &at, v), WIRE_REFUSED);
+    ctsc_value_free(v);
+    ctsc_value_free(key);
+    wire_close(&w);
+    wire_close(&other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serve_floats),
@@ -665,6 +785,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(serve_binary, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_token, serve_setup, serve_teardown),
         cmocka_unit_test(serve_samples),
+        cmocka_unit_test(serve_wire),
         cmocka_unit_test_setup_teardown(serve_generate, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_allocation_failures, serve_setup, serve_teardown),
         cmocka_unit_test_setup_teardown(serve_start_failures, serve_setup, serve_teardown),

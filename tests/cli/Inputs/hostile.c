@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hostile.c - an operator that tries what a model that has taken over the process would try:
- * hostile::attempt("connect") says "done", or why not. For sandbox.test.
+ * hostile::attempt("connect") says "done", or why not. For sandbox.test and tests/serve/client.py.
  */
 #include <ctsc.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -84,6 +85,9 @@ static int attempt(const char *what) {
     if (!strcmp(what, "map code")) return try_both();
     if (!strcmp(what, "change code")) return try_change();
     if (!strcmp(what, "thread")) return try_thread();
+    if (!strcmp(what, "abort")) abort();
+    if (!strcmp(what, "nothing")) return 0;
+    while (!strcmp(what, "hang")) sleep(1);
     errno = EINVAL;
     return -1;
 }
