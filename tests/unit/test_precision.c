@@ -99,51 +99,88 @@ static double weight_step(const linear_way *way, const float *w, int64_t n) {
            (1 + 0x1p-10);
 }
 
-/* How far results may be off for what becomes of a segment of weights and activations. */
-static double segment_bound(const linear_way *way, const float *x, const float *w, int64_t n,
-                            double step) {
-    double most = 0, size = 0, weights = 0;
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs((double)x[i]));
-        size += fabs((double)x[i]), weights += fabs((double)w[i]) + step;
-    }
-    return size * (way->zeros ? step : step / 2) + weights * most / way->levels / 2;
+/* What a bound needs of a segment of weights (a), and of activations (b). */
+typedef struct segment_sizes {
+    double a_step, a_sum; /* of the weights' group; of magnitudes, each a step more */
+    double b_most, b_sum;
+} segment_sizes;
+
+static int64_t segment_length(const linear_way *way, int64_t k) {
+    int64_t group = way->group ? way->group : k;
+    return group < 128 ? group : 128;
 }
 
-static double weights_bound(const linear_way *way, const float *x, const float *w, int64_t k) {
-    double sum = 0;
-    int64_t group = way->group ? way->group : k, segment = group < 128 ? group : 128;
+static void segments_of_weights(const linear_way *way, const float *w, int64_t k,
+                                segment_sizes *to) {
+    int64_t group = way->group ? way->group : k, length = segment_length(way, k);
     for (int64_t g = 0; g < k; g += group) {
         int64_t end = g + group < k ? g + group : k;
         double step = weight_step(way, w + g, end - g);
-        for (int64_t at = g; at < end; at += segment)
-            sum += segment_bound(way, x + at, w + at, at + segment < end ? segment : end - at,
-                                 step);
+        for (int64_t at = g; at < end; at += length, to++) {
+            to->a_step = step;
+            to->a_sum = 0;
+            for (int64_t i = at; i < at + length && i < end; i++)
+                to->a_sum += fabs((double)w[i]) + step;
+        }
     }
+}
+
+static void segments_of_row(const linear_way *way, const float *x, int64_t k, segment_sizes *to) {
+    int64_t length = segment_length(way, k);
+    for (int64_t at = 0; at < k; at += length, to++) {
+        to->b_most = to->b_sum = 0;
+        for (int64_t i = at; i < at + length && i < k; i++) {
+            to->b_most = fmax(to->b_most, fabs((double)x[i]));
+            to->b_sum += fabs((double)x[i]);
+        }
+    }
+}
+
+/* How far results may be off for what becomes of weights and activations. */
+static double segments_bound(const linear_way *way, const segment_sizes *w, const segment_sizes *x,
+                             int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i].b_sum * (way->zeros ? w[i].a_step : w[i].a_step / 2) +
+               w[i].a_sum * x[i].b_most / way->levels / 2;
     return sum * 1.001;
 }
 
-static void check_linear(const linear_case *c, const tensor *y, const linear_way *way) {
+/* y: two results of the same call. */
+static void check_linear(const linear_case *c, const value y[2], const linear_way *way) {
+    int64_t n = way->bits ? (c->k + segment_length(way, c->k) - 1) / segment_length(way, c->k) : 0;
+    segment_sizes *of_w = calloc((size_t)n + 1, sizeof *of_w),
+                  *of_x = calloc((size_t)(n * c->rows) + 1, sizeof *of_x);
+    assert_true(of_w && of_x);
+    for (int64_t r = 0; way->bits && r < c->rows; r++)
+        segments_of_row(way, TENSOR_AT(c->x, float) + r * c->k, c->k, of_x + r * n);
     for (int64_t j = 0; j < c->n; j++) {
         const float *w = TENSOR_AT(c->w, float) + j * c->k;
         double bias = c->b ? (double)TENSOR_AT(c->b, float)[j] : 0;
+        if (way->bits) segments_of_weights(way, w, c->k, of_w);
         for (int64_t r = 0; r < c->rows; r++) {
             const float *x = TENSOR_AT(c->x, float) + r * c->k;
             double want = bias, products = 0;
             for (int64_t i = 0; i < c->k; i++) {
-                want += (double)x[i] * (double)w[i];
-                products += fabs((double)x[i] * (double)w[i]);
+                double product = (double)x[i] * (double)w[i];
+                want += product;
+                products += fabs(product);
             }
-            double got = (double)TENSOR_AT(y, float)[r * c->n + j],
-                   bound = way->bits ? weights_bound(way, x, w, c->k) +
+            double bound = way->bits ? segments_bound(way, of_w, of_x + r * n, n) +
                                            (products + fabs(bias)) * (double)(c->k + 8) * 0x1p-22
                            : c->whole ? 0
                                       : bound_bf16(products, bias, c->k);
-            if (!(fabs(got - want) <= bound))
-                fail_msg("%s, [%lld, %lld] to %lld: %.9g instead of %.9g, bound %.3g", way->key,
-                         (long long)c->rows, (long long)c->k, (long long)c->n, got, want, bound);
+            for (int again = 0; again < 2; again++) {
+                double got = (double)TENSOR_AT(y[again].u.tensor, float)[r * c->n + j];
+                if (!(fabs(got - want) <= bound))
+                    fail_msg("%s, [%lld, %lld] to %lld: %.9g instead of %.9g, bound %.3g", way->key,
+                             (long long)c->rows, (long long)c->k, (long long)c->n, got, want,
+                             bound);
+            }
         }
     }
+    free(of_w);
+    free(of_x);
 }
 
 static void check_linears(const linear_way *way, int cases) {
@@ -152,12 +189,12 @@ static void check_linears(const linear_way *way, int cases) {
         linear_case c = random_linear();
         pool_set_threads(1 + (int)random_below(3));
         value args[] = {value_of(c.x), value_of(c.w), value_of(c.b), value_int(way->group),
-                        value_bool(way->zeros)};
-        for (int again = 0; again < 2; again++) {
-            value y = call(way->key, way->bits == 4 ? 5 : 3, args);
-            check_linear(&c, y.u.tensor, way);
-            value_unref(y);
-        }
+                        value_bool(way->zeros)},
+              y[2];
+        for (int again = 0; again < 2; again++)
+            y[again] = call(way->key, way->bits == 4 ? 5 : 3, args);
+        check_linear(&c, y, way);
+        value_unref(y[0]), value_unref(y[1]);
         for (int k = 0; k < 3; k++) value_unref(args[k]);
         tensor_unref(c.x), tensor_unref(c.w), tensor_unref(c.b);
     }
