@@ -71,6 +71,26 @@ def test_as_pytorch(expected):
     assert len(got) == len(want), errors[-3000:]
 
 
+def test_torchrun():
+    """torchrun has a store of PyTorch's at MASTER_PORT: ranks meet elsewhere."""
+    with socket.socket() as agent:
+        agent.bind(("127.0.0.1", 0))
+        agent.listen()
+        env = dict(os.environ, MASTER_ADDR="127.0.0.1", MASTER_PORT=str(agent.getsockname()[1]), WORLD_SIZE="2", OMP_NUM_THREADS="1", TORCHELASTIC_USE_AGENT_STORE="True",
+                   TORCHELASTIC_RESTART_COUNT="1", PYTHONPATH=os.path.dirname(os.path.dirname(ctsc.__file__)))
+        started = [subprocess.Popen([sys.executable, "-m", "ctsc", os.path.join(HERE, "messages.py")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    env=dict(env, RANK=str(r), LOCAL_RANK=str(r))) for r in range(2)]
+        try:
+            outputs = [p.communicate(timeout=90) for p in started]
+        finally:
+            for p in started:
+                p.kill()
+    with open(os.path.join(HERE, "messages.2.txt")) as f:
+        want = f.read().splitlines()
+    got = [line for out, _ in outputs for line in out.splitlines()]
+    assert len(got) == len(want) and all(same(a, b) for a, b in zip(got, want)), outputs
+
+
 @pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpirun.mpich"])
 def test_mpi(launcher):
     """The lines of gloo, by either MPI."""

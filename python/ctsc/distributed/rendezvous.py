@@ -64,6 +64,14 @@ def _tcp(parts, rank, world_size, timeout):
     yield _store_at(parts.hostname, parts.port, world_size, rank, timeout), rank, world_size
 
 
+def _port(given):
+    """MASTER_PORT; under torchrun itself, where a store of PyTorch's is, another that all ranks know from it, below those that systems give to connections. Each
+    restart has its own."""
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return given
+    return 10000 + (given + 7919 * int(os.environ.get("TORCHELASTIC_RESTART_COUNT") or 0)) % 20000
+
+
 def _env(parts, rank, world_size, timeout):
     def get(name):
         if os.environ.get(name) is None:
@@ -75,7 +83,7 @@ def _env(parts, rank, world_size, timeout):
         store = HashStore()
         store.set_timeout(timeout)
     else:
-        store = _store_at(get("MASTER_ADDR"), int(get("MASTER_PORT")), world_size, rank, timeout)
+        store = _store_at(get("MASTER_ADDR"), _port(int(get("MASTER_PORT"))), world_size, rank, timeout)
     yield store, rank, world_size
 
 

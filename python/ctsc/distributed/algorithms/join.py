@@ -83,7 +83,7 @@ class Join:
     def _tell(self):
         from ctsc import tensor
         dist.all_reduce(tensor([1.0]), group=self._group)
-        raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+        raise RuntimeError("Rank %d exhausted all inputs." % self._rank)
 
     @staticmethod
     def notify_join_context(joinable):
