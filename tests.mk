@@ -37,6 +37,7 @@
 #
 # With other software, from PyPI or Debian:
 #   make test-triton    the inference server and tritonclient
+#   make test-proxies   the inference server behind nginx and Caddy, as examples/serve configures them
 #   make test-distributed-kills  one rank of a training killed a hundred times, at random: nothing hangs, checkpoints stay whole (KILLS=)
 #   make test-dask      the Python package and dask.distributed
 #   make test-sklearn   the Python package and scikit-learn, and its stubs under mypy
@@ -313,6 +314,11 @@ test-triton: deps-test
 	@[ -d $(BUILD)/triton ] || pip install -q --target $(BUILD)/triton 'tritonclient[http,grpc]' || echo "tritonclient cannot be installed"
 	python3 tests/serve/triton.py --ctsc $(BUILD)/ctsc --site $(BUILD)/triton
 
+# The server behind proxies that are installed (Debian: nginx-light, caddy), with TLS; gRPC by the client of test-triton.
+test-proxies: deps-test
+	@$(MAKE) --no-print-directory $(AT_ONCE) build-all
+	$(VENV_PYTHON) tests/serve/proxies.py --ctsc $(BUILD)/ctsc $(if $(wildcard $(BUILD)/triton),--site $(BUILD)/triton)
+
 # The Python package alone. In make test SAN=1 it is not built: its tests take longer there than all others.
 test-python: deps-test
 	@$(MAKE) --no-print-directory $(AT_ONCE) build-all python $(CUDASIM)
@@ -444,4 +450,4 @@ test-sweep: deps-test
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi reproducible test-sbom test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: test-proxies unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi reproducible test-sbom test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate

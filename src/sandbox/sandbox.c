@@ -42,7 +42,8 @@ enum {
     FS_FIRST = (1 << 13) - 1, /* all of version 1 */
     FS_READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
     FS_WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
-               LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | FS_TRUNCATE,
+               LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+               LANDLOCK_ACCESS_FS_REMOVE_FILE | FS_TRUNCATE,
     /* What can be said of a file that is not a folder. */
     FS_OF_FILES = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                   LANDLOCK_ACCESS_FS_READ_FILE | FS_TRUNCATE
@@ -201,9 +202,14 @@ void sandbox_restart(sandbox *s, char **argv, char why[SANDBOX_WHY]) {
         argv[0] = self;
     }
     if (sandbox_limit(s, why)) {
-        if (setenv(sandbox_variable, process, 1) != 0) sandbox_fail(why, "out of memory");
-        else
-            execv("/proc/self/exe", argv), sandbox_fail(why, "/proc/self/exe: %s", strerror(errno));
+        if (setenv(sandbox_variable, process, 1) == 0) {
+            /* by its path, so that the process is named after the program, unless that has gone */
+            if (n > 0) execv(self, argv);
+            execv("/proc/self/exe", argv);
+            sandbox_fail(why, "/proc/self/exe: %s", strerror(errno));
+        } else {
+            sandbox_fail(why, "out of memory");
+        }
     }
     sandbox_close(s);
 }

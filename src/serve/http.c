@@ -93,6 +93,7 @@ static void http_address(const struct sockaddr *a, char *out, size_t size) {
     *out = '\0';
     if (a && a->sa_family == AF_INET)
         inet_ntop(AF_INET, &((const struct sockaddr_in *)a)->sin_addr, out, (socklen_t)size);
+    if (a && a->sa_family == AF_UNIX) snprintf(out, size, "unix");
     if (a && a->sa_family == AF_INET6)
         inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)a)->sin6_addr, out, (socklen_t)size);
 }

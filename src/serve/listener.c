@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -46,6 +48,40 @@ static int listener_bind(const char *host, int port, char *why, size_t size) {
     return fd;
 }
 
+/* A socket that a server left when it was killed. */
+static bool listener_is_left(const struct sockaddr_un *at) {
+    struct stat st;
+    if (lstat(at->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode)) return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool left = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) != 0 &&
+                errno == ECONNREFUSED;
+    if (fd >= 0) close(fd);
+    return left;
+}
+
+static int listener_bind_path(const char *path, char *why, size_t size) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    const struct sockaddr *where = (const struct sockaddr *)&at;
+    if (!*path || strlen(path) >= sizeof at.sun_path) {
+        snprintf(why, size, "cannot listen on a socket whose path is not of 1 to %zu bytes",
+                 sizeof at.sun_path - 1);
+        return -1;
+    }
+    strcpy(at.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool bound = fd >= 0 && bind(fd, where, sizeof at) == 0;
+    if (!bound && fd >= 0 && errno == EADDRINUSE) {
+        bound = listener_is_left(&at) && unlink(path) == 0 && bind(fd, where, sizeof at) == 0;
+        if (!bound) errno = EADDRINUSE;
+    }
+    if (bound && listen(fd, LISTENER_QUEUE) == 0) return fd;
+    snprintf(why, size, "cannot listen on the socket %s: %s", path, strerror(errno));
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+const char *listener_path(const char *host) { return strncmp(host, "unix:", 5) ? NULL : host + 5; }
+
 static int listener_port(int fd) {
     struct sockaddr_storage at;
     socklen_t len = sizeof at;
@@ -55,7 +91,8 @@ static int listener_port(int fd) {
 }
 
 bool listener_open(listener *l, const char *host, int port, char *why, size_t size) {
-    l->fd = listener_bind(host, port, why, size);
+    l->path = listener_path(host);
+    l->fd = l->path ? listener_bind_path(l->path, why, size) : listener_bind(host, port, why, size);
     if (l->fd < 0) return false;
     l->port = listener_port(l->fd);
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -106,4 +143,5 @@ void listener_stop(listener *l) {
     }
     close(l->wake);
     close(l->fd);
+    if (l->path) unlink(l->path);
 }

@@ -14,12 +14,16 @@ typedef struct listener {
     void (*take)(void *ctx, int fd, const struct sockaddr *from, socklen_t len);
     bool (*room)(void *ctx); /* for one connection more; else it waits in the kernel's queue */
     void *ctx;
+    const char *path; /* of a Unix socket; NULL: it is none */
     int fd, wake, port;
     bool running;
     pthread_t thread;
 } listener;
 
-/* Listens: connections wait from here on. False: *why, and nothing is to be stopped. */
+/* The path of a Unix socket, which hosts name as "unix:PATH"; NULL: it is an address. */
+const char *listener_path(const char *host);
+/* Listens: connections wait from here on. host: stays. False: *why, and nothing
+ * is to be stopped. */
 bool listener_open(listener *l, const char *host, int port, char *why, size_t size);
 /* False: no thread. */
 bool listener_start(listener *l);

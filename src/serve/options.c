@@ -5,6 +5,7 @@
  * Tests: tests/cli/serve.test, tests/serve/client.py
  */
 #include "sandbox/sandbox.h"
+#include "serve/listener.h"
 #include "serve/serve.h"
 
 #include <argp.h>
@@ -41,7 +42,8 @@ enum {
 };
 
 static const struct argp_option serve_argp_options[] = {
-    {"host", OPT_HOST, "ADDRESS", 0, "listen on this address (127.0.0.1)", 0},
+    {"host", OPT_HOST, "ADDRESS", 0,
+     "listen on this address (127.0.0.1), or on a Unix socket: unix:PATH", 0},
     {"port", 'p', "N", 0, "listen on this port (8000); 0: a free one, which is printed", 0},
     {"http-port", 0, NULL, OPTION_ALIAS, NULL, 0},
     {"grpc", OPT_GRPC, "PORT", OPTION_ARG_OPTIONAL,
@@ -158,6 +160,8 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state) {
     case ARGP_KEY_END:
         if (o->explicit_loading && o->no_control)
             argp_error(state, "--explicit loads models by requests, which --no-control refuses");
+        if (o->grpc && listener_path(o->host))
+            argp_error(state, "--grpc needs an address, and --host is a Unix socket");
         if (!o->folder) argp_error(state, "the folder of the models is missing");
         else if (stat(o->folder, &st) != 0)
             argp_failure(state, CTSC_BAD_FILE, errno, "cannot open %s", o->folder);
@@ -190,6 +194,8 @@ static void serve_restart(const serve_options *o, char **program, char why[SANDB
     if (!sandbox_open(&s, why)) return;
     bool log = o->access_log && strcmp(o->access_log, "-") != 0;
     if (sandbox_allow(&s, o->folder, SANDBOX_READ, why) &&
+        (!listener_path(o->host) ||
+         sandbox_allow_folder_of(&s, listener_path(o->host), SANDBOX_WRITE, why)) &&
         (!o->token_file || sandbox_allow(&s, o->token_file, SANDBOX_READ, why)) &&
         (!log || sandbox_allow_folder_of(&s, o->access_log, SANDBOX_WRITE, why)))
         sandbox_restart(&s, program, why);

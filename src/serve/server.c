@@ -15,6 +15,7 @@
 #include "sandbox/sandbox.h"
 #include "serve/http.h"
 #include "serve/isolate/spawner.h"
+#include "serve/listener.h"
 #include "serve/rpc.h"
 
 #include <errno.h>
@@ -169,6 +170,10 @@ static void server_close(doors *d) {
 }
 
 static void server_say(const char *host, const char *what, int port) {
+    if (listener_path(host)) {
+        fprintf(stderr, "ctsc serve: listening on %s\n", host);
+        return;
+    }
     bool v6 = strchr(host, ':') != NULL;
     fprintf(stderr, "ctsc serve: %s%s%s%s:%d\n", what, v6 ? "[" : "", host, v6 ? "]" : "", port);
 }

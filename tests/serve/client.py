@@ -82,17 +82,17 @@ class Server:
         self.log = tempfile.NamedTemporaryFile("w+", suffix=".err", delete=False)
         self.process = subprocess.Popen([ctsc, *before, "serve", folder, "--port", "0", "--poll", "0.1", *self.also, *options], stderr=self.log,
                                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-        self.port = None
+        self.port = self.path = None
         end = time.time() + 60
-        while time.time() < end and self.port is None:
-            m = re.search(r"listening on http://127\.0\.0\.1:(\d+)", self.errors())
+        while time.time() < end and self.port is None and self.path is None:
+            m = re.search(r"listening on (?:http://127\.0\.0\.1:(\d+)|unix:(.*))", self.errors())
             if m:
-                self.port = int(m.group(1))
+                self.port, self.path = m.group(1) and int(m.group(1)), m.group(2)
             elif self.process.poll() is not None:
                 raise AssertionError("the server ended: " + self.errors())
             else:
                 time.sleep(0.02)
-        assert self.port, "the server does not listen: " + self.errors()
+        assert self.port or self.path, "the server does not listen: " + self.errors()
         m = re.search(r"gRPC on 127\.0\.0\.1:(\d+)", self.errors())
         self.grpc_port = int(m.group(1)) if m else None
 
@@ -111,7 +111,12 @@ class Server:
         return code, text
 
     def connect(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        if self.path:
+            c.sock = socket.socket(socket.AF_UNIX)
+            c.sock.settimeout(30)
+            c.sock.connect(self.path)
+        return c
 
     def ask(self, method, path, body=None, headers=None, connection=None):
         """(status, headers, body bytes)"""
@@ -1129,6 +1134,33 @@ def own_generate_drain(ctsc, folder, scratch):
     assert b'"finish_reason":"length"' in answers[0].read()
     last = answers[1].read().split(b"\n\n")[-2]
     assert last.startswith(b'data: {"error":'), last
+
+
+def own_unix_socket(ctsc, folder, scratch):
+    """--host unix:PATH: a client of the machine; a socket that a killed server left; one that is in use."""
+    path = os.path.join(scratch, "http.sock")
+    s = Server(ctsc, folder, "--host", "unix:" + path)
+    x = [tensor("x", [2], [1, 2])]
+    try:
+        assert s.infer("double", x)["outputs"][0]["data"] == [2, 4]
+        again = subprocess.run([ctsc, "serve", folder, "--host", "unix:" + path], stderr=subprocess.PIPE, text=True, timeout=60)
+        assert again.returncode == 6 and "already in use" in again.stderr, again
+        assert s.infer("double", x)["outputs"][0]["data"] == [2, 4]
+        s.process.kill()
+    finally:
+        s.stop()
+    assert os.path.exists(path)
+    s = Server(ctsc, folder, "--host", "unix:" + path)
+    try:
+        assert s.infer("double", x)["outputs"][0]["data"] == [2, 4]
+    finally:
+        code, text = s.stop()
+    assert code == 0 and not os.path.exists(path), text
+    with open(path, "w") as f:
+        f.write("a file of somebody's")
+    wrong = subprocess.run([ctsc, "serve", folder, "--host", "unix:" + path], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert wrong.returncode == 6 and os.path.getsize(path), wrong
+    os.unlink(path)
 
 
 def own_grpc(ctsc, folder, scratch):
