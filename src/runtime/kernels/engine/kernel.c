@@ -226,7 +226,9 @@ static const char kernel_converts[] =
 /* The name of cx's operator is one of `names`, between blanks. */
 bool op_is_among(const op_ctx *cx, const char *names) {
     char word[64];
-    snprintf(word, sizeof word, " %s ", cx->op->schema->name + strlen("aten::"));
+    const char *name = cx->op->schema->name;
+    if (strncmp(name, "aten::", strlen("aten::")) != 0) return false;
+    snprintf(word, sizeof word, " %s ", name + strlen("aten::"));
     return strstr(names, word) != NULL;
 }
 
@@ -242,7 +244,7 @@ ctsc_status op_finish_out(op_ctx *cx, const value *out, tensor *computed, value 
     ctsc_status st = kernel_check_cast(cx, computed, target);
     if (st == CTSC_OK && computed->dtype != target->dtype && !cx->op->traits.orders_out &&
         !op_is_among(cx, kernel_converts) &&
-        strncmp(cx->op->schema->name, "aten::fft_", strlen("aten::fft_")))
+        strncmp(cx->op->schema->name, "aten::fft_", strlen("aten::fft_")) != 0)
         st = op_refuse_out_dtype(cx, (dtype)computed->dtype, target);
     if (st == CTSC_OK && !tensor_same_shape(target, computed)) {
         st = tensor_resize(cx->diag, target, computed->ndim, computed->sizes);
