@@ -102,7 +102,7 @@ def rebuilt(torch, v, leaves):
     if kind == "tensor":
         _, dtype, shape, strides, offset, data, conj, neg = v
         dtype = getattr(torch, dtype)
-        flat = torch.frombuffer(bytearray(data), dtype=dtype) if data else torch.empty(0, dtype=dtype)
+        flat = torch.frombuffer(bytearray(data), dtype=dtype).clone() if data else torch.empty(0, dtype=dtype)
         t = flat.as_strided(shape, strides, offset)
         t = t.conj() if conj else t
         t = torch._neg_view(t) if neg else t

@@ -419,6 +419,14 @@ def test_of_out_of_another_dtype():  # refused, unless the operator converts as 
         q = torch.empty(0, dtype=torch.float64)
         assert f(x, out=q) is q and q.numel()
     assert torch.abs(torch.tensor([3 + 4j]), out=torch.empty(0, dtype=torch.float64)).tolist() == [5]
+    z, wide = torch.tensor([1j, 0, 4j, 3]), torch.empty(0, dtype=torch.complex128)
+    assert torch.var(z, 0, unbiased=False, out=wide).tolist() == 4.375 and torch.logsumexp(torch.zeros(4), 0, out=wide).dtype == torch.complex128
+    assert torch.std(z, 0, out=torch.empty(0, dtype=torch.float64)).dtype == torch.float64 and torch.std(x[:, :0], 0, out=wide).shape == (0,)
+    flag = torch.empty(0, dtype=torch.bool)
+    assert torch.cumprod(torch.tensor(3.), 0, out=flag).item() is True and torch.cumsum(x[:, :0], 1, out=flag).shape == (2, 0)
+    for f in (torch.cumprod, torch.std):
+        with pytest.raises(RuntimeError):
+            f(x, 1, out=flag)
 
 
 def test_of_dims_of_one():  # a channels-last image of one channel stays one

@@ -88,11 +88,18 @@ static ctsc_status var_real(op_ctx *cx, const value *args, tensor *in, const red
                             dtype dt, tensor **out, tensor **mean) {
     bool mask[TENSOR_MAX_DIMS], keepdim = reduce_keepdim(cx, args);
     reduce_job j = {.kind = kind, .p = var_correction(cx, args)};
+    tensor *wide;
     TRY(reduce_mask(cx, reduce_arg(cx, args, "dim"), in->ndim, mask));
     TRY(reduce_new_out(cx, in, mask, keepdim, dt, &j.out));
     ctsc_status st = CTSC_OK;
     if (mean) st = reduce_new_out(cx, in, mask, keepdim, dt, &j.indices);
-    if (st == CTSC_OK) st = reduce_run(cx, &j, in, mask, false);
+    /* a wider target is computed in its own precision */
+    if (st == CTSC_OK)
+        st = tensor_to_dtype(cx->diag, in, dt == DT_FLOAT64 ? dt : (dtype)in->dtype, &wide);
+    if (st == CTSC_OK) {
+        st = reduce_run(cx, &j, wide, mask, false);
+        tensor_unref(wide);
+    }
     if (st != CTSC_OK) {
         tensor_unref(j.out);
         tensor_unref(j.indices);
@@ -116,11 +123,10 @@ static void var_add(tensor *a, const tensor *b, bool root) {
 }
 
 /* Of complex numbers: the sum of the variances of both parts; the mean is complex. */
-static ctsc_status var_complex(op_ctx *cx, const value *args, const reduce_kind *kind, tensor **out,
-                               tensor **mean) {
+static ctsc_status var_complex(op_ctx *cx, const value *args, const reduce_kind *kind, dtype dt,
+                               tensor **out, tensor **mean) {
     tensor *in = arg_tensor(&args[0]), *part[2] = {NULL, NULL}, *var[2] = {NULL, NULL},
            *means[2] = {NULL, NULL};
-    dtype dt = dtype_part((dtype)in->dtype);
     ctsc_status st = CTSC_OK;
     for (int i = 0; i < 2 && st == CTSC_OK; i++) {
         st = reduce_part(cx, in, i, &part[i]);
@@ -149,21 +155,22 @@ static ctsc_status var_run(op_ctx *cx, const value *args, const reduce_kind *kin
                            tensor **out, tensor **mean) {
     tensor *in = arg_tensor(&args[0]);
     if (in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128)
-        return var_complex(cx, args, kind, out, mean);
+        return var_complex(cx, args, kind, dt, out, mean);
     return var_real(cx, args, in, kind, dt, out, mean);
 }
 
 static ctsc_status var_one(op_ctx *cx, const value *args, const reduce_kind *kind, value *results) {
-    tensor *out;
+    tensor *var, *out;
     dtype dt = (dtype)args[0].u.tensor->dtype;
     if (dtype_is_integral(dt))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "std and var only support floating point and complex dtypes");
-    bool is_complex = dtype_is_complex(dt);
     TRY(reduce_dtype(cx, args, dtype_part(dt), &dt));
-    if (!dtype_is_float(dt) && !is_complex) return op_refuse_dtype(cx, "std_cpu", dt);
-    TRY(var_run(cx, args, kind, dt, &out, NULL));
-    return op_finish(cx, args, out, results);
+    if (!dtype_is_float(dtype_part(dt))) return op_refuse_dtype(cx, "std_cpu", dt);
+    TRY(var_run(cx, args, kind, dtype_part(dt), &var, NULL));
+    ctsc_status st = tensor_to_dtype(cx->diag, var, dt, &out);
+    tensor_unref(var);
+    return st == CTSC_OK ? op_finish(cx, args, out, results) : st;
 }
 
 ctsc_status op_var(op_ctx *cx, const value *args, value *results) {
@@ -180,7 +187,7 @@ static ctsc_status var_two(op_ctx *cx, const value *args, const reduce_kind *kin
     if (dtype_is_integral(dt))
         return diag_fail(cx->diag, CTSC_FAILED, "%s only support floating point and complex dtypes",
                          name);
-    TRY(var_run(cx, args, kind, dt, &out, &mean));
+    TRY(var_run(cx, args, kind, dtype_part(dt), &out, &mean));
     return reduce_finish_two(cx, args, out, mean, results);
 }
 

@@ -469,7 +469,7 @@ ctsc_status op_logsumexp(op_ctx *cx, const value *args, value *results) {
         TRY(op_call(cx, "ctsc::complex_logsumexp", 3, args, &sums));
         return op_finish(cx, args, sums.u.tensor, results);
     }
-    if (target && !dtype_is_float((dtype)target->dtype))
+    if (target && !dtype_is_float(dtype_part((dtype)target->dtype)))
         return diag_fail(cx->diag, CTSC_FAILED,
                          "logsumexp(): Expected floating point type for result tensor, but got: %s",
                          dtype_table[target->dtype].ir_name);

@@ -158,11 +158,15 @@ static ctsc_status scan_run(scan_job *j, const tensor *in, int dim) {
     j->n = in->ndim ? in->sizes[dim] : 1;
     j->inner = 1;
     for (int i = dim + 1; i < in->ndim; i++) j->inner *= in->sizes[i];
-    ctsc_status st = scan_lanes(j, 0, 0); /* refuses a dtype */
-    if (st == CTSC_OK && tensor_cuda(dense)) {
+    bool fold = j->what == SCAN_SUM || j->what == SCAN_PROD, alone = fold && !in->ndim;
+    ctsc_status st = CTSC_OK;
+    if (alone) /* copied, whatever its dtype */
+        st = tensor_copy(j->cx->diag, j->out, dense);
+    else if (in->numel || !fold) st = scan_lanes(j, 0, 0); /* refuses a dtype */
+    if (st == CTSC_OK && !alone && tensor_cuda(dense)) {
         st = on_device->scan(j->cx->diag, dense, j->out, j->indices, (enum dense_scan_kind)j->what,
                              dim);
-    } else if (st == CTSC_OK && in->numel) {
+    } else if (st == CTSC_OK && !alone && in->numel) {
         j->tiles = (j->inner + SCAN_LANES - 1) / SCAN_LANES;
         int64_t outer = in->numel / (j->n * j->inner);
         int64_t work = j->n * reduce_min_i64(j->inner, SCAN_LANES);
