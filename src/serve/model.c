@@ -357,7 +357,8 @@ bool model_new(const char *name, const char *version, void *bytes_take, size_t l
     m->version = strdup(version);
     m->cancel = ctsc_cancel_new();
     snprintf(why, why_size, "out of memory");
-    bool ok = m->name && m->version && m->cancel && (!s || model_isolate(m, s, why, why_size)) &&
+    bool ok = m->name && m->version && m->cancel &&
+              (!s || !len || model_isolate(m, s, why, why_size)) &&
               model_open(m, len, why, why_size) &&
               (!s || workers_fill(m->processes, m->config.instances, why, why_size));
     if (ok) model_warm_up(m);

@@ -157,6 +157,13 @@ typedef enum operator_family {
     FAMILY_COUNT
 } operator_family;
 
+/* OUT_DTYPE(rule): an out= tensor whose dtype is not the result's. */
+typedef enum out_dtype_rule {
+    OUT_DTYPE_AS_MADE,   /* pointwise operators and what orders_out convert, others refuse it */
+    OUT_DTYPE_CONVERTED, /* converted to, as most that end in a pointwise operator or a copy */
+    OUT_DTYPE_EXACT,     /* refused, unless the result is a part of complex numbers */
+} out_dtype_rule;
+
 /* DEVICE_CHECK(as): what PyTorch calls the function that finds tensors on different devices. */
 typedef enum device_check {
     CHECK_NAME,       /* by the overload's name */
@@ -214,10 +221,11 @@ typedef struct op_traits {
     twin_need twin : 2;
     strides_rule strides : 4;
     bool orders_out : 1; /* of an out= overload: what it resizes gets the base's order, too */
+    out_dtype_rule out_dtype : 2;
 
     /* ---- work -------------------------------------------------------------------------------- */
 
-    work_kind work : 6;
+    work_kind work : 5;
     unsigned work_arg : 5;
 
     /* ---- tensors on a device (runtime/cuda/dispatch.h); without any of these it becomes a kernel,
@@ -270,10 +278,11 @@ typedef struct op_traits {
 
 /* Two thousand rows have one. */
 _Static_assert(sizeof(op_traits) <= 12, "traits are three words of 32 bits");
-_Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 64 && RANK_OF_LIST < 8 &&
+_Static_assert(FUSIBLE_ROWS < 8 && CALL_REALS < 4 && WORK_RNN < 32 && RANK_OF_LIST < 8 &&
                    TWIN_TYPES < 4 && NEVER_FAILS_VALUES < 4 && AUTOCAST_WIDEST < 4 &&
                    LOWERED_COUNT <= 256 && STRIDES_STACK < 16 && FAMILY_COUNT <= 64 &&
-                   CHECK_INDEX_SELECT < 8 && WRITES_COUNT <= 8 && COLLECTIVE_WAIT < 4,
+                   CHECK_INDEX_SELECT < 8 && WRITES_COUNT <= 8 && COLLECTIVE_WAIT < 4 &&
+                   OUT_DTYPE_EXACT < 4,
                "each kind fits into its field");
 
 /* Two calls may differ: not to be merged, folded or run early. */
@@ -315,6 +324,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
         .moves = t.moves,
         .strides = op_orders_out(t) ? t.strides : STRIDES_AS_MADE,
         .orders_out = op_orders_out(t),
+        .out_dtype = t.out_dtype,
     };
 }
 
@@ -346,6 +356,7 @@ static inline op_traits op_traits_of_writes(op_traits t) {
 #define ASKS_STRIDES        .asks_strides = true
 #define COLLECTIVE(part)    .collective = COLLECTIVE_##part
 #define STRIDES(rule)       .strides = STRIDES_##rule
+#define OUT_DTYPE(rule)     .out_dtype = OUT_DTYPE_##rule
 #define ON_DEVICE           .on_device = true
 #define DEVICE_BLIND        .device_blind = true
 #define DEVICE_BODY         .device_body = true

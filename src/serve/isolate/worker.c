@@ -293,7 +293,8 @@ static worker_end worker_wait(worker *k, worker_reply *r, uint64_t deadline,
 static worker_end worker_ask(worker *k, worker_request *q, worker_reply *r,
                              const ctsc_cancel *cancel) {
     worker_page *page = k->memory.page;
-    uint64_t deadline = q->timeout_us ? worker_clock_ns() + q->timeout_us * 1000 : 0;
+    uint64_t most_us = q->kernels ? 2 * q->timeout_us : q->timeout_us;
+    uint64_t deadline = most_us ? worker_clock_ns() + most_us * 1000 : 0;
     if (atomic_exchange(&page->stop, 0)) worker_futex(&page->stop, FUTEX_WAKE, INT32_MAX);
     q->size = k->memory.size;
     if (send(k->is.socket, q, sizeof *q, MSG_NOSIGNAL) != (ssize_t)sizeof *q) return WORKER_DIED;

@@ -214,24 +214,6 @@ static ctsc_status kernel_restride(op_ctx *cx, tensor *t, const tensor *as) {
     return CTSC_OK;
 }
 
-/* Operators without an order that convert to the dtype of out= all the same: most of them end in a
- * pointwise operator or a copy. */
-static const char kernel_converts[] =
-    " addr cholesky_inverse cholesky_solve diff geqrf max min nextafter mvlgamma "
-    "special_multigammaln outer ger column_stack row_stack stack _chunk_cat hstack vstack dstack "
-    "logsumexp special_logsumexp kron inner mean linalg_cond linalg_eig linalg_eigvals "
-    "linalg_householder_product orgqr linalg_lstsq linalg_matrix_power linalg_matrix_rank "
-    "linalg_pinv linalg_tensorinv linalg_tensorsolve ";
-
-/* The name of cx's operator is one of `names`, between blanks. */
-bool op_is_among(const op_ctx *cx, const char *names) {
-    char word[64];
-    const char *name = cx->op->schema->name;
-    if (strncmp(name, "aten::", strlen("aten::")) != 0) return false;
-    snprintf(word, sizeof word, " %s ", name + strlen("aten::"));
-    return strstr(names, word) != NULL;
-}
-
 ctsc_status op_refuse_out_dtype(op_ctx *cx, dtype want, const tensor *out) {
     return diag_fail(cx->diag, CTSC_FAILED,
                      "Expected out tensor to have dtype %s, but got %s instead",
@@ -243,8 +225,7 @@ ctsc_status op_finish_out(op_ctx *cx, const value *out, tensor *computed, value 
     if (computed == target) return op_return_tensor(results, computed);
     ctsc_status st = kernel_check_cast(cx, computed, target);
     if (st == CTSC_OK && computed->dtype != target->dtype && !cx->op->traits.orders_out &&
-        !op_is_among(cx, kernel_converts) &&
-        strncmp(cx->op->schema->name, "aten::fft_", strlen("aten::fft_")) != 0)
+        cx->op->traits.out_dtype != OUT_DTYPE_CONVERTED)
         st = op_refuse_out_dtype(cx, (dtype)computed->dtype, target);
     if (st == CTSC_OK && !tensor_same_shape(target, computed)) {
         st = tensor_resize(cx->diag, target, computed->ndim, computed->sizes);

@@ -101,7 +101,6 @@ ctsc_status op_finish_inplace(op_ctx *cx, const value *self, tensor *computed, v
 /* op(..., out=o): resizes o if its shape differs, checks its dtype, copies. Takes computed. */
 ctsc_status op_finish_out(op_ctx *cx, const value *out, tensor *computed, value *results);
 ctsc_status op_refuse_out_dtype(op_ctx *cx, dtype want, const tensor *out);
-bool op_is_among(const op_ctx *cx, const char *names);
 /* Finishes by the overload being run: schema with a written `self` as first argument -> in-place;
  * with an `out` argument -> out form; else returns computed. One function then serves all overloads
  * that agree in their leading arguments. */

@@ -336,12 +336,6 @@ static ctsc_status pw_check_spread(op_ctx *cx, const tensor *target) {
     return CTSC_OK;
 }
 
-/* Operators whose out= has the dtype of the result, unless that is a part of complex numbers. */
-static const char pw_keeps_dtype[] =
-    " abs absolute bitwise_not ceil conj_physical floor frac heaviside neg negative round sgn sign "
-    "signbit trunc fix nan_to_num isposinf isneginf softshrink hardshrink gelu softplus "
-    "log_sigmoid float_power ";
-
 static ctsc_status pw_check_cast(op_ctx *cx, dtype dt, const tensor *target) {
     if (dtype_can_cast(dt, (dtype)target->dtype)) return CTSC_OK;
     return diag_fail(cx->diag, CTSC_FAILED,
@@ -388,7 +382,7 @@ static ctsc_status pw_output_begin(op_ctx *cx, const value *args, int n, pw_oper
     TRY(pw_check_target(cx, target, n, operands, &shared));
     TRY(pw_check_cast(cx, dt, target));
     bool part = !dtype_is_complex(dt) && dtype_is_complex((dtype)operands[0].t->dtype);
-    if (dt != (dtype)target->dtype && !part && op_is_among(cx, pw_keeps_dtype))
+    if (dt != (dtype)target->dtype && !part && cx->op->traits.out_dtype == OUT_DTYPE_EXACT)
         return op_refuse_out_dtype(cx, dt, target);
     bool fits = target->ndim == ndim &&
                 (!ndim || !memcmp(target->sizes, sizes, sizeof *sizes * (size_t)ndim));
