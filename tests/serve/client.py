@@ -745,6 +745,8 @@ def test_status_page(s):
 
 def test_shape_to_try(s):
     """What the page sends first: of a model that does not say which shape it takes, one that it does."""
+    if "--isolate" in Server.also:
+        return  # the server calls no model then
     net = "from torch import nn\ndef net():\n    return nn.Sequential(%s)\n"
     for name, layers, takes in (("small", "nn.Conv2d(3, 4, 3, padding=1), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(4 * 9 * 9, 5)", [1, 3, 18, 18]),
                                 ("any", "nn.Conv2d(3, 4, 3)", [1, 3, 32, 32]), ("rows", "nn.Linear(7, 2)", [1, 7]), ("series", "nn.ConvTranspose1d(6, 2, 3)", [1, 6, 32]),
