@@ -160,6 +160,7 @@ def group_unit(tally, args, env):
     programs = sorted(glob.glob(os.path.join(HERE, "unit", "test_*.c")))
     names = [os.path.splitext(os.path.basename(p))[0] for p in programs]
     names = [n for n in names if not args.programs or n[len("test_"):] in args.programs]
+    names.sort(key=lambda n: n[len("test_"):] not in SLOW)  # so that none of them is alone at the end
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         done = pool.map(lambda n: run([os.path.join(args.build, "tests", "unit", n)], env), names)
         for name, (code, out, err) in zip(names, done):
