@@ -39,8 +39,10 @@ static bool rules_param(const schema *s, const argument *a, grad_param *out) {
     if (!strcmp(a->name, "grads")) return out->index = 0, out->need = NEED_GRADS, true;
     if ((out->index = rules_numbered(a->name, "grad")) >= 0)
         return out->need = NEED_GRAD, out->index < s->nreturns;
+    /* not a list, whose length is not known when room is made for what the node saves */
     if ((out->index = rules_numbered(a->name, "result")) >= 0)
-        return out->need = NEED_RESULT, out->index < s->nreturns;
+        return out->need = NEED_RESULT,
+               out->index < s->nreturns && s->returns[out->index].type->kind != T_LIST;
     if ((out->index = rules_suffixed(s, a->name, "_sizes")) >= 0)
         return out->need = NEED_SIZES, true;
     if ((out->index = rules_suffixed(s, a->name, "_dtype")) >= 0)

@@ -283,7 +283,7 @@ static int tape_count_saved(const tape *t, const grad_param *needs, int n) {
     int total = n;
     for (int i = 0; i < n; i++) {
         bool described = tape_is_description(needs[i].need);
-        /* a result that is a list is not known yet: no formula asks for one */
+        /* results are not there yet, and none that is asked for is a list (rules_param) */
         const value *v = needs[i].need == NEED_ARG && !described ? &t->args[needs[i].index] : NULL;
         if (v && v->tag == V_LIST) total += tape_tensors(v);
     }
