@@ -579,9 +579,27 @@ static bool parser_def_body(parser *p, func_def *f) {
     return parser_is(p, TK_EOF) || parser_advance(p);
 }
 
+/* Of `async def`: skipped, and `no` in its place; so what defines it can be used, if
+ * not the function. */
+static bool parser_async_body(parser *p, func_def *f, expr *no) {
+    if (!parser_expect(p, TK_COLON, "the head of the function")) return false;
+    for (int depth = 0; !parser_is(p, TK_EOF);) {
+        token_kind k = p->cur.kind;
+        depth += (k == TK_INDENT) - (k == TK_DEDENT);
+        if (!parser_advance(p)) return false;
+        if (!depth && (k == TK_DEDENT || (k == TK_NEWLINE && !parser_is(p, TK_INDENT)))) break;
+    }
+    stmt *s = parser_stmt_node(p, S_EXPR);
+    if (!s) return false;
+    s->value = no;
+    return parser_stmt_done(p, s, &f->body);
+}
+
 static bool parser_def(parser *p, uint32_t begin, const expr_list *decorators, stmt_list *out) {
     stmt *s = parser_stmt_node(p, S_DEF);
     func_def *f = arena_new(p->a, func_def);
+    expr *no = p->unsupported;
+    p->unsupported = NULL;
     if (!s || !parser_memory(p) || !parser_advance(p)) return false;
     s->def = f;
     s->range.begin = begin;
@@ -595,13 +613,22 @@ static bool parser_def(parser *p, uint32_t begin, const expr_list *decorators, s
               parser_expect(p, TK_LPAREN, "the function's name") &&
               parser_def_params(p, f, &comments) && parser_expect(p, TK_RPAREN, "the parameters");
     if (ok && parser_accept(p, TK_ARROW)) ok = (f->returns = parser_expr(p)) != NULL;
-    ok = ok && p->status == CTSC_OK && parser_def_body(p, f);
+    ok = ok && p->status == CTSC_OK && (no ? parser_async_body(p, f, no) : parser_def_body(p, f));
     f->range = s->range = parser_range(p, begin);
     ok = ok && parser_merge_comments(p, f, &comments);
     f->is_generator = p->yields;
     p->yields = outer_yields;
     sb_free(&comments);
     return ok && parser_stmt_done(p, s, out);
+}
+
+static bool parser_async(parser *p, uint32_t begin, const expr_list *decorators, stmt_list *out) {
+    uint32_t at = p->cur.begin;
+    if (parser_peek(p) != TK_DEF)
+        return parser_error_at(p, parser_here(p), "async code is not supported");
+    if (!parser_advance(p)) return false;
+    p->unsupported = parser_unsupported(p, at, "async function definitions aren't supported");
+    return parser_def(p, begin, decorators, out);
 }
 
 static bool parser_class(parser *p, uint32_t begin, const expr_list *decorators, stmt_list *out) {
@@ -641,6 +668,7 @@ static bool parser_decorated(parser *p, stmt_list *out) {
         (void)avec_push(p->a, &decorators, e);
         if (!parser_memory(p)) return false;
     }
+    if (parser_is(p, TK_ASYNC)) return parser_async(p, begin, &decorators, out);
     if (parser_is(p, TK_DEF)) return parser_def(p, begin, &decorators, out);
     if (parser_is(p, TK_CLASS)) return parser_class(p, begin, &decorators, out);
     return parser_error_at(p, parser_here(p),
@@ -660,7 +688,7 @@ static bool parser_statement(parser *p, stmt_list *out) {
     case TK_DEF: return parser_def(p, p->cur.begin, &none, out);
     case TK_CLASS: return parser_class(p, p->cur.begin, &none, out);
     case TK_AT: return parser_decorated(p, out);
-    case TK_ASYNC: return parser_error_at(p, parser_here(p), "async code is not supported");
+    case TK_ASYNC: return parser_async(p, p->cur.begin, &none, out);
     case TK_INDENT: return parser_error_at(p, parser_here(p), "unexpected indent");
     default: return parser_is_match(p) ? parser_match(p, out) : parser_line(p, out);
     }

@@ -366,6 +366,7 @@ static const py_row modules_rows[] = {
     {"atexit.register", modules_identity},
     {"types._copy", modules_copy_function},
     {"os.getenv", modules_getenv},
+    {"os.register_at_fork", modules_none},
     {"_files._read", modules_read},
     {"_files._kind", modules_kind},
     {"sys.setrecursionlimit", modules_none},
