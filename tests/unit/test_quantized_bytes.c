@@ -153,11 +153,12 @@ static double weight_scale(const random_layer *l, int64_t o) {
     return quantiser_per_tensor(q) ? q->scale : TENSOR_AT(q->scales, double)[o];
 }
 
-static int64_t input_at(const random_layer *l, int64_t n, int64_t c, const int64_t at[3]) {
+/* Where channel c of a position is. */
+static int64_t input_place(const random_layer *l, int64_t n, int64_t c, const int64_t at[3]) {
     const tensor *x = l->x;
     int64_t i = n * x->strides[0] + c * x->strides[1];
     for (int d = 0; d < l->dims; d++) i += at[3 - l->dims + d] * x->strides[2 + d];
-    return x->dtype == DT_QINT8 ? TENSOR_AT(x, int8_t)[i] : TENSOR_AT(x, uint8_t)[i];
+    return i;
 }
 
 /* The coordinate that a tap reads; false: beside the input. */
@@ -175,17 +176,22 @@ static bool source_of(const random_layer *l, int d, int64_t o, int64_t tap, int6
 static int32_t sum_at(const random_layer *l, int64_t n, int64_t o, const int64_t place[3]) {
     int64_t sum = 0, in = l->inputs / l->groups, out = l->outputs / l->groups, g = o / out,
             taps = l->kernel[0] * l->kernel[1] * l->kernel[2], at[3];
+    const bool from_signed = l->x->dtype == DT_QINT8;
+    const int64_t x_zero = l->x->quantiser->zero_point,
+                  w_zero = weight_zero(l, l->transposed ? 0 : o);
     for (int64_t t = 0; t < taps; t++) {
         int64_t tap[3] = {t / l->kernel[2] / l->kernel[1], t / l->kernel[2] % l->kernel[1],
                           t % l->kernel[2]};
         bool inside = true;
         for (int d = 0; d < 3; d++) inside &= source_of(l, d, place[d], tap[d], &at[d]);
-        for (int64_t i = 0; inside && i < in; i++) {
-            int64_t w = l->transposed ? ((g * in + i) * out + o % out) * taps + t
-                                      : (o * in + i) * taps + t;
-            sum += (input_at(l, n, g * in + i, at) - l->x->quantiser->zero_point) *
-                   (TENSOR_AT(l->weight, int8_t)[w] - weight_zero(l, l->transposed ? 0 : o));
-        }
+        if (!inside) continue;
+        int64_t x = input_place(l, n, g * in, at), step_x = l->x->strides[1],
+                w = l->transposed ? (g * in * out + o % out) * taps + t : o * in * taps + t,
+                step_w = l->transposed ? out * taps : taps;
+        for (int64_t i = 0; i < in; i++, x += step_x, w += step_w)
+            sum += ((from_signed ? TENSOR_AT(l->x, int8_t)[x] : TENSOR_AT(l->x, uint8_t)[x]) -
+                    x_zero) *
+                   (TENSOR_AT(l->weight, int8_t)[w] - w_zero);
     }
     return (int32_t)sum;
 }
