@@ -310,10 +310,12 @@ static bool py_is_abstract(const py_object *o, const char *name) {
     if (!strcmp(name, "Tuple")) return o->kind == PY_TUPLE;
     if (!strcmp(name, "Set") || !strcmp(name, "FrozenSet")) return o->kind == PY_SET;
     if (!strcmp(name, "Iterator") || !strcmp(name, "Generator")) return o->kind == PY_ITERATOR;
-    const char *dunder = !strcmp(name, "Callable")   ? "__call__"
-                         : !strcmp(name, "Hashable") ? "__hash__"
-                         : !strcmp(name, "Sized")    ? "__len__"
-                                                     : "__iter__";
+    const char *dunder = !strcmp(name, "Callable")              ? "__call__"
+                         : !strcmp(name, "Hashable")            ? "__hash__"
+                         : !strcmp(name, "Sized")               ? "__len__"
+                         : !strcmp(name, "AsyncContextManager") ? "__aenter__"
+                         : !strncmp(name, "Async", 5)           ? "__aiter__"
+                                                                : "__iter__";
     if (o->kind == PY_INSTANCE) return py_class_find(o->u.inst.cls, dunder) != NULL;
     if (!strcmp(name, "Callable"))
         return o->kind == PY_FUNCTION || o->kind == PY_METHOD || o->kind == PY_BUILTIN ||
