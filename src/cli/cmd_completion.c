@@ -233,6 +233,16 @@ static void completion_bash(void) {
 
 /* ---- zsh ------------------------------------------------------------------------------------- */
 
+/* "(one two)": zsh takes a colon for the end of it. */
+static void zsh_words(const char *arg) {
+    putchar('(');
+    for (; *arg; arg++) {
+        if (*arg == ':') putchar('\\');
+        putchar(*arg == '|' ? ' ' : *arg);
+    }
+    putchar(')');
+}
+
 /* ":NAME:what completes it" */
 static void zsh_argument(const char *arg) {
     putchar(':');
@@ -240,7 +250,7 @@ static void zsh_argument(const char *arg) {
     putchar(':');
     if (completion_is_file(arg)) fputs("_files", stdout);
     else if (*arg == '@') printf("{_ctsc_names %s}", arg + 1);
-    else if (completion_is_words(arg)) putchar('('), completion_words(arg), putchar(')');
+    else if (completion_is_words(arg)) zsh_words(arg);
     else putchar(' ');
 }
 
