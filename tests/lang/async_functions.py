@@ -26,6 +26,9 @@ class Logger:
     async def __aenter__(self):
         return self
 
+    async def __aexit__(self, *exception):
+        pass
+
     def log(self, text) -> AsyncGenerator[int, None]:
         return "log: " + text
 

@@ -313,7 +313,7 @@ static bool py_is_abstract(const py_object *o, const char *name) {
     const char *dunder = !strcmp(name, "Callable")              ? "__call__"
                          : !strcmp(name, "Hashable")            ? "__hash__"
                          : !strcmp(name, "Sized")               ? "__len__"
-                         : !strcmp(name, "AsyncContextManager") ? "__aenter__"
+                         : !strcmp(name, "AsyncContextManager") ? "__aexit__"
                          : !strncmp(name, "Async", 5)           ? "__aiter__"
                                                                 : "__iter__";
     if (o->kind == PY_INSTANCE) return py_class_find(o->u.inst.cls, dunder) != NULL;
