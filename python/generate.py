@@ -161,6 +161,8 @@ def autocast(words):
     lines = ["# Made by python/generate.py of the rows in src/ir/ops.", "# What autocast runs in its own dtype, in float32, and in the widest dtype among the tensors."]
     for kind in ("LOWER", "FULL", "WIDEST"):
         lines.append("%s = frozenset(%r.split())" % (kind, " ".join(sorted(n for n, w in words.items() if "AUTOCAST(%s)" % kind in w))))
+    with open(os.path.join(ROOT, "src", "ir", "ops", "aliases.def"), encoding="utf-8") as f:
+        lines += ["# Operators of other names.", "ALIASES = %r" % dict(ALIAS.findall(f.read()))]
     return "\n".join(lines) + "\n"
 
 

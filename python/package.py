@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 
+from docstrings import documented, table, used
 from stubs import write as write_stubs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -121,6 +122,16 @@ def main():
         with open(os.path.join(TORCH, path), encoding="utf-8") as f:
             put(os.path.join(out, path), as_ctsc(f.read()) + more(path))
     write_stubs(out)
+    rows, operators = table()
+    for folder, _, files in os.walk(out):
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.endswith(".py"):
+                with open(path, encoding="utf-8") as f:
+                    text = f.read()
+                put(path, documented(text, os.path.relpath(path, out), rows, operators))
+    if set(rows) - used:
+        sys.exit("docstrings.txt has rows of what there is not: %s" % ", ".join(sorted(set(rows) - used)))
 
 
 if __name__ == "__main__":

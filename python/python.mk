@@ -36,7 +36,7 @@ $(PY)/ctsc/_C.abi3.so: $(PY_OBJ) $(BUILD)/libctsc.a $(PY)/python.map
 	$(Q)$(CC) $(PY_LINK) -o $@ $(PY_OBJ) -Wl,--whole-archive $(BUILD)/libctsc.a -Wl,--no-whole-archive $(LDFLAGS) $(SHARED_LIBS)
 
 # The files beside the extension, in FOLDER/ctsc.
-$(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
+$(PY)/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py python/docstrings.py python/docstrings.txt
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/ctsc && touch $@
 python: $(PY)/ctsc/_C.abi3.so $(PY)/ctsc/.files jit dist
 	@ln -sf $(addprefix ../../,$(notdir $(JIT) $(DIST_LIBS))) $(PY)/ctsc/
@@ -108,7 +108,7 @@ $(WHEEL)/share/.files: $(WHEEL)/ctsc/bin/ctsc docs/ctsc.1
 	$(Q)$< completion bash > $(@D)/bash-completion/completions/ctsc
 	$(Q)$< completion zsh > $(@D)/zsh/site-functions/_ctsc
 	$(Q)$< completion fish > $(@D)/fish/vendor_completions.d/ctsc.fish && touch $@
-$(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py
+$(PY)/wheel/ctsc/.files: $(PY_FILES) $(PY_NN) $(PY)/gen/op_names.h python/package.py python/stubs.py python/docstrings.py python/docstrings.txt
 	$(Q)"$(PYTHON)" python/package.py $(PY)/gen $(PY)/wheel/ctsc && touch $@
 # What python/backend.py packs.
 wheel-files: $(WHEEL)/ctsc/_C.abi3.so $(WHEEL)/ctsc/.files $(WHEEL)/share/.files jit dist

@@ -130,6 +130,9 @@ _OF_OPERATOR = ("namespace", "_opname", "_qualname", "_overloadname", "_schema",
 def operator_attribute(op, name):
     """torch.ops.aten.add.Tensor, .overloads(), ...: what PyTorch's operators tell. Only of operators that have a namespace."""
     key, schemas = op.key, None
+    if name in ("__signature__", "__text_signature__"): # asked by inspect
+        from . import _operator_docs
+        return (_operator_docs.signature if name == "__signature__" else _operator_docs.text_signature)(op)
     if not name.startswith("__") and "::" in key:
         family, _, overload = key.partition(".")
         if name in _OF_OPERATOR:
@@ -149,8 +152,8 @@ def operator_attribute(op, name):
 
 
 def operator_doc(key):
-    from ._errors import family
-    return "\n".join(schema for _, schema, _ in family(key))
+    from ._operator_docs import doc
+    return doc(key)
 
 
 class TracerWarning(Warning):

@@ -44,7 +44,7 @@ class _Typed(type):
 
 
 for _name, _dtype in _NAMES.items():
-    globals()[_name + "Tensor"] = _Typed(_name + "Tensor", (), {"_dtype_": _dtype, "dtype": _dtype, "__module__": "ctsc"})
+    globals()[_name + "Tensor"] = _Typed(_name + "Tensor", (), {"_dtype_": _dtype, "dtype": _dtype, "__module__": "ctsc", "__doc__": "The type of tensors of %s: makes them of sizes or data, and is asked by isinstance." % _dtype.name})
 
 
 class DLDeviceType(enum.IntEnum):

@@ -139,6 +139,7 @@ def install(module):
         set_attribute(self, name, value)
 
     def add_module(self, name, module):
+        """A module of the given name."""
         if type(module) is ScriptModule:
             _joins(module)
         add(self, name, module)

@@ -21,7 +21,7 @@ class _Refusing(type):
 
 
 def named(path, reason):
-    return _Refusing(path.rpartition(".")[2], (), {"_path_": path, "_reason_": reason, "__module__": "ctsc"})
+    return _Refusing(path.rpartition(".")[2], (), {"_path_": path, "_reason_": reason, "__module__": "ctsc", "__doc__": "Refused where it is called: %s." % reason})
 
 
 def refuse(module, reason, known=None):

@@ -33,7 +33,7 @@ _entered = [] # default devices before each block of a device
 class device:
     """Where a tensor is: device("cpu"), device("cuda", 1), device("cuda:1")."""
 
-    __slots__ = ("type", "index")
+    __slots__ = {"type": "'cpu', 'cuda' or 'meta'.", "index": "Which one, or None."}
 
     def __init__(self, type, index=None):
         if isinstance(type, device):

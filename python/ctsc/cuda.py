@@ -202,6 +202,7 @@ def _untold(name):
             raise RuntimeError("torch.cuda.%s: no CUDA device is available" % name)
         raise NotImplementedError("torch.cuda.%s: ctsc does not ask the driver for that; nvidia-smi tells" % name)
     function.__name__ = name
+    function.__doc__ = "Refused: ctsc does not ask the driver for that."
     return function
 
 

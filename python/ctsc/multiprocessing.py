@@ -67,6 +67,6 @@ class _Spawn(types.ModuleType):
 
 
 _spawn = spawn
-spawn = sys.modules[__name__ + ".spawn"] = _Spawn(__name__ + ".spawn")
+spawn = sys.modules[__name__ + ".spawn"] = _Spawn(__name__ + ".spawn", "Runs a function in several new processes: fn(i, *args).")
 spawn.__dict__.update(spawn=_spawn, start_processes=start_processes, ProcessException=ProcessException, ProcessRaisedException=ProcessRaisedException,
                       ProcessExitedException=ProcessExitedException)

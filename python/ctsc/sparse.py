@@ -51,4 +51,4 @@ class _Typed(type):
 
 for _dtype in (_C.float32, _C.float64, _C.float16, _C.bfloat16, _C.int64, _C.int32, _C.bool):
     _name = _dtype._type_name + "Tensor"
-    globals()[_name] = _Typed(_name, (), {"_dtype_": _dtype, "__module__": "ctsc.sparse"})
+    globals()[_name] = _Typed(_name, (), {"_dtype_": _dtype, "__module__": "ctsc.sparse", "__doc__": "The type of sparse tensors of %s: makes them of indices, values and a size." % _dtype.name})

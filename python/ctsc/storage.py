@@ -207,7 +207,7 @@ def _kind(dtype):
 
 
 for _name, _of in KINDS.items():
-    globals()[_of + "Storage"] = type(_of + "Storage", (TypedStorage,), {"_dtype_": getattr(_C, _name), "__module__": "ctsc"})
+    globals()[_of + "Storage"] = type(_of + "Storage", (TypedStorage,), {"_dtype_": getattr(_C, _name), "__module__": "ctsc", "__doc__": "A storage of %s." % _name})
 
 
 def in_memory(t):

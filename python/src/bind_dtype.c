@@ -98,11 +98,11 @@ static PyObject *dtype_text(PyObject *self, void *field) {
 static PyMethodDef methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, NULL}, {0}};
 #define TEXT(field) ((void *)offsetof(dtype_row, field))
 static PyGetSetDef properties[] = {
-    {"itemsize", dtype_itemsize, NULL, NULL, NULL},
-    {"name", dtype_text, NULL, NULL, TEXT(name)},
-    {"is_floating_point", dtype_is, NULL, NULL, "fF"},
-    {"is_complex", dtype_is, NULL, NULL, "cC"},
-    {"is_signed", dtype_is, NULL, NULL, "ifcFC"},
+    {"itemsize", dtype_itemsize, NULL, "How many bytes an element has.", NULL},
+    {"name", dtype_text, NULL, "Its name: 'float32'.", TEXT(name)},
+    {"is_floating_point", dtype_is, NULL, "Whether it is of floating-point numbers.", "fF"},
+    {"is_complex", dtype_is, NULL, "Whether it is of complex numbers.", "cC"},
+    {"is_signed", dtype_is, NULL, "Whether it has negative numbers.", "ifcFC"},
     {"_ctsc_value_", dtype_number, NULL, NULL, NULL},
     {"_typestr", dtype_text, NULL, NULL, TEXT(typestr)},
     {"_type_name", dtype_text, NULL, NULL, TEXT(type_name)},
@@ -112,6 +112,7 @@ static PyGetSetDef properties[] = {
     {0},
 };
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "dtype()\n--\n\nThe kind of a tensor's numbers: ctsc.float32, ctsc.int64, ..."},
     {Py_tp_new, bind_no_new},
     {Py_tp_repr, dtype_repr},
     {Py_tp_methods, methods},

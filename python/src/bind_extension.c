@@ -100,9 +100,13 @@ static PyMethodDef methods[] = {
     {"set_hooks", set_hooks, METH_O, NULL},
     {"set_num_threads", set_threads, METH_VARARGS, NULL},
     {"set_compiling", set_compiling, METH_VARARGS, NULL},
-    {"wait_for_kernels", wait_for_kernels, METH_VARARGS, NULL},
+    {"wait_for_kernels", wait_for_kernels, METH_VARARGS,
+     "wait_for_kernels(seconds=0, /)\n--\n\nWaits until kernels that are being compiled are "
+     "there."},
     {"set_flush_denormals", set_flush_denormals, METH_VARARGS, NULL},
-    {"set_quantized_engine", set_quantized_engine, METH_VARARGS, NULL},
+    {"set_quantized_engine", set_quantized_engine, METH_VARARGS,
+     "set_quantized_engine(name, /)\n--\n\nWhich of PyTorch's engines quantised operators compute "
+     "as: 'x86', 'fbgemm', 'qnnpack', ..."},
     {"cuda_device_count", cuda_devices, METH_NOARGS, NULL},
     {"_close", value_close, METH_VARARGS, NULL},
     {"_as_subclass", bind_as_subclass, METH_VARARGS, NULL},

@@ -138,16 +138,20 @@ static PyObject *get_device(PyObject *self, void *unused) {
 
 static PyGetSetDef properties[] = {{"_device", get_device, NULL, NULL, NULL}, {0}};
 static PyMethodDef methods[] = {
-    {"manual_seed", manual_seed, METH_O, "Seeds it as torch.manual_seed does; returns it."},
-    {"initial_seed", initial_seed, METH_NOARGS, "What it was seeded with."},
-    {"get_state", get_state, METH_NOARGS, "Its state as a tensor of bytes."},
-    {"set_state", set_state, METH_O, "The reverse."},
+    {"manual_seed", manual_seed, METH_O,
+     "manual_seed($self, seed, /)\n--\n\nSeeds it as torch.manual_seed does; returns it."},
+    {"initial_seed", initial_seed, METH_NOARGS,
+     "initial_seed($self)\n--\n\nWhat it was seeded with."},
+    {"get_state", get_state, METH_NOARGS,
+     "get_state($self)\n--\n\nIts state as a tensor of bytes."},
+    {"set_state", set_state, METH_O,
+     "set_state($self, state, /)\n--\n\nTakes what get_state gave; returns it."},
     {0},
 };
 static PyType_Slot slots[] = {
     {Py_tp_new, generator_new},
     {Py_tp_dealloc, generator_dealloc},
-    {Py_tp_doc, "A source of random numbers: PyTorch's on the CPU."},
+    {Py_tp_doc, "Generator(device='cpu')\n--\n\nA source of random numbers: PyTorch's on the CPU."},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {0, NULL},

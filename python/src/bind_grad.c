@@ -163,7 +163,8 @@ static PyObject *grad(PyObject *self, PyObject *args) {
 }
 
 PyMethodDef bind_grad_methods[] = {
-    {"is_grad_enabled", is_enabled, METH_NOARGS, NULL},
+    {"is_grad_enabled", is_enabled, METH_NOARGS,
+     "is_grad_enabled()\n--\n\nWhether operators of this thread are recorded for gradients."},
     {"_set_grad_enabled", set_enabled, METH_O, NULL},
     {"_backward", backward, METH_VARARGS, NULL},
     {"_grad", grad, METH_VARARGS, NULL},

@@ -263,12 +263,17 @@ static PyObject *method_text(PyObject *self, void *what) {
     return st == CTSC_OK ? text_take(s) : bind_raise(e, f->name);
 }
 static PyGetSetDef method_properties[] = {
-    {"__name__", method_name, NULL, NULL, NULL},   {"owner", method_owner, NULL, NULL, NULL},
-    {"graph", method_text, NULL, NULL, "graph"},   {"code", method_text, NULL, NULL, "code"},
-    {"schema", method_text, NULL, NULL, "schema"}, {0}};
+    {"__name__", method_name, NULL, NULL, NULL},
+    {"owner", method_owner, NULL, "The module that it is a method of.", NULL},
+    {"graph", method_text, NULL, "Its graph, as a text.", "graph"},
+    {"code", method_text, NULL, "Its source, made of its graph.", "code"},
+    {"schema", method_text, NULL, "Its arguments and results.", "schema"},
+    {0},
+};
 static PyMemberDef method_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Method, call), READONLY, NULL}, {0}};
 static PyType_Slot method_slots[] = {
+    {Py_tp_doc, "ScriptMethod(*args, **kwargs)\n--\n\nA method of a program."},
     {Py_tp_new, bind_no_new},
     {Py_tp_dealloc, method_dealloc},
     {Py_tp_repr, method_repr},
@@ -791,7 +796,7 @@ static PyMethodDef module_methods[] = {
 };
 static PyGetSetDef module_properties[] = {
     {"_methods", get_methods, NULL, NULL, NULL},
-    {"original_name", get_class, NULL, NULL, NULL},
+    {"original_name", get_class, NULL, "The name of its class.", NULL},
     {"_records", get_records, NULL, NULL, NULL},
     {"__class__", get_seen_class, NULL, NULL, NULL},
     {0},
@@ -802,6 +807,8 @@ static PyMemberDef module_members[] = {
     {0},
 };
 static PyType_Slot module_slots[] = {
+    {Py_tp_doc, "ScriptModule(*args, **kwargs)\n--\n\nA program: a module of an archive, or what "
+                "script and trace have made."},
     {Py_tp_new, bind_no_new},
     {Py_tp_dealloc, module_dealloc},
     {Py_tp_call, PyVectorcall_Call},

@@ -71,6 +71,7 @@ static PyObject *load_library(PyObject *self, PyObject *args) {
 
 PyMethodDef bind_register_methods[] = {
     {"_register", register_op, METH_VARARGS, NULL},
-    {"load_library", load_library, METH_VARARGS, NULL},
+    {"load_library", load_library, METH_VARARGS,
+     "load_library(path, /)\n--\n\nLoads operators of a shared library."},
     {0},
 };

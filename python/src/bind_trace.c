@@ -123,16 +123,22 @@ static PyObject *is_tracing(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"_enter", trace_enter, METH_NOARGS, NULL},
     {"_leave", trace_leave, METH_NOARGS, NULL},
-    {"input", trace_input, METH_VARARGS, NULL},
-    {"parameter", trace_parameter, METH_VARARGS, NULL},
-    {"buffer", trace_buffer, METH_VARARGS, NULL},
-    {"end", trace_end, METH_O, NULL},
-    {"is_tracing", is_tracing, METH_NOARGS | METH_STATIC, NULL},
+    {"input", trace_input, METH_VARARGS,
+     "input($self, *args)\n--\n\nA value as an input of the trace."},
+    {"parameter", trace_parameter, METH_VARARGS,
+     "parameter($self, *args)\n--\n\nA tensor as a parameter of the trace."},
+    {"buffer", trace_buffer, METH_VARARGS,
+     "buffer($self, *args)\n--\n\nA tensor as a buffer of the trace."},
+    {"end", trace_end, METH_O, "end($self, result, /)\n--\n\nThe program that was recorded."},
+    {"is_tracing", is_tracing, METH_NOARGS | METH_STATIC,
+     "is_tracing()\n--\n\nWhether a trace is being recorded."},
     {0},
 };
-static PyMemberDef members[] = {{"outside", T_OBJECT, offsetof(Trace, outside), READONLY, NULL},
+static PyMemberDef members[] = {{"outside", T_OBJECT, offsetof(Trace, outside), READONLY,
+                                 "Tensors that the trace has from elsewhere."},
                                 {0}};
 static PyType_Slot slots[] = {
+    {Py_tp_doc, "Trace(*args)\n--\n\nThe recorder of one run of a function."},
     {Py_tp_new, trace_new},
     {Py_tp_dealloc, trace_dealloc},
     {Py_tp_methods, methods},

@@ -269,8 +269,14 @@ static PyObject *object_dir(PyObject *self, PyObject *unused) {
 
 static PyMethodDef object_methods[] = {{"__dir__", object_dir, METH_NOARGS, NULL}, {0}};
 static PyType_Slot object_slots[] = {
-    {Py_tp_new, bind_no_new},  {Py_tp_dealloc, object_dealloc}, {Py_tp_getattro, object_getattr},
-    {Py_tp_repr, object_repr}, {Py_tp_methods, object_methods}, {0, NULL}};
+    {Py_tp_doc, "ScriptObject(*args, **kwargs)\n--\n\nAn object of a class that a program has."},
+    {Py_tp_new, bind_no_new},
+    {Py_tp_dealloc, object_dealloc},
+    {Py_tp_getattro, object_getattr},
+    {Py_tp_repr, object_repr},
+    {Py_tp_methods, object_methods},
+    {0, NULL},
+};
 static PyType_Spec object_spec = {"ctsc.ScriptObject", sizeof(Object), 0, Py_TPFLAGS_DEFAULT,
                                   object_slots};
 

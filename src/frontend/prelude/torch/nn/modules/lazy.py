@@ -57,6 +57,6 @@ def __getattr__(name):
     plain = getattr(nn, name[4:]) if name.startswith('Lazy') else None
     if plain is None:
         raise AttributeError("module '{}' has no attribute '{}'".format(__name__, name))
-    made = type(name, (LazyModuleMixin,), {'cls_to_become': plain, '__module__': __name__})
+    made = type(name, (LazyModuleMixin,), {'cls_to_become': plain, '__module__': __name__, '__doc__': '{} whose sizes the first input decides.'.format(name[4:])})
     globals()[name] = made
     return made
