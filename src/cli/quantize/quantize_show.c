@@ -43,28 +43,34 @@ static const char *show_time(double us, char *text) {
     return text;
 }
 
+static int show_wider(int width, const char *text) {
+    int n = (int)strlen(text);
+    return n > width ? n : width;
+}
+
 void quantize_show(const ctsc_quantize_report *r) {
     ctsc_quantize_summary s = {.size = sizeof s};
     ctsc_quantize_report_summary(r, &s);
     char a[SHOW_TEXT], b[SHOW_TEXT], c[SHOW_TEXT], d[SHOW_TEXT], t[SHOW_TEXT], u[SHOW_TEXT],
         sizes[96];
-    int width = 5, kind = 6;
+    int width = 5, kind = 4, shape = 6;
     ctsc_quantize_layer l = {.size = sizeof l};
-    for (size_t i = 0; ctsc_quantize_report_layer(r, i, &l); i++)
-        width = (int)strlen(l.name) > width ? (int)strlen(l.name) : width,
-        kind = (int)strlen(l.kind) > kind ? (int)strlen(l.kind) : kind;
-    width = width > 60 ? 60 : width;
-    printf("%-*s  %-*s  %-16s %10s %10s %9s %7s %9s %9s\n", width, "layer", kind, "kind", "weight",
-           "float", "quantised", "error", "SQNR", "ms", "ms after");
     for (size_t i = 0; ctsc_quantize_report_layer(r, i, &l); i++) {
-        printf("%-*s  %-*s  %-16s %10s %10s %9s %7s %9s %9s", width, l.name, kind, l.kind,
+        width = show_wider(width, l.name), kind = show_wider(kind, l.kind);
+        shape = show_wider(shape, show_sizes(&l, sizes, sizeof sizes));
+    }
+    width = width > 60 ? 60 : width;
+    printf("%-*s  %-*s  %-*s %10s %10s %8s %5s %7s %8s\n", width, "layer", kind, "kind", shape,
+           "weight", "float", "quantised", "error", "SQNR", "ms", "ms after");
+    for (size_t i = 0; ctsc_quantize_report_layer(r, i, &l); i++) {
+        printf("%-*s  %-*s  %-*s %10s %10s %8s %5s %7s %8s", width, l.name, kind, l.kind, shape,
                show_sizes(&l, sizes, sizeof sizes), cli_bytes((double)l.bytes, a, sizeof a),
                l.quantized ? cli_bytes((double)l.bytes_quantized, b, sizeof b) : "float",
                show_error(l.error, c), show_decibels(l.error, d), show_time(l.us, t),
                show_time(l.us_quantized, u));
         printf(l.quantized ? "\n" : "  stays float: %s\n", l.reason);
     }
-    printf("%-*s  %-*s  %-16s %10s %10s %9s %7s %9s %9s\n", width, "all", kind, "", "",
+    printf("%-*s  %-*s  %-*s %10s %10s %8s %5s %7s %8s\n", width, "all", kind, "", shape, "",
            cli_bytes((double)s.bytes, a, sizeof a),
            cli_bytes((double)s.bytes_quantized, b, sizeof b), show_error(s.error, c),
            show_decibels(s.error, d), show_time(s.us, t), show_time(s.us_quantized, u));
