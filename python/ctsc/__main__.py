@@ -89,6 +89,7 @@ def _run_file(path, argv):
         sys.stderr.write("%s: can't open file %r: [Errno %d] %s\n" % (sys.executable, os.path.abspath(path), e.errno, e.strerror))
         raise SystemExit(2) from None
     _path0(os.path.dirname(os.path.realpath(path)))
+    path = os.path.join(os.getcwd(), path) # as Python makes it whole: not normalised
     main = _main_module(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
     exec(code or compile(text, path, "exec", dont_inherit=True), main)
 

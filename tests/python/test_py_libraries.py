@@ -182,6 +182,9 @@ def test_program(tmp_path):
     assert run(path, "a") == (0, "__main__ ['a'] 1.0\n", "")
     code, _, err = run(path, "a", "b")
     assert code == 1 and err.startswith('Traceback (most recent call last):\n  File "%s", line 6, in <module>' % path) and "runpy" not in err and err.endswith("ValueError: x\n")
+    # a relative path is made whole, in __file__ and in tracebacks
+    away = os.path.relpath(path)
+    assert 'File "%s", line 6' % os.path.join(os.getcwd(), away) in run(away, "a", "b")[2]
 
 
 def test_command_and_input():
