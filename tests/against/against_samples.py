@@ -199,7 +199,7 @@ def target(torch, rng, t, leaves):
     if how == "gaps" and sizes:
         made = torch.full(sizes[:-1] + [2 * sizes[-1]], 7).to(dtype)[..., ::2]
     elif how == "turned":
-        made = torch.full(sizes[::-1], 7).to(dtype).permute(*range(len(sizes) - 1, -1, -1))
+        made = torch.full(sizes[::-1], 7).to(dtype).permute(list(range(len(sizes) - 1, -1, -1)))
     elif how == "expanded" and sizes:
         made = torch.full([1] + sizes[1:], 7).to(dtype).expand(sizes)
     else:
