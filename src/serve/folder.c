@@ -246,7 +246,7 @@ static void folder_scan_end(repository *r, const char *name, bool all_seen) {
 static void folder_shadowed(repository *r, const char *name, const char *file) {
     entry *e = folder_entry(r, name, 1);
     const char *served = e && e->path ? e->path + strlen(r->options->folder) + 1 : file;
-    char text[700];
+    char text[900];
     if (!e || e->shadows || !strcmp(served, file)) return;
     e->shadows = true;
     snprintf(text, sizeof text, "model %s: %s is served; %s has the same name and is not", name,
