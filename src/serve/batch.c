@@ -18,10 +18,6 @@
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-static void batch_drop(void *ctx, const char *text, size_t len) {
-    (void)ctx, (void)text, (void)len;
-}
-
 int batch_status(const job *j, ctsc_status s, const ctsc_error *e, char *error, size_t size) {
     if (job_is_orphan(j)) {
         counter_add(&j->model->stats->cancelled, 1);
@@ -56,7 +52,7 @@ static ctsc_status batch_call_process(const model *m, const job *j, ctsc_value *
 ctsc_status batch_call(const model *m, const job *j, ctsc_value *const *args, uint64_t deadline,
                        const ctsc_cancel *cancel, outputs *o, ctsc_error *e) {
     ctsc_run_options ro = {
-        .size = sizeof ro, .print = batch_drop, .max_bytes = m->config.max_bytes};
+        .size = sizeof ro, .print = outputs_drop_print, .max_bytes = m->config.max_bytes};
     ctsc_value *result = NULL;
     /* without one, nothing stops the call: loops that can be stopped are not run as native code */
     if (deadline) {

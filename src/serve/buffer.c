@@ -69,12 +69,6 @@ void buffer_json(buffer *b, const char *text, size_t len) {
     buffer_putc(b, '"');
 }
 
-uint64_t clock_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t clock_wall_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);

@@ -4,6 +4,8 @@
 #ifndef CTSC_SERVE_BUFFER_H
 #define CTSC_SERVE_BUFFER_H
 
+#include "serve/isolate/call_clock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +47,6 @@ typedef struct number {
  * Returns the position after it, or NULL if there is none. */
 const char *number_read(const char *p, const char *end, number *out);
 
-uint64_t clock_ns(void);      /* monotonic */
 uint64_t clock_wall_ms(void); /* since 1970 */
 
 #endif

@@ -221,10 +221,6 @@ void model_metadata(const model *m, const char *versions, buffer *out) {
 
 /* ---- a first run ----------------------------------------------------------------------------- */
 
-static void model_drop(void *ctx, const char *text, size_t len) {
-    (void)ctx, (void)text, (void)len;
-}
-
 static bool model_warm_up_once(const model *m, ctsc_value *const *args, const ctsc_run_options *ro,
                                uint64_t *took_ns) {
     if (m->processes) {
@@ -265,7 +261,7 @@ static void model_warm_up(model *m) {
     }
     for (int k = 0; known && k < m->config.warmup; k++) {
         ctsc_run_options ro = {.size = sizeof ro,
-                               .print = model_drop,
+                               .print = outputs_drop_print,
                                .cancel = m->cancel,
                                .timeout_us = 30000000,
                                .max_bytes = m->config.max_bytes};
@@ -292,6 +288,7 @@ void model_free(model *m) {
     else free(m->bytes);
     free(m->name);
     free(m->version);
+    pthread_mutex_destroy(&m->shape_lock);
     free(m);
 }
 
@@ -353,6 +350,8 @@ bool model_new(const char *name, const char *version, void *bytes_take, size_t l
     *config_take = (model_config){0};
     m->stats = stats;
     m->refs = 1;
+    m->shape_ndim = -1;
+    pthread_mutex_init(&m->shape_lock, NULL);
     m->name = strdup(name);
     m->version = strdup(version);
     m->cancel = ctsc_cancel_new();

@@ -37,6 +37,8 @@ typedef struct model_input {
     ctsc_kind item; /* of an INPUT_LIST */
 } model_input;
 
+enum { MODEL_SHAPE_DIMS = 5 };
+
 typedef struct model {
     char *name, *version;
     char platform[32]; /* of the metadata: "ctsc_", and the format of its file */
@@ -52,6 +54,10 @@ typedef struct model {
     /* the input that says where tokens are in the model's cache; -1: there is none. With one, it
      * runs one call at a time */
     int position;
+    /* what page_shape found: dims, -1 before it has looked */
+    pthread_mutex_t shape_lock;
+    int shape_ndim;
+    int64_t shape[MODEL_SHAPE_DIMS];
     model_stats *stats;  /* the repository's */
     ctsc_cancel *cancel; /* set when the server gives up waiting */
     atomic_int refs;

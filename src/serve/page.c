@@ -9,6 +9,7 @@
  * usual sizes, then with all others, until it takes one.
  * Tests: tests/serve/client.py
  */
+#include "serve/isolate/call_outputs.h"
 #include "serve/protocol.h"
 
 #include <stdlib.h>
@@ -34,17 +35,15 @@ enum {
     PAGE_TOKENS = 8,
 };
 
-typedef struct page_weight { int ndim; int64_t sizes[PAGE_SHAPE_DIMS]; } page_weight;
+typedef struct page_weight { int ndim; int64_t sizes[MODEL_SHAPE_DIMS]; } page_weight;
 
 static void page_first_weight(void *ctx, const ctsc_attribute_info *a) {
     page_weight *w = ctx;
     int n = ctsc_value_kind(a->value) == CTSC_KIND_TENSOR ? ctsc_tensor_ndim(a->value) : 0;
-    if (w->ndim || !a->is_parameter || n < 2 || n > PAGE_SHAPE_DIMS) return;
+    if (w->ndim || !a->is_parameter || n < 2 || n > MODEL_SHAPE_DIMS) return;
     w->ndim = n;
     memcpy(w->sizes, ctsc_tensor_sizes(a->value), (size_t)n * sizeof *w->sizes);
 }
-
-static void page_drop(void *ctx, const char *text, size_t len) { (void)ctx, (void)text, (void)len; }
 
 /* Does the copy take it? */
 static bool page_takes(const model *m, const ctsc_module *copy, ctsc_dtype dtype, int ndim,
@@ -53,7 +52,7 @@ static bool page_takes(const model *m, const ctsc_module *copy, ctsc_dtype dtype
     uint64_t now = clock_ns();
     if (now >= deadline) return false;
     ctsc_run_options o = {.size = sizeof o,
-                          .print = page_drop,
+                          .print = outputs_drop_print,
                           .cancel = m->cancel,
                           .timeout_us = (deadline - now) / 1000 + 1,
                           .max_bytes = m->config.max_bytes};
@@ -93,7 +92,7 @@ static int page_search(const model *m, const ctsc_module *copy, ctsc_dtype dtype
     return 0;
 }
 
-int page_shape(const model *m, int64_t sizes[PAGE_SHAPE_DIMS]) {
+static int page_look(const model *m, int64_t sizes[MODEL_SHAPE_DIMS]) {
     const model_input *in = m->inputs;
     ctsc_module *copy = NULL;
     int ndim = 0;
@@ -110,4 +109,12 @@ int page_shape(const model *m, int64_t sizes[PAGE_SHAPE_DIMS]) {
         ndim = page_search(m, copy, t ? t->dtype : CTSC_FLOAT32, sizes);
     ctsc_module_free(copy);
     return ndim;
+}
+
+int page_shape(model *m, const int64_t **sizes) {
+    pthread_mutex_lock(&m->shape_lock);
+    if (m->shape_ndim < 0) m->shape_ndim = page_look(m, m->shape);
+    pthread_mutex_unlock(&m->shape_lock);
+    *sizes = m->shape;
+    return m->shape_ndim;
 }

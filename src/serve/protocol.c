@@ -244,8 +244,8 @@ static bool route_graph_json(exchange *x, const path *p) {
         ctsc_string_free(text);
     }
     buffer_puts(&x->reply, "]");
-    int64_t sizes[PAGE_SHAPE_DIMS];
-    int n = ok ? page_shape(m, sizes) : 0;
+    const int64_t *sizes = NULL;
+    int n = ok ? page_shape(m, &sizes) : 0;
     for (int i = 0; i < n; i++)
         buffer_printf(&x->reply, "%s%lld", i ? "," : ",\"takes\":[", (long long)sizes[i]);
     buffer_puts(&x->reply, n ? "]}" : "}");

@@ -84,8 +84,8 @@ extern const char page_html[], page_html_end[];
 extern const char openapi_json[], openapi_json_end[];
 extern const char docs_html[], docs_html_end[];
 /* A shape that m takes, of a model whose one argument that has to be given is a tensor of which
- * nothing says the rank: how many dims; 0: of no such model, or none was found. */
-enum { PAGE_SHAPE_DIMS = 5 };
-int page_shape(const model *m, int64_t sizes[PAGE_SHAPE_DIMS]);
+ * nothing says the rank: how many dims, of *sizes, which are the model's; 0: of no such model, or
+ * none was found. Looked for once, which takes up to a second. */
+int page_shape(model *m, const int64_t **sizes);
 
 #endif

@@ -77,6 +77,7 @@ def check_too_large(s):
         pass  # refused by its length, before it was sent
     finally:
         c.close()
+    assert s.infer("double", [client.tensor("x", [1], [1])])["outputs"][0]["data"] == [2]
 
 
 def check_events(s):

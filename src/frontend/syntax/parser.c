@@ -595,11 +595,11 @@ static bool parser_async_body(parser *p, func_def *f, expr *no) {
     return parser_stmt_done(p, s, &f->body);
 }
 
-static bool parser_def(parser *p, uint32_t begin, const expr_list *decorators, stmt_list *out) {
+/* no: stands for the body, of `async def`; or NULL. */
+static bool parser_def(parser *p, uint32_t begin, const expr_list *decorators, expr *no,
+                       stmt_list *out) {
     stmt *s = parser_stmt_node(p, S_DEF);
     func_def *f = arena_new(p->a, func_def);
-    expr *no = p->unsupported;
-    p->unsupported = NULL;
     if (!s || !parser_memory(p) || !parser_advance(p)) return false;
     s->def = f;
     s->range.begin = begin;
@@ -627,8 +627,8 @@ static bool parser_async(parser *p, uint32_t begin, const expr_list *decorators,
     if (parser_peek(p) != TK_DEF)
         return parser_error_at(p, parser_here(p), "async code is not supported");
     if (!parser_advance(p)) return false;
-    p->unsupported = parser_unsupported(p, at, "async function definitions aren't supported");
-    return parser_def(p, begin, decorators, out);
+    expr *no = parser_unsupported(p, at, "async function definitions aren't supported");
+    return no && parser_def(p, begin, decorators, no, out);
 }
 
 static bool parser_class(parser *p, uint32_t begin, const expr_list *decorators, stmt_list *out) {
@@ -669,7 +669,7 @@ static bool parser_decorated(parser *p, stmt_list *out) {
         if (!parser_memory(p)) return false;
     }
     if (parser_is(p, TK_ASYNC)) return parser_async(p, begin, &decorators, out);
-    if (parser_is(p, TK_DEF)) return parser_def(p, begin, &decorators, out);
+    if (parser_is(p, TK_DEF)) return parser_def(p, begin, &decorators, NULL, out);
     if (parser_is(p, TK_CLASS)) return parser_class(p, begin, &decorators, out);
     return parser_error_at(p, parser_here(p),
                            "expected 'def' or 'class' after the decorators, but found %s",
@@ -685,7 +685,7 @@ static bool parser_statement(parser *p, stmt_list *out) {
     case TK_FOR: return parser_for(p, out);
     case TK_WITH: return parser_with(p, out);
     case TK_TRY: return parser_try(p, out);
-    case TK_DEF: return parser_def(p, p->cur.begin, &none, out);
+    case TK_DEF: return parser_def(p, p->cur.begin, &none, NULL, out);
     case TK_CLASS: return parser_class(p, p->cur.begin, &none, out);
     case TK_AT: return parser_decorated(p, out);
     case TK_ASYNC: return parser_async(p, p->cur.begin, &none, out);

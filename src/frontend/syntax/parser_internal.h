@@ -21,7 +21,6 @@ typedef struct parser {
     uint32_t last_end;  /* end of the token before cur */
     int depth;          /* nesting of expressions and blocks */
     bool yields;        /* the function being read does */
-    expr *unsupported;  /* what stands for the body of the next function: it is async */
     ctsc_status status; /* of the first error */
 } parser;
 

@@ -5,6 +5,9 @@
 
 #include "ctsc.h"
 
+/* What the server does with what a call prints (ctsc_run_options.print): nothing. */
+void outputs_drop_print(void *ctx, const char *text, size_t len);
+
 /* What a call gave, flattened: the items of tuples, lists and dicts one after the other;
  * tensors row-major. */
 typedef struct outputs {

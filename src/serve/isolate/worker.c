@@ -11,6 +11,7 @@
 #include "serve/isolate/worker.h"
 
 #include "sandbox/sandbox.h"
+#include "serve/isolate/call_clock.h"
 #include "serve/isolate/wire.h"
 
 #include <errno.h>
@@ -27,7 +28,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -58,12 +58,6 @@ typedef struct worker_page { _Atomic uint32_t stop; } worker_page;
 
 static void worker_futex(_Atomic uint32_t *word, int what, uint32_t value) {
     (void)syscall(SYS_futex, word, what, value, NULL, NULL, 0);
-}
-
-static uint64_t worker_clock_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static ssize_t worker_receive(int socket, void *to, size_t size) {
@@ -97,10 +91,6 @@ static void *child_watch(void *arg) {
         while (atomic_load(stop)) worker_futex(stop, FUTEX_WAIT, 1);
     }
     return NULL;
-}
-
-static void child_drop(void *ctx, const char *text, size_t len) {
-    (void)ctx, (void)text, (void)len;
 }
 
 static ctsc_status child_refused(wire_status s, ctsc_error *e) {
@@ -156,15 +146,15 @@ static ctsc_status child_call(child *c, const worker_request *q, worker_reply *r
     ctsc_cancel_clear(c->cancel);
     pthread_mutex_unlock(&c->lock);
     ctsc_run_options ro = {.size = sizeof ro,
-                           .print = child_drop,
+                           .print = outputs_drop_print,
                            .max_bytes = q->max_bytes,
                            .timeout_us = q->timeout_us,
                            .cancel = q->stoppable ? c->cancel : NULL};
-    uint64_t start = worker_clock_ns();
+    uint64_t start = clock_ns();
     ctsc_status st = s == WIRE_OK
                          ? ctsc_module_run(c->module, c->method, q->n, args, &ro, &result, e)
                          : child_refused(s, e);
-    r->took_ns = worker_clock_ns() - start;
+    r->took_ns = clock_ns() - start;
     if (st == CTSC_OK && !outputs_add(&o, result))
         st = ctsc_error_set(e, CTSC_LIMIT, "the results are too many or too deeply nested");
     if (st == CTSC_OK) st = child_results(c, &o, at, r, e);
@@ -280,7 +270,7 @@ static worker_end worker_wait(worker *k, worker_reply *r, uint64_t deadline,
             return worker_receive(k->is.socket, r, sizeof *r) == (ssize_t)sizeof *r
                        ? WORKER_ANSWERED
                        : WORKER_DIED;
-        uint64_t now = worker_clock_ns();
+        uint64_t now = clock_ns();
         if (!told && ((deadline && now >= deadline) || (cancel && ctsc_cancel_is_set(cancel)))) {
             told = now;
             atomic_store(&page->stop, 1);
@@ -294,7 +284,7 @@ static worker_end worker_ask(worker *k, worker_request *q, worker_reply *r,
                              const ctsc_cancel *cancel) {
     worker_page *page = k->memory.page;
     uint64_t most_us = q->kernels ? 2 * q->timeout_us : q->timeout_us;
-    uint64_t deadline = most_us ? worker_clock_ns() + most_us * 1000 : 0;
+    uint64_t deadline = most_us ? clock_ns() + most_us * 1000 : 0;
     if (atomic_exchange(&page->stop, 0)) worker_futex(&page->stop, FUTEX_WAKE, INT32_MAX);
     q->size = k->memory.size;
     if (send(k->is.socket, q, sizeof *q, MSG_NOSIGNAL) != (ssize_t)sizeof *q) return WORKER_DIED;

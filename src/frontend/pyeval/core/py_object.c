@@ -295,6 +295,22 @@ bool py_is_subclass(const py_object *cls, const py_object *base) {
     return base->u.cls->module == NULL && !strcmp(base->u.cls->name, "object");
 }
 
+/* The method that makes an instance one of an abstract class. */
+static const char *py_abstract_method(const char *name) {
+    static const struct { const char *name, *method; } classes[] = {
+        {"Callable", "__call__"},
+        {"Hashable", "__hash__"},
+        {"Sized", "__len__"},
+        {"AsyncContextManager", "__aexit__"},
+        {"AsyncIterable", "__aiter__"},
+        {"AsyncIterator", "__aiter__"},
+        {"AsyncGenerator", "__aiter__"},
+    };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(name, classes[i].name)) return classes[i].method;
+    return "__iter__";
+}
+
 /* isinstance with the abstract classes of typing and collections.abc. */
 static bool py_is_abstract(const py_object *o, const char *name) {
     const char *dot = strrchr(name, '.');
@@ -310,13 +326,8 @@ static bool py_is_abstract(const py_object *o, const char *name) {
     if (!strcmp(name, "Tuple")) return o->kind == PY_TUPLE;
     if (!strcmp(name, "Set") || !strcmp(name, "FrozenSet")) return o->kind == PY_SET;
     if (!strcmp(name, "Iterator") || !strcmp(name, "Generator")) return o->kind == PY_ITERATOR;
-    const char *dunder = !strcmp(name, "Callable")              ? "__call__"
-                         : !strcmp(name, "Hashable")            ? "__hash__"
-                         : !strcmp(name, "Sized")               ? "__len__"
-                         : !strcmp(name, "AsyncContextManager") ? "__aexit__"
-                         : !strncmp(name, "Async", 5)           ? "__aiter__"
-                                                                : "__iter__";
-    if (o->kind == PY_INSTANCE) return py_class_find(o->u.inst.cls, dunder) != NULL;
+    if (o->kind == PY_INSTANCE)
+        return py_class_find(o->u.inst.cls, py_abstract_method(name)) != NULL;
     if (!strcmp(name, "Callable"))
         return o->kind == PY_FUNCTION || o->kind == PY_METHOD || o->kind == PY_BUILTIN ||
                o->kind == PY_OPERATOR || o->kind == PY_CLASS;
