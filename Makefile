@@ -18,6 +18,12 @@ else ifeq ($(SAN),thread)
 BUILD ?= build-tsan
 OPT ?= -O1
 SANFLAGS := -fsanitize=thread
+else ifeq ($(SAN),coverage)
+BUILD ?= build-coverage
+OPT ?= -O1
+SANFLAGS := --coverage -fprofile-update=atomic
+# Objects have the absolute names of their counters' files.
+override CCACHE :=
 else
 BUILD ?= build-asan
 OPT ?= -O1

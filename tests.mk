@@ -73,10 +73,11 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libctsc.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $@.o $(WITH) $(PARTS) -lcmocka $(LDLIBS)
 
 # Tests of the server's inside need it.
-OF_SERVER := $(BUILD)/tests/unit/test_serve $(foreach n,request values,$(BUILD)/fuzz_$(n) $(BUILD)/replay_$(n))
+OF_SERVER := $(BUILD)/tests/unit/test_serve $(foreach n,request values wire,$(BUILD)/fuzz_$(n) $(BUILD)/replay_$(n))
 $(OF_SERVER): WITH := $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
 $(OF_SERVER): $(BUILD)/libserve.a $(BUILD)/libview.a $(BUILD)/libsandbox.a
 $(BUILD)/tests/unit/test_variables: WITH := -Wl,--wrap=pass_cse
+$(BUILD)/tests/unit/test_base: WITH := -Wl,--wrap=available_memory
 $(BUILD)/tests/unit/test_dist: WITH := $(BUILD)/libctsc-dist.so -Wl,-rpath,'$$ORIGIN/../..'
 # It finds the library when it starts: another one needs no new link.
 $(BUILD)/tests/unit/test_dist: | $(DIST_LIBS)

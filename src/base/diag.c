@@ -146,27 +146,43 @@ static void diag_bytes(char *text, size_t size, double n) {
     else snprintf(text, size, "%lld %s", (long long)n, units[i]);
 }
 
+/* PyTorch's words, by which programs recognise the error. */
+#define DIAG_TRIED                                                                                 \
+    "out of memory: DefaultCPUAllocator: can't allocate memory: you tried to allocate %zu bytes"
+
+/* What the system bounds the process by, and the shell's name of that. NULL: nothing. */
+static const char *diag_process_limit(char *text, size_t size) {
+    static const struct {
+        int of;
+        const char *name;
+    } limits[] = {{RLIMIT_AS, "ulimit -v"}, {RLIMIT_DATA, "ulimit -d"}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit most;
+        if (getrlimit((__rlimit_resource_t)limits[i].of, &most) != 0 ||
+            most.rlim_cur == RLIM_INFINITY)
+            continue;
+        diag_bytes(text, size, (double)most.rlim_cur);
+        return limits[i].name;
+    }
+    return NULL;
+}
+
 ctsc_status diag_no_memory(diag *d) {
     mem_refusal r = mem_last_refusal();
     char wanted[32], left[32], limit[32];
-    if (!d || !r.size || (!r.bounded && r.size < DIAG_LARGE))
+    if (!d || !r.size || (!r.bounded && r.size < DIAG_LARGE && r.available < 0))
         return diag_fail(d, CTSC_LIMIT, "out of memory");
     diag_bytes(wanted, sizeof wanted, (double)r.size);
     if (!r.bounded && r.available >= 0) {
         diag_bytes(left, sizeof left, (double)r.available);
-        return diag_fail(d, CTSC_LIMIT,
-                         "out of memory: cannot allocate %s: the machine has %s available", wanted,
-                         left);
+        return diag_fail(d, CTSC_LIMIT, DIAG_TRIED " (%s): the machine has %s available", r.size,
+                         wanted, left);
     }
-    struct rlimit most;
-    if (!r.bounded && getrlimit(RLIMIT_AS, &most) == 0 && most.rlim_cur != RLIM_INFINITY) {
-        diag_bytes(limit, sizeof limit, (double)most.rlim_cur);
-        return diag_fail(
-            d, CTSC_LIMIT,
-            "out of memory: cannot allocate %s, with a limit of %s for the process (ulimit -v)",
-            wanted, limit);
-    }
-    if (!r.bounded) return diag_fail(d, CTSC_LIMIT, "out of memory: cannot allocate %s", wanted);
+    const char *option = diag_process_limit(limit, sizeof limit);
+    if (!r.bounded && option)
+        return diag_fail(d, CTSC_LIMIT, DIAG_TRIED " (%s): the limit of the process is %s (%s)",
+                         r.size, wanted, limit, option);
+    if (!r.bounded) return diag_fail(d, CTSC_LIMIT, DIAG_TRIED " (%s)", r.size, wanted);
     diag_bytes(left, sizeof left, r.left > 0 ? (double)r.left : 0);
     diag_bytes(limit, sizeof limit, (double)r.limit);
     return diag_fail(

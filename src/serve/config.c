@@ -164,6 +164,7 @@ static const struct {
     NUMBER("max_queue",          1, 1000000,   max_queue,    1),
     NUMBER("timeout_ms",         0, 86400000,  timeout_us,   1000),
     NUMBER("max_bytes",          0, INT64_MAX, max_bytes,    1),
+    NUMBER("max_process_bytes",  0, INT64_MAX, max_process_bytes, 1),
     NUMBER("opt",                0, 3,         opt,          1),
     NUMBER("max_length",         0, 1000000,   max_length,   1),
     NUMBER("warmup",             0, 1000,      warmup,       1)
@@ -201,6 +202,7 @@ bool config_read(const char *text, size_t len, const serve_options *o, model_con
                           .max_queue = o->max_queue,
                           .timeout_us = o->timeout_us,
                           .max_bytes = o->max_bytes,
+                          .max_process_bytes = o->max_process_bytes,
                           .opt = 2,
                           .warmup = 4};
     out->method = strdup("forward");

@@ -32,7 +32,7 @@ typedef struct model_config {
     int64_t max_batch;
     uint64_t max_delay_us; /* that a request waits for others */
     int instances, max_queue, opt, warmup;
-    uint64_t timeout_us, max_bytes;
+    uint64_t timeout_us, max_bytes, max_process_bytes;
     int max_length;   /* tokens of a prompt and its answer; 0: no limit */
     bool only_latest; /* of several versions, only the highest is loaded */
     size_t ninputs, noutputs;

@@ -330,7 +330,8 @@ static bool model_isolate(model *m, spawner *s, char *why, size_t size) {
     free(m->bytes);
     m->bytes = own;
     m->mapped = true;
-    worker_setup setup = {m->config.method, m->config.precision, m->config.opt};
+    worker_setup setup = {m->config.method, m->config.precision, m->config.opt,
+                          m->config.max_process_bytes};
     return workers_new(s, fd, &setup, &m->processes, why, size);
 }
 

@@ -23,6 +23,7 @@ enum {
     OPT_QUEUE,
     OPT_TIMEOUT,
     OPT_MAX_BYTES,
+    OPT_PROCESS_BYTES,
     OPT_BODY,
     OPT_HEADER,
     OPT_CONNECTIONS,
@@ -70,6 +71,8 @@ static const struct argp_option serve_argp_options[] = {
     {"timeout", OPT_TIMEOUT, "SECONDS", 0, "of a request, after which it is stopped (30); 0: none",
      1},
     {"max-bytes", OPT_MAX_BYTES, "N", 0, "memory that one call may take (no limit)", 1},
+    {"max-process-bytes", OPT_PROCESS_BYTES, "N", 0,
+     "with --isolate: memory that a process may have (no limit)", 1},
     {"precision", OPT_PRECISION, "NAME", 0,
      "of layers with constant weights: float32 (the default), bf16, int8w, int4w, auto", 1},
     {0, 0, 0, 0, "Limits:", 2},
@@ -116,6 +119,9 @@ static bool serve_parse_number(serve_options *o, int key, const char *arg,
         o->timeout_us = (uint64_t)(serve_number(state, "timeout", arg, 0, 86400, false) * 1e6);
         break;
     case OPT_MAX_BYTES: o->max_bytes = (uint64_t)WHOLE("max-bytes", 0, 1e15); break;
+    case OPT_PROCESS_BYTES:
+        o->max_process_bytes = (uint64_t)WHOLE("max-process-bytes", 0, 1e15);
+        break;
     case OPT_BODY: o->max_body = (size_t)WHOLE("max-body", 0, 1e12); break;
     case OPT_HEADER: o->max_header = (size_t)WHOLE("max-header", 4096, 1e8); break;
     case OPT_CONNECTIONS: o->max_connections = (unsigned)WHOLE("max-connections", 1, 1e6); break;

@@ -32,6 +32,7 @@ typedef struct serve_options {
     int max_queue;               /* requests waiting for one model, likewise */
     uint64_t timeout_us;         /* of one request, likewise; 0: none */
     uint64_t max_bytes;          /* of memory one call may take, likewise; 0: no limit */
+    uint64_t max_process_bytes;  /* of memory a model's process may have, likewise */
     size_t max_body, max_header; /* bytes of a request */
     unsigned max_connections, max_connections_per_ip; /* 0 per address: no limit */
     unsigned idle_seconds;                            /* between two requests of a connection */

@@ -243,7 +243,6 @@ static ctsc_status server_run(server *s, spawner *processes) {
     const serve_options *o = s->o;
     sigset_t set, old;
     struct sigaction act = {.sa_handler = server_on_signal, .sa_flags = SA_RESTART};
-    struct sigaction old_term, old_int;
     s->stats.started_ms = clock_wall_ms();
     if (o->token_file && !(s->token = server_read_token(o->token_file))) {
         if (access(o->token_file, R_OK) != 0)
@@ -258,8 +257,8 @@ static ctsc_status server_run(server *s, spawner *processes) {
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set, &old);
-    sigaction(SIGTERM, &act, &old_term);
-    sigaction(SIGINT, &act, &old_int);
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGINT, &act, NULL);
     signal(SIGPIPE, SIG_IGN);
     ctsc_set_threads(o->threads);
     if (o->flush_denormals && !ctsc_set_flush_denormals(true))
@@ -271,8 +270,7 @@ static ctsc_status server_run(server *s, spawner *processes) {
         st = server_with(s, &set);
         repository_free(&s->repository);
     }
-    sigaction(SIGTERM, &old_term, NULL);
-    sigaction(SIGINT, &old_int, NULL);
+    /* The handlers stay: a signal that came late does not end a server that is done. */
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return st;
 }

@@ -27,6 +27,7 @@ SEEDS = {
     "request": [],
     "safetensors": [("tests/**/*.safetensors", b"")],
     "source": [("examples/models/*.py", b""), ("tests/corpus/**/source.py", b""), ("tests/lang/**/*.py", b"")],
+    "wire": [],
     "values": [("tests/cli/Inputs/*.npy", b"\0"), ("tests/corpus/**/inputs.pt", b"\0"), ("tests/**/*.safetensors", b"\1"), ("tests/pt2/archives/**/*.pt2", b"\2"),
                ("tests/**/config.json", b"\3"), ("examples/serve/**/*.json", b"\3")],
 }

@@ -1026,6 +1026,90 @@ def own_slow_clients(ctsc, folder, scratch):
     assert code == 0, "exit %d\n%s" % (code, text)
 
 
+def descriptors(s):
+    return len(os.listdir("/proc/%d/fd" % s.process.pid))
+
+
+class Dripping:
+    """Connections that send what they have a byte at a time, again and again, until the server closes them."""
+
+    def __init__(self, s, begins, drips, n):
+        self.start = time.time()
+        self.drips = drips
+        self.open = {}
+        self.closed = []  # after how many seconds
+        for _ in range(n):
+            c = socket.create_connection(("127.0.0.1", s.port), timeout=10)
+            c.sendall(begins)
+            c.setblocking(False)
+            self.open[c] = 0
+
+    def drip(self):
+        for c, n in list(self.open.items()):
+            try:
+                if self.drips:
+                    c.send(self.drips[n % len(self.drips):][:1])
+                    self.open[c] += 1
+                while c.recv(65536):
+                    pass
+                self.end(c)
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.end(c)
+
+    def end(self, c):
+        self.closed.append(time.time() - self.start)
+        del self.open[c]
+        c.close()
+
+
+def own_slow_loris(ctsc, folder, scratch):
+    """Many connections that are never done: others are answered meanwhile, they are closed when their time is over, and nothing of them is left."""
+    post = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"
+    chunked = b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    kinds = {"silent": (b"", b""), "a line that does not end": (b"GET /", b"a"), "headers that do not end": (b"GET / HTTP/1.1\r\n", b"X: y\r\n"),
+             "half a head": (b"POST /v2/models/double/infer HTTP/1.1\r\nHost: x\r\n", b""), "a body that stops": (post + b"{", b""), "a body that drips": (post, b" "),
+             "chunks that drip": (chunked, b"1\r\n \r\n"), "a chunk that stops": (chunked + b"400\r\n{", b"")}
+    receive, idle, each = 3, 2, 25
+    s = Server(ctsc, folder, "--receive", str(receive), "--idle", str(idle))
+    try:
+        is_alive(s)
+        before = descriptors(s)
+        crowd = {name: Dripping(s, *what, each) for name, what in kinds.items()}
+        slowest, start = 0, time.time()
+        while any(d.open for d in crowd.values()) and time.time() - start < 30:
+            for d in crowd.values():
+                d.drip()
+            asked = time.time()
+            is_alive(s)
+            slowest = max(slowest, time.time() - asked)
+            time.sleep(0.05)
+        assert slowest < 1, "another client waited for %.2f s" % slowest
+        for name, d in crowd.items():
+            assert not d.open and max(d.closed) < receive + idle + 2, (name, len(d.open), max(d.closed, default=None))
+        until(lambda: descriptors(s) <= before)
+    finally:
+        code, text = s.stop()
+    assert code == 0, "exit %d\n%s" % (code, text)
+    # they may take all connections; those who come then are served when the time of these is over
+    s = Server(ctsc, folder, "--receive", "1", "--idle", "1", "--max-connections", "20")
+    try:
+        is_alive(s)
+        before = descriptors(s)
+        crowd = Dripping(s, *kinds["headers that do not end"], 40)
+        start = time.time()
+        while crowd.open and time.time() - start < 20:
+            crowd.drip()
+            time.sleep(0.05)
+        assert not crowd.open, len(crowd.open)
+        is_alive(s)
+        until(lambda: descriptors(s) <= before)
+    finally:
+        code, text = s.stop()
+    assert code == 0, "exit %d\n%s" % (code, text)
+
+
 TRACES = ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]
 BAD_TRACES = ["", "00", TRACES[0].upper(), TRACES[0][:-1], TRACES[0] + "-x", "ff" + TRACES[0][2:], "00-" + "0" * 32 + TRACES[0][35:], TRACES[0][:36] + "0" * 16 + "-01"]
 
@@ -1121,6 +1205,13 @@ def own_signal_elsewhere(ctsc, folder, scratch):
         assert tgkill(s.process.pid, task, signal.SIGTERM) == 0
     code, text = s.stop()
     assert code == 0 and "draining" in text, "exit %d\n%s" % (code, text)
+    for _ in range(5):  # signals that come while it ends
+        s = Server(ctsc, folder, "--explicit", "--poll", "0")
+        while s.process.poll() is None:
+            s.process.send_signal(signal.SIGTERM)
+            time.sleep(0.0005)
+        code, text = s.stop()
+        assert code == 0, "exit %d\n%s" % (code, text)
 
 
 def own_generate_drain(ctsc, folder, scratch):
@@ -1337,6 +1428,10 @@ def own_isolated(ctsc, folder, scratch):
             os.kill(pid, signal.SIGKILL)
         until(lambda: gone(processes_of(s)))
         assert s.infer("double", double)["outputs"][0]["data"] == [2, 4]
+        for _ in range(20):  # nor one that is just ending when it is asked
+            for pid in processes_of(s):
+                os.kill(pid, signal.SIGKILL)
+            assert s.infer("double", double)["outputs"][0]["data"] == [2, 4]
         assert attempt(s, "nothing")["outputs"][0]["data"] == ["done"]
         pids = processes_of(s)
     finally:
@@ -1350,6 +1445,59 @@ def own_isolated(ctsc, folder, scratch):
     s.process.kill()
     s.stop()
     until(lambda: gone(pids))
+
+
+def is_sanitized(s):
+    """A sanitizer maps far more than it uses, which the bound on memory would count."""
+    with open("/proc/%d/status" % s.process.pid) as f:
+        return int(re.search(r"VmSize:\s+(\d+)", f.read()).group(1)) > 1 << 30
+
+
+def own_process_memory(ctsc, folder, scratch):
+    """max_process_bytes: the call that goes over it fails, with what it wanted; the process, others of the model and the server go on."""
+    models, most = tempfile.mkdtemp(dir=scratch), 400 << 20
+    shutil.copy(os.path.join(folder, "double.pt"), os.path.join(models, "double.pt"))
+    sources = {"hungry": "import torch\n\ndef forward(n: int):\n    kept = [torch.ones(1 << 20)]\n    for i in range(n):\n        kept.append(torch.ones(1 << 20))\n"
+                         "    return sum([float(t[0]) for t in kept])\n",
+               "wide": "import torch\n\ndef forward(n: int):\n    return torch.ones(n)\n",
+               "unbound": "import torch\n\ndef forward(n: int):\n    return torch.ones(n).sum()\n"}
+    for name, source in sources.items():
+        with open(os.path.join(models, name + ".py"), "w") as f:
+            f.write(source)
+        subprocess.run([ctsc, "compile", os.path.join(models, name + ".py"), "-o", os.path.join(models, name + ".pt")], check=True)
+        os.unlink(os.path.join(models, name + ".py"))
+        with open(os.path.join(models, name + ".json"), "w") as f:
+            json.dump({"max_process_bytes": 0} if name == "unbound" else {"timeout_ms": 0}, f)
+    s = Server(ctsc, models, "--isolate", "process", "--max-process-bytes", str(most), *["--sandbox"] * landlock())
+    call = lambda model, n, want=200: s.infer(model, [tensor("n", [1], [n], "INT64")], want)
+    try:
+        if is_sanitized(s):
+            return
+        pids = processes_of(s)
+        for _ in range(3):
+            assert call("hungry", 20)["outputs"][0]["data"] == [21]
+            for model, n in ("hungry", 200), ("wide", 120 << 20), ("wide", 1 << 40):
+                said = call(model, n, 500)["error"]
+                assert re.search(r"you tried to allocate \d+ bytes \([0-9.]+ .iB\)", said), said
+            assert "400.0 MiB (ulimit -d)" in call("hungry", 200, 500)["error"]
+            assert call("wide", 3)["outputs"][0]["data"] == [1, 1, 1]
+            is_alive(s)
+        assert call("unbound", 120 << 20)["outputs"][0]["data"] == [120 << 20]
+        assert processes_of(s) == pids and not counted(s, "ctsc_model_process_deaths_total", model="hungry", version="1")
+    finally:
+        code, text = s.stop()
+    assert code == 0, text
+    # one that does not even hold the model: it is not loaded, and the server says why
+    with open(os.path.join(models, "hungry.json"), "w") as f:
+        json.dump({"max_process_bytes": 1000}, f)
+    s = Server(ctsc, models, "--isolate", "process")
+    try:
+        said = index(s)["hungry", "1"]
+        assert said["state"] == "UNAVAILABLE" and "memory" in said["reason"], said
+        is_alive(s)
+    finally:
+        code, text = s.stop()
+    assert code == 0, text
 
 
 def main():

@@ -90,7 +90,7 @@ static bool amx_execute(const amx_instruction *i) {
 
 static void amx_emulate(int signal, siginfo_t *info, void *context) {
     ucontext_t *u = context;
-    amx_instruction i;
+    amx_instruction i = {0};
     (void)signal, (void)info;
     amx_model_need(amx_decode(u, &i) && amx_execute(&i), "not one of these instructions");
     u->uc_mcontext.gregs[REG_RIP] += i.length;

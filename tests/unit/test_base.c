@@ -330,6 +330,59 @@ static void test_origin(void **state) {
     source_unref(s);
 }
 
+/* What the machine is said to have, beside what is left for others; -1: the truth. */
+static int64_t machine_has = -1, machine_asked;
+int64_t __real_available_memory(int64_t most_left);
+int64_t __wrap_available_memory(int64_t most_left);
+int64_t __wrap_available_memory(int64_t most_left) {
+    machine_asked++;
+    if (machine_has < 0) return __real_available_memory(most_left);
+    return machine_has > most_left ? machine_has - most_left : 0;
+}
+
+/* Many blocks, each of them small: the last one fails when the machine has no more, and not when
+ * they are given back. */
+static void test_machine_used_up(void **state) {
+    static void *kept[5000];
+    enum { EACH = 200 << 10 };
+    size_t n = 0;
+    diag d = {0};
+    (void)state;
+    machine_has = 1 << 30;
+    machine_asked = 0;
+    while (n < 5000 && (kept[n] = n % 2 ? mem_alloc(EACH) : mem_alloc_pages(EACH))) {
+        machine_has -= EACH;
+        n++;
+    }
+    assert_in_range(n, (700 << 20) / EACH, (820 << 20) / EACH);
+    assert_in_range(machine_asked, 5, 20);
+    assert_int_equal(diag_no_memory(&d), CTSC_LIMIT);
+    assert_non_null(strstr(diag_message(&d), "you tried to allocate 204800 bytes (200.0 KiB): the "
+                                             "machine has "));
+    diag_clear(&d);
+    while (n--) {
+        if (n % 2) mem_free(kept[n]);
+        else mem_free_pages(kept[n], EACH);
+    }
+    machine_has = 1 << 30;
+    for (int i = 0; i < 50000; i++) {
+        void *p = mem_alloc(EACH);
+        assert_non_null(p);
+        mem_free(p);
+    }
+    /* a list that grows */
+    void *p = mem_alloc(1000);
+    for (n = 1000; p && n < (900u << 20); n += n / 8) {
+        void *q = mem_resize(p, n);
+        if (!q) break;
+        machine_has -= (int64_t)(n / 8);
+        p = q;
+    }
+    assert_in_range(n, 200 << 20, 900 << 20);
+    mem_free(p);
+    machine_has = -1;
+}
+
 /* Linux would promise it, and end the process when it is touched. */
 static void test_machine(void **state) {
     (void)state;
@@ -339,8 +392,10 @@ static void test_machine(void **state) {
         diag d = {0};
         assert_null(allocators[i](size));
         assert_int_equal(diag_no_memory(&d), CTSC_LIMIT);
-        assert_non_null(strstr(diag_message(&d), "out of memory: cannot allocate "));
-        assert_non_null(strstr(diag_message(&d), "iB: the machine has "));
+        assert_non_null(
+            strstr(diag_message(&d),
+                   "DefaultCPUAllocator: can't allocate memory: you tried to allocate "));
+        assert_non_null(strstr(diag_message(&d), "iB): the machine has "));
         diag_clear(&d);
     }
     void *p = mem_alloc(AVAILABLE_ASKED + 1);
@@ -653,16 +708,27 @@ static void test_sorted(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* while there is one worker only: others would come in its place */
-        cmocka_unit_test(test_halves),        cmocka_unit_test(test_mem),
-        cmocka_unit_test(test_pages),         cmocka_unit_test(test_machine),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_page_pool),
-        cmocka_unit_test(test_arena),         cmocka_unit_test(test_arena_failures),
-        cmocka_unit_test(test_containers),    cmocka_unit_test(test_strbuf),
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_render),        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_diag_failures), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_pool_steps),    cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_pool_shared),   cmocka_unit_test(test_sorted),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_mem),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_machine_used_up),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_page_pool),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_arena_failures),
+        cmocka_unit_test(test_containers),
+        cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_diag_failures),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_pool_steps),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_pool_shared),
+        cmocka_unit_test(test_sorted),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

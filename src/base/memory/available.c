@@ -32,10 +32,11 @@ static int64_t available_number(const char *text, const char *name) {
     return n;
 }
 
-/* Pages of files that were read count as the group's, but are given up first. */
-static int64_t available_in_group(void) {
+/* Of *total. Pages of files that were read count as the group's, but are given up first. */
+static int64_t available_in_group(int64_t *total) {
     char text[4096];
     int64_t most = available_number(available_read("/sys/fs/cgroup/memory.max", text, 64), "");
+    *total = most;
     if (most < 0) return INT64_MAX;
     int64_t now = available_number(available_read("/sys/fs/cgroup/memory.current", text, 64), "");
     available_read("/sys/fs/cgroup/memory.stat", text, sizeof text);
@@ -44,19 +45,23 @@ static int64_t available_in_group(void) {
     return now < 0 ? most : now < most ? most - now : 0;
 }
 
-/* One part in this many stays for other programs, which take some between the
- * question and the use. */
+/* One part in this many stays for others. */
 enum { AVAILABLE_LEFT = 32 };
 
-int64_t available_memory(void) {
+int64_t available_memory(int64_t most_left) {
     char text[4096];
+    int64_t of_group;
     available_read("/proc/meminfo", text, sizeof text);
     int64_t free = available_number(text, "MemAvailable:");
     int64_t swap = available_number(text, "SwapFree:");
-    int64_t group = available_in_group();
+    int64_t group = available_in_group(&of_group);
     if (free < 0) return group;
-    int64_t left = available_number(text, "MemTotal:") / AVAILABLE_LEFT;
-    int64_t all = (free + (swap > 0 ? swap : 0) - left) * 1024;
+    int64_t left = available_number(text, "MemTotal:") * 1024 / AVAILABLE_LEFT;
+    int64_t all = (free + (swap > 0 ? swap : 0)) * 1024 - (left < most_left ? left : most_left);
+    if (group < INT64_MAX) { /* what it has is its own, but for the last of it */
+        left = of_group / AVAILABLE_LEFT;
+        group -= most_left < INT64_MAX ? (left < most_left ? left : most_left) : 0;
+    }
     all = all < group ? all : group;
     return all > 0 ? all : 0;
 }

@@ -90,15 +90,33 @@ static __attribute__((noinline, cold)) bool mem_refuse(size_t size, bool bounded
     return false;
 }
 
-/* Large blocks: has the machine that much? */
+enum {
+    MEM_COUNTED = 4 << 10, /* smaller blocks do not count towards the next question */
+    MEM_LAST = 256 << 20   /* what such a question leaves: it comes after memory was used */
+};
+
+/* What the thread took since its last question, whatever it gave back. */
+#ifdef CTSC_RT
+static _Thread_local size_t mem_since;
+#else
+static MEM_THREAD_LOCAL size_t mem_since;
+#endif
+
+/* Has the machine that much? */
 static __attribute__((noinline, cold)) bool mem_ask(size_t size) {
-    int64_t available = available_memory();
+    int64_t available = available_memory(size < AVAILABLE_ASKED ? MEM_LAST : INT64_MAX);
+    mem_since = 0;
     if (size <= PTRDIFF_MAX && (int64_t)size <= available) return true;
     mem_refused = (mem_refusal){.size = size, .available = available};
     return false;
 }
 
-static inline bool mem_is_there(size_t size) { return size < AVAILABLE_ASKED || mem_ask(size); }
+/* Asked of large blocks, and of small ones now and then: a program that keeps what it makes is told
+ * that there is no more before the system ends it. */
+static inline bool mem_is_there(size_t size) {
+    if (size < MEM_COUNTED) return true;
+    return (size < AVAILABLE_ASKED && (mem_since += size) < AVAILABLE_ASKED) || mem_ask(size);
+}
 
 mem_budget *mem_budget_use(mem_budget *b) {
     mem_budget *before = mem_thread_budget;
@@ -183,7 +201,7 @@ void *mem_zalloc(size_t size) {
 
 void *mem_resize(void *p, size_t size) {
     if (size > PTRDIFF_MAX) return mem_given(NULL, size);
-    if (mem_current == mem_default_hook && size >= AVAILABLE_ASKED) { /* what it has it keeps */
+    if (mem_current == mem_default_hook && size >= MEM_COUNTED) { /* what it has it keeps */
         size_t has = malloc_usable_size(p);
         if (has < size && !mem_is_there(size - has)) return NULL;
     }

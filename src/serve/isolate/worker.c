@@ -5,7 +5,8 @@
  *
  * A call is a packet that says how many arguments are in the memory both have (wire.h), and one
  * that says how many results are. The first page of that memory has a word that the server sets
- * when the call is to stop; a thread of the process waits for it.
+ * when the call is to stop, for which a thread of the process waits, and one that the process sets
+ * when it begins: a call that never began can be made again.
  * Tests: tests/serve/client.py
  */
 #include "serve/isolate/worker.h"
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -41,7 +43,8 @@ typedef struct worker_request {
     int32_t what;
     uint32_t n;    /* values in memory */
     uint64_t size; /* of the memory */
-    uint64_t timeout_us, max_bytes;
+    uint64_t timeout_us;
+    uint64_t max_bytes;         /* of the process, where it loads; of the call; 0: no limit */
     int32_t stoppable, kernels; /* kernels: wait for them afterwards */
 } worker_request;
 
@@ -54,7 +57,10 @@ typedef struct worker_reply {
 } worker_reply;
 
 /* On the first page of the memory. */
-typedef struct worker_page { _Atomic uint32_t stop; } worker_page;
+typedef struct worker_page {
+    _Atomic uint32_t stop;
+    _Atomic uint32_t begun; /* the process set about what it was asked */
+} worker_page;
 
 static void worker_futex(_Atomic uint32_t *word, int what, uint32_t value) {
     (void)syscall(SYS_futex, word, what, value, NULL, NULL, 0);
@@ -99,17 +105,34 @@ static ctsc_status child_refused(wire_status s, ctsc_error *e) {
                           "the method returned a value that the protocol cannot carry");
 }
 
+/* The system bounds what the process has of its own, whoever in it asks, and the memory for
+ * results, which is a file. A process that could raise the bound would have none. */
+static ctsc_status child_bound(uint64_t most, ctsc_error *e) {
+    static const int what[] = {RLIMIT_DATA, RLIMIT_FSIZE};
+    struct rlimit l;
+    if (!most) return CTSC_OK;
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
+        if (getrlimit((__rlimit_resource_t)what[i], &l) != 0) l.rlim_max = RLIM_INFINITY;
+        if (l.rlim_max > most) l.rlim_max = most;
+        l.rlim_cur = l.rlim_max;
+        if (setrlimit((__rlimit_resource_t)what[i], &l) != 0)
+            return ctsc_error_set(e, CTSC_ENVIRONMENT, "max_process_bytes: %s", strerror(errno));
+    }
+    return CTSC_OK;
+}
+
 /* Values: the method, the precision or None, the level of optimisation. */
-static ctsc_status child_load(child *c, ctsc_error *e) {
+static ctsc_status child_load(child *c, uint64_t most, ctsc_error *e) {
     ctsc_value *v[3] = {NULL};
     size_t at = WIRE_VALUES;
     wire_status s = WIRE_OK;
     ctsc_signature *signature = NULL;
     for (int i = 0; i < 3 && s == WIRE_OK; i++) s = wire_get(&c->memory, &at, &v[i]);
     if (s == WIRE_OK) c->method = strdup(ctsc_value_string(v[0], NULL));
-    ctsc_status st = s == WIRE_OK && c->method
-                         ? ctsc_module_load_memory(c->archive, c->len, &c->module, e)
-                         : ctsc_error_set(e, CTSC_LIMIT, "out of memory");
+    ctsc_status st = s == WIRE_OK && c->method ? child_bound(most, e)
+                                               : ctsc_error_set(e, CTSC_LIMIT, "out of memory");
+    if (st == CTSC_OK) st = ctsc_module_load_memory(c->archive, c->len, &c->module, e);
     if (st == CTSC_OK) st = ctsc_module_set_opt(c->module, (int)ctsc_value_int(v[2]), e);
     if (st == CTSC_OK && ctsc_value_kind(v[1]) == CTSC_KIND_STRING)
         st = ctsc_module_set_precision(c->module, ctsc_value_string(v[1], NULL), e);
@@ -200,10 +223,12 @@ _Noreturn void worker_main(int socket, int memory, int archive, const spawner_op
     prctl(PR_SET_NAME, "ctsc-model");
     if (!child_begin(&c, memory, archive, o)) _exit(CTSC_ENVIRONMENT);
     while (worker_receive(socket, &q, sizeof q) == (ssize_t)sizeof q) {
+        worker_page *page = c.memory.page;
+        atomic_store(&page->begun, 1);
         worker_reply r = {.n = 0};
         ctsc_status st = !wire_follow(&c.memory, q.size)
                              ? ctsc_error_set(e, CTSC_LIMIT, "out of memory")
-                         : q.what == WORKER_LOAD ? child_load(&c, e)
+                         : q.what == WORKER_LOAD ? child_load(&c, q.max_bytes, e)
                                                  : child_call(&c, &q, &r, e);
         r.status = st;
         r.size = c.memory.size;
@@ -234,7 +259,8 @@ struct workers {
 typedef enum worker_end {
     WORKER_ANSWERED,
     WORKER_DIED,
-    WORKER_KILLED /* for it did not stop when it should have */
+    WORKER_NEVER_BEGAN, /* it was dying already */
+    WORKER_KILLED       /* for it did not stop when it should have */
 } worker_end;
 
 static int worker_gone(workers *w, worker *k) {
@@ -269,7 +295,8 @@ static worker_end worker_wait(worker *k, worker_reply *r, uint64_t deadline,
         if (ready > 0)
             return worker_receive(k->is.socket, r, sizeof *r) == (ssize_t)sizeof *r
                        ? WORKER_ANSWERED
-                       : WORKER_DIED;
+                   : atomic_load(&page->begun) ? WORKER_DIED
+                                               : WORKER_NEVER_BEGAN;
         uint64_t now = clock_ns();
         if (!told && ((deadline && now >= deadline) || (cancel && ctsc_cancel_is_set(cancel)))) {
             told = now;
@@ -286,8 +313,10 @@ static worker_end worker_ask(worker *k, worker_request *q, worker_reply *r,
     uint64_t most_us = q->kernels ? 2 * q->timeout_us : q->timeout_us;
     uint64_t deadline = most_us ? clock_ns() + most_us * 1000 : 0;
     if (atomic_exchange(&page->stop, 0)) worker_futex(&page->stop, FUTEX_WAKE, INT32_MAX);
+    atomic_store(&page->begun, 0);
     q->size = k->memory.size;
-    if (send(k->is.socket, q, sizeof *q, MSG_NOSIGNAL) != (ssize_t)sizeof *q) return WORKER_DIED;
+    if (send(k->is.socket, q, sizeof *q, MSG_NOSIGNAL) != (ssize_t)sizeof *q)
+        return WORKER_NEVER_BEGAN;
     worker_end end = worker_wait(k, r, deadline, cancel);
     r->error[sizeof r->error - 1] = '\0';
     return end;
@@ -295,7 +324,7 @@ static worker_end worker_ask(worker *k, worker_request *q, worker_reply *r,
 
 /* A process that has loaded the model. */
 static ctsc_status worker_begin(workers *w, worker *k, ctsc_error *e) {
-    worker_request q = {.what = WORKER_LOAD};
+    worker_request q = {.what = WORKER_LOAD, .max_bytes = w->setup.max_bytes};
     worker_reply r;
     size_t at = WIRE_VALUES;
     if (!spawner_make(w->s, w->archive, &k->is))
@@ -412,8 +441,9 @@ static ctsc_status worker_call(workers *w, worker *k, worker_task *t, ctsc_error
         worker_gone(w, k);
         return ctsc_error_set(e, CTSC_LIMIT, "the call did not stop: its process was ended");
     }
-    if (end == WORKER_DIED) {
-        t->died = true;
+    if (end == WORKER_DIED || end == WORKER_NEVER_BEGAN) {
+        t->died = end == WORKER_DIED;
+        t->again = end == WORKER_NEVER_BEGAN;
         return worker_died(e, worker_gone(w, k));
     }
     t->took_ns = r.took_ns;
@@ -423,7 +453,7 @@ static ctsc_status worker_call(workers *w, worker *k, worker_task *t, ctsc_error
     return s;
 }
 
-/* It ended between two calls. */
+/* It ended between two calls. One that is just ending may still seem to live. */
 static bool worker_hung_up(const worker *k) {
     struct pollfd p = {.fd = k->is.socket};
     return poll(&p, 1, 0) > 0;
@@ -433,8 +463,12 @@ ctsc_status workers_call(workers *w, worker_task *t, ctsc_error *e) {
     worker *k = workers_take(w);
     if (!k) return ctsc_error_set(e, CTSC_ENVIRONMENT, "no process of the model is free");
     if (k->alive && worker_hung_up(k)) worker_gone(w, k);
-    ctsc_status s = k->alive ? CTSC_OK : worker_begin(w, k, e);
-    if (s == CTSC_OK) s = worker_call(w, k, t, e);
+    ctsc_status s = CTSC_OK;
+    for (int i = 0; !i || (i < 2 && t->again); i++) {
+        t->again = false;
+        s = k->alive ? CTSC_OK : worker_begin(w, k, e);
+        if (s == CTSC_OK) s = worker_call(w, k, t, e);
+    }
     workers_give(w, k);
     return s;
 }

@@ -23,6 +23,7 @@ typedef struct workers workers;
 typedef struct worker_setup {
     const char *method, *precision; /* precision NULL: as written */
     int opt;
+    uint64_t max_bytes; /* of memory a process may have beside the archive; 0: no limit */
 } worker_setup;
 
 /* Starts a process of the model and has it load the archive. archive: its memory, taken over in any
@@ -42,6 +43,7 @@ typedef struct worker_task {
     bool kernels;               /* wait for them afterwards */
     outputs *results;
     bool died;        /* the process ended before the call did */
+    bool again;       /* it ended before the call began */
     uint64_t took_ns; /* the call alone */
 } worker_task;
 /* By any thread, of at most as many at a time as there are processes. */
