@@ -166,8 +166,10 @@ def main():
         given = getattr(sys, "orig_argv", [sys.executable, "-m"])
         at = given.index("-m") if "-m" in given else 1
         os.execv(sys.executable, given[:1] + given[1:at] + options + ["-m", "ctsc"] + before + rest)
+    from . import _launcher
     from ._as_torch import install
     install()
+    _launcher.apply()
     status = 0
     try:
         _run(rest, interactive)

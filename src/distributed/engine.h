@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* Of libctsc-gloo.so and of libctsc-dist.so. */
-#define ENGINE_INTERFACE 1
+#define ENGINE_INTERFACE 2
 #define ENGINE_ENTRY "ctsc_dist_engine"
 
 typedef struct engine engine;
@@ -49,6 +49,8 @@ typedef struct engine_interface {
     /* from: who sent what was received; may be NULL. */
     engine_outcome (*wait)(engine_request *r, int64_t timeout_ms, int *from, char why[ENGINE_TEXT]);
     void (*release)(engine_request *r); /* ends it, done or not: the memory is the caller's again */
+    /* A collective has failed elsewhere: no rank is waited for any more. May be NULL. */
+    void (*abandon)(engine *e);
 } engine_interface;
 
 /* NULL, and why. */

@@ -184,7 +184,8 @@ static void gloo_release(engine_request *r) {
 }
 
 extern "C" __attribute__((visibility("default"))) const engine_interface *ctsc_dist_engine(void) {
-    static const engine_interface it = {ENGINE_INTERFACE, "gloo",    gloo_open, gloo_close,
-                                        gloo_send,        gloo_receive, gloo_wait, gloo_release};
+    static const engine_interface it = {ENGINE_INTERFACE, "gloo",       gloo_open,
+                                        gloo_close,       gloo_send,    gloo_receive,
+                                        gloo_wait,        gloo_release, nullptr};
     return &it;
 }

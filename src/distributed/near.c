@@ -78,27 +78,53 @@ void near_free(near_segment *s) {
 typedef struct near_place { int64_t pid, fd; uint64_t token; } near_place;
 enum { NEAR_KEY = 128 };
 
-static void near_key(const task *t, const char *what, int rank, char key[NEAR_KEY]) {
+/* What is told, in this order; in the store under these names, in messages by these phases. */
+typedef enum near_word { NEAR_PLACE, NEAR_OPENED, NEAR_ALL } near_word;
+
+static void near_key(const task *t, near_word word, int rank, char key[NEAR_KEY]) {
+    static const char *const names[] = {"place", "opened", "all"};
     snprintf(key, NEAR_KEY, "ctsc/near/%" PRId64 "/%016" PRIx64 "/%s/%d", t->g->world->number,
-             t->g->id, what, rank);
+             t->g->id, names[word], rank);
 }
 
-static bool near_say(task *t, const char *what, int rank, const void *data, size_t bytes) {
+/* MPI has no store. Messages of a meeting have the group's number for their slot: the ranks may be
+ * in different calls. */
+static bool near_message(task *t, near_word word, int peer, void *data, size_t bytes, bool sends) {
+    flights f = {NULL, 0, 0};
+    uint64_t slot = t->slot;
+    t->slot = t->g->id;
+    if (sends) flights_send(&f, t, data, bytes, peer, word);
+    else flights_receive(&f, t, data, bytes, peer, word);
+    flights_wait(&f, t);
+    flights_free(&f);
+    t->slot = slot;
+    return !t->failed;
+}
+
+/* The first rank tells all others, and they tell it. */
+static bool near_say(task *t, near_word word, void *data, size_t bytes) {
     char key[NEAR_KEY];
     ctsc_dist_error e;
-    near_key(t, what, rank, key);
-    if (ctsc_dist_store_set(t->g->world->store, key, data, bytes, &e) == CTSC_OK) return true;
+    const ctsc_dist_group *g = t->g;
+    if (!g->world->store) {
+        if (g->rank) return near_message(t, word, 0, data, bytes, true);
+        for (int r = 1; r < g->size && !t->failed; r++) near_message(t, word, r, data, bytes, true);
+        return !t->failed;
+    }
+    near_key(t, word, g->rank, key);
+    if (ctsc_dist_store_set(g->world->store, key, data, bytes, &e) == CTSC_OK) return true;
     task_fail(t, e.status, "%s", e.message);
     return false;
 }
 
 /* What a rank sends, whose length is known. */
-static bool near_hear(task *t, const char *what, int rank, void *out, size_t bytes) {
+static bool near_hear(task *t, near_word word, int rank, void *out, size_t bytes) {
     char key[NEAR_KEY];
     ctsc_dist_error e = {0};
     void *data = NULL;
     size_t got = 0;
-    near_key(t, what, rank, key);
+    if (!t->g->world->store) return near_message(t, word, rank, out, bytes, false);
+    near_key(t, word, rank, key);
     ctsc_status st = ctsc_dist_store_get(t->g->world->store, key, dist_left(t->deadline), &data,
                                          &got, &e);
     if (st == CTSC_LIMIT) task_fail_late(t, rank);
@@ -152,7 +178,7 @@ static bool near_open(near_segment *s, const near_place *place, int rank) {
 
 static bool near_is_off(const ctsc_dist_group *g) {
     const char *text = getenv("CTSC_DIST_NEAR");
-    return g->size < 2 || g->size > NEAR_RANKS || !g->world->store || (text && !strcmp(text, "0"));
+    return g->size < 2 || g->size > NEAR_RANKS || (text && !strcmp(text, "0"));
 }
 
 void near_meet(task *t) {
@@ -165,13 +191,13 @@ void near_meet(task *t) {
     if (g->rank == 0) {
         all = near_make(s, &place);
         if (!all) place.fd = -1;
-        near_say(t, "place", 0, &place, sizeof place);
+        near_say(t, NEAR_PLACE, &place, sizeof place);
         for (int r = 1; r < g->size && !t->failed; r++)
-            if (near_hear(t, "opened", r, &opened, 1)) all &= opened;
-        if (!t->failed) near_say(t, "all", 0, &all, 1);
-    } else if (near_hear(t, "place", 0, &place, sizeof place)) {
+            if (near_hear(t, NEAR_OPENED, r, &opened, 1)) all &= opened;
+        if (!t->failed) near_say(t, NEAR_ALL, &all, 1);
+    } else if (near_hear(t, NEAR_PLACE, 0, &place, sizeof place)) {
         opened = near_open(s, &place, g->rank);
-        if (near_say(t, "opened", g->rank, &opened, 1)) near_hear(t, "all", 0, &all, 1);
+        if (near_say(t, NEAR_OPENED, &opened, 1)) near_hear(t, NEAR_ALL, 0, &all, 1);
     }
     g->met = !t->failed;
     if (g->met && all) g->near = s;
@@ -194,7 +220,9 @@ static void near_wake(near_segment *s, atomic_uint *word) {
 /* The task has failed: so do the others, who may wait for this rank. */
 static void near_tell(task *t, const char *why, bool lost) {
     near_segment *s = t->g->near;
+    const dist_world *w = t->g->world;
     unsigned none = 0;
+    if (w->engine->abandon) w->engine->abandon(w->link);
     if (!atomic_compare_exchange_strong(&s->head->failed, &none, 1 + (unsigned)t->g->rank)) return;
     snprintf(s->head->why, sizeof s->head->why, "%s", why);
     atomic_store(&s->head->lost, lost);

@@ -12,9 +12,10 @@
  * read it, and received elements are folded where they are.
  *
  * The segment is anonymous memory (memfd_create) of the group's first rank, which others open by
- * /proc; so nothing stays behind whatever happens. They find it through the store, and all use it
- * or none does: whether each of them could open it is said there, too. A token in the segment tells
- * the process that is meant from another one of that number, in another container.
+ * /proc; so nothing stays behind whatever happens. They find it through the store, or by messages
+ * where there is none (MPI), and all use it or none does: each says whether it could open it. A
+ * token in the segment tells the process that is meant from another one of that number, in
+ * another container.
  *
  * Faults. Beside its elements a rank writes what its call is. A rank that finds another call there,
  * that waits for longer than its time-out, or for a process that has ended, fails, and leaves the

@@ -91,19 +91,44 @@ def test_torchrun():
     assert len(got) == len(want) and all(same(a, b) for a, b in zip(got, want)), outputs
 
 
-@pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpirun.mpich"])
-def test_mpi(launcher):
-    """The lines of gloo, by either MPI."""
+def mpirun(launcher, program, **variables):
+    """What the ranks print under mpirun, in their order, against what is expected of two."""
     if not shutil.which(launcher):
         pytest.skip("there is no " + launcher)
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
-    env.update(BACKEND="mpi", OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONPATH=os.path.dirname(os.path.dirname(ctsc.__file__)))
-    command = [launcher] + (["--oversubscribe"] if "openmpi" in launcher else []) + ["-n", "2", sys.executable, "-m", "ctsc", os.path.join(HERE, "messages.py")]
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONUNBUFFERED", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+    env.update(variables, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", PYTHONPATH=os.path.dirname(os.path.dirname(ctsc.__file__)))
+    command = [launcher] + (["--oversubscribe"] if "openmpi" in launcher else []) + ["-n", "2", sys.executable, "-m", "ctsc", os.path.join(HERE, program + ".py")]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, timeout=90)
-    with open(os.path.join(HERE, "messages.2.txt")) as f:
+    with open(os.path.join(HERE, program + ".2.txt")) as f:
         want = f.read().splitlines()
     got = sorted(done.stdout.splitlines(), key=lambda line: line[:2])
     assert len(got) == len(want) and all(same(a, b) for a, b in zip(got, want)), (done.stdout, done.stderr[-2000:])
+
+
+@pytest.mark.parametrize("variables", [{}, {"CTSC_DIST_NEAR": "0"}, {"CTSC_DIST_NEAR": "0", "CTSC_MPI_THREADS": "funneled"}], ids=["near", "messages", "funneled"])
+@pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpirun.mpich"])
+def test_mpi(launcher, variables):
+    """The lines of gloo, by either MPI."""
+    mpirun(launcher, "messages", BACKEND="mpi", **variables)
+
+
+@pytest.mark.parametrize("program", ["messages", "remote"])
+@pytest.mark.parametrize("launcher", ["mpirun.openmpi", "mpirun.mpich"])
+def test_started_by_mpirun(launcher, program):
+    """Programs that know nothing of MPI find the variables of torchrun."""
+    mpirun(launcher, program)
+
+
+def test_variables_of_launchers():
+    from ctsc._launcher import variables
+    found = variables({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_NAMESPACE": "7"})
+    assert found == {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"} # on several machines: where they meet is not known
+    jobs = [variables({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_NAMESPACE": job}) for job in ("7", "7", "8")]
+    assert jobs[0] == jobs[1] != jobs[2] and jobs[0]["MASTER_ADDR"] == "127.0.0.1"
+    slurm = {"SLURM_PROCID": "3", "SLURM_LOCALID": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_JOB_ID": "5", "SLURM_STEP_NODELIST": "node[01-04,07]b,other"}
+    assert variables(slurm)["MASTER_ADDR"] == "node01b" and variables(slurm)["RANK"] == "3" and variables(slurm)["LOCAL_RANK"] == "1"
+    del slurm["SLURM_STEP_NUM_TASKS"] # a batch script
+    assert variables(slurm) == {} == variables({})
 
 
 FAULTS = [

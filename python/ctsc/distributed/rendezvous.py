@@ -4,6 +4,7 @@ import os
 import weakref
 from urllib.parse import parse_qsl, urlparse
 
+from .. import _launcher
 from ._group import default_pg_timeout
 from ._store import FileStore, HashStore, TCPStore
 
@@ -77,6 +78,7 @@ def _env(parts, rank, world_size, timeout):
         if os.environ.get(name) is None:
             raise _lacks("env", "environment variable %s expected, but not set" % name)
         return os.environ[name]
+    _launcher.apply()
     rank = int(get("RANK")) if rank == -1 else rank
     world_size = int(get("WORLD_SIZE")) if world_size == -1 else world_size
     if world_size == 1 and "MASTER_ADDR" not in os.environ: # there is nobody to be found
