@@ -269,6 +269,23 @@ CTSC_API const char *ctsc_operator_family(int i);
  * which it works, as the dtype of its first tensor arguments. 0: it takes no tensors, or
  * no arguments were found with which it works. Operators with effects are not run. */
 CTSC_API uint32_t ctsc_operator_dtypes(const char *key);
+/* Gradient checkpointing: calls of m that are recorded (ctsc_module_set_gradients) and become
+ * programs keep what crosses between `segments` parts of them, and compute the rest again for
+ * their gradients. segments 0: the fewest with which the activations and gradients of a step
+ * take at most max_bytes at a time, failing that those with which they take least. segments 1:
+ * none, all is kept. A ctsc_module_warm_up takes no memory for elements then. Nobody else may
+ * use m meanwhile. */
+CTSC_API ctsc_status ctsc_module_set_checkpoints(ctsc_module *m, int64_t segments,
+                                                 uint64_t max_bytes, ctsc_error *e);
+/* What became of that, in the call so far that takes most. */
+typedef struct ctsc_checkpoints {
+    size_t size;      /* sizeof(ctsc_checkpoints) */
+    int64_t segments; /* 0: no call has become a program */
+    uint64_t bytes;   /* of activations and gradients at their peak; parameters do not count */
+    uint64_t bytes_without;
+    const char *refused; /* why a call became no program; NULL: all did. m's */
+} ctsc_checkpoints;
+CTSC_API void ctsc_module_checkpoints(const ctsc_module *m, ctsc_checkpoints *out);
 /* How gradients go through an operator. */
 typedef enum ctsc_derivative {
     CTSC_DERIVATIVE_MISSING, /* an error where one is needed */

@@ -52,7 +52,10 @@ typedef struct train_options {
     int64_t batch, epochs, checkpoint_every, patience;
     double clip_norm; /* 0: none */
     bool drop_last, in_order, distributed;
-    bool bf16; /* within autocast */
+    bool bf16;          /* within autocast */
+    bool checkpointed;  /* --checkpoint-layers */
+    int64_t segments;   /* of it; 0: as few as max_bytes needs */
+    uint64_t max_bytes; /* 0: not told */
     int threads;
 } train_options;
 

@@ -38,7 +38,9 @@ enum {
     OPT_FREEZE,
     OPT_PRETRAINED,
     OPT_LABELS,
-    OPT_DISTRIBUTED
+    OPT_DISTRIBUTED,
+    OPT_LAYERS,
+    OPT_BYTES
 };
 
 static const struct argp_option train_argp_options[] = {
@@ -106,6 +108,12 @@ static const struct argp_option train_argp_options[] = {
      "the "
      "optimiser's state stay float32",
      0},
+    {"checkpoint-layers", OPT_LAYERS, "K", 0,
+     "keep less for the gradients: what the model computes is divided into K segments, between "
+     "layers, and computed again but for what crosses; auto: as few as --max-bytes needs",
+     0},
+    {"max-bytes", OPT_BYTES, "N", 0,
+     "what the activations and gradients of a step may take (--checkpoint-layers auto)", 0},
     {"distributed", OPT_DISTRIBUTED, 0, 0,
      "share the rows of each batch among the processes of ctsc launch, mpirun or srun", 0},
     {"threads", OPT_THREADS, "N", 0,
@@ -220,6 +228,13 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
         o->freeze[o->nfreeze++] = arg;
         break;
     case OPT_LABELS: o->labels = arg; break;
+    case OPT_LAYERS:
+        o->checkpointed = true;
+        o->segments = strcmp(arg, "auto")
+                          ? (int64_t)train_number(state, "checkpoint-layers", arg, 1, true)
+                          : 0;
+        break;
+    case OPT_BYTES: o->max_bytes = (uint64_t)train_number(state, "max-bytes", arg, 1, true); break;
     case OPT_DISTRIBUTED: o->distributed = true; break;
     case OPT_LOG: o->log = arg; break;
     case OPT_EVENTS: o->events = arg; break;
@@ -243,6 +258,8 @@ static error_t train_parse(int key, char *arg, struct argp_state *state) {
         if (o->split > 0 && o->nvalid) argp_error(state, "--valid and --split exclude each other");
         if (o->distributed && o->class_weights)
             argp_error(state, "--distributed and --class-weights exclude each other");
+        if ((o->checkpointed && !o->segments) != (o->max_bytes != 0))
+            argp_error(state, "--checkpoint-layers auto and --max-bytes need each other");
         if (o->patience >= 0 && !o->nvalid && !(o->split > 0))
             argp_error(state, "--early-stop needs --valid or --split");
         break;

@@ -5,6 +5,7 @@
  */
 #include "cli/progress.h"
 #include "cli/train/train_loop.h"
+#include "ctsc_compiler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,6 +254,9 @@ static void loop_describe(trainer *t) {
         fprintf(f, " augment=%s%scrop=%d", g->flip ? "flip," : "", g->vflip ? "vflip," : "",
                 g->crop);
     if (g->normalise) fprintf(f, " normalise");
+    if (o->checkpointed)
+        fprintf(f, " checkpoint-layers=%lld,%llu", (long long)o->segments,
+                (unsigned long long)o->max_bytes);
     for (size_t i = 0; i < o->nfreeze; i++) fprintf(f, " freeze=%s", o->freeze[i]);
     fclose(f);
 }
@@ -268,6 +272,9 @@ static int loop_make(trainer *t) {
         ctsc_module_set_autocast(t->m, o->bf16 ? CTSC_BFLOAT16 : CTSC_FLOAT32, t->e) != CTSC_OK ||
         ctsc_module_set_gradients(t->m, true, t->e) != CTSC_OK)
         return cli_report(t->e);
+    if (o->checkpointed &&
+        ctsc_module_set_checkpoints(t->m, o->segments, o->max_bytes, t->e) != CTSC_OK)
+        return cli_report(t->e);
     if (o->nfreeze) code = tune_freeze(t->m, o->freeze, o->nfreeze, &t->frozen, &t->params, t->e);
     else if (ctsc_module_parameters(t->m, &t->params, t->e) != CTSC_OK) return cli_report(t->e);
     if (!code && (ctsc_optimizer_new(o->optimizer, t->params, o->set.n, o->set.list, &t->opt,
@@ -275,6 +282,31 @@ static int loop_make(trainer *t) {
                   loop_make_schedule(t) != CTSC_OK))
         code = cli_report(t->e);
     return code;
+}
+
+/* Says what --checkpoint-layers has come to. */
+static int loop_tell_checkpoints(const trainer *t) {
+    ctsc_checkpoints c = {.size = sizeof c};
+    char bytes[32], without[32];
+    ctsc_module_checkpoints(t->m, &c);
+    if (c.refused || !c.segments)
+        return cli_complain(CTSC_UNSUPPORTED,
+                            "--checkpoint-layers: calls of the model cannot be divided: %s",
+                            c.refused ? c.refused : "none of its results has gradients");
+    cli_bytes((double)c.bytes, bytes, sizeof bytes);
+    cli_bytes((double)c.bytes_without, without, sizeof without);
+    if (t->o->max_bytes && c.bytes > t->o->max_bytes)
+        return cli_complain(CTSC_LIMIT,
+                            "--max-bytes: the activations and gradients of a step take at least "
+                            "%llu bytes (%s), in %lld segments",
+                            (unsigned long long)c.bytes, bytes, (long long)c.segments);
+    if (c.segments < 2 && t->o->segments > 1)
+        cli_warn(NULL, "--checkpoint-layers: there is nothing to divide");
+    progress_clear();
+    printf(
+        "checkpointing: %lld segment%s; activations and gradients of a step take %s, %s without\n",
+        (long long)c.segments, c.segments == 1 ? "" : "s", bytes, without);
+    return 0;
 }
 
 int loop_begin(trainer *t) {
@@ -293,6 +325,7 @@ int loop_begin(trainer *t) {
     }
     ctsc_module_train(t->m);
     if (!code) code = loop_warm_up(t, t->data, true);
+    if (!code && o->checkpointed && o->segments != 1) code = loop_tell_checkpoints(t);
     if (!code) code = train_log_open(&t->log, o);
     t->log.rows_all = (o->epochs - t->epoch) * ctsc_loader_batches(t->data) * o->batch -
                       t->batch * o->batch;

@@ -5,6 +5,7 @@
  * Tests: tests/unit/test_api.c
  */
 #include "runtime/api/api_scope.h"
+#include "runtime/autograd/grad_checkpoint.h"
 #include "runtime/observe/profile.h"
 #include "runtime/program/module_keep.h"
 #include "tensor/conjugate.h"
@@ -81,7 +82,10 @@ static ctsc_status run_call(const ctsc_module *m, function *f, runtime *rt, size
     if (!given) return diag_no_memory(d);
     given[0] = m->m->root;
     for (size_t i = 0; i < nargs; i++) given[i + 1] = args[i]->v;
+    checkpoints *outer = checkpoints_current;
+    checkpoints_current = m->m->checkpoints;
     ctsc_status s = module_call(f, rt, nargs + 1, given, d, result);
+    checkpoints_current = outer;
     if (given != few) recycle_free(given, bytes);
     return s;
 }
@@ -205,7 +209,9 @@ ctsc_status ctsc_module_warm_up(ctsc_module *m, const char *method, size_t nargs
     ctsc_status s = api_given(d, m, "the module");
     if (s == CTSC_OK) s = module_keep(m->m, d, &kept);
     if (s != CTSC_OK) return api_leave(e, &own, s);
+    if (m->m->checkpoints) m->m->checkpoints->dry = true;
     s = ctsc_module_run(m, method, nargs, args, &o, &result, e);
+    if (m->m->checkpoints) m->m->checkpoints->dry = false;
     ctsc_value_free(result);
     ctsc_status back = module_put_back(&kept, s == CTSC_OK ? d : &lost); /* its error stays */
     diag_clear(&lost);

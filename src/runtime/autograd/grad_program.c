@@ -6,7 +6,9 @@
 #include "runtime/autograd/grad_program.h"
 
 #include "base/log.h"
+#include "base/memory/unbacked.h"
 #include "passes/passes.h"
+#include "runtime/autograd/grad_checkpoint.h"
 #include "runtime/autograd/grad_pair.h"
 #include "runtime/code/bytecode.h"
 #include "runtime/context/signature.h"
@@ -197,9 +199,13 @@ static ctsc_status program_run(const program *p, runtime *rt, function *f, const
 }
 
 /* What the captured graph becomes; taken. Taped code goes on doing it where it becomes nothing. */
-static bool program_make(program *p, const char *name, const signature *s, const pair_plan *plan,
+static bool program_make(program *p, const char *name, const signature *s, pair_plan *plan,
                          const capture *c, graph *g) {
     diag lost = {0};
+    if (checkpoints_current && plan->wanted && !checkpoint_graph(checkpoints_current, plan, g)) {
+        graph_free(g);
+        return false;
+    }
     int device = s->device;
     for (size_t i = 0; i < c->externals.len && device == DEVICE_HOST; i++)
         device = tensor_device(c->externals.data[i]);
@@ -209,6 +215,9 @@ static bool program_make(program *p, const char *name, const signature *s, const
     return p->pair || p->code;
 }
 
+/* The calls of now are made to be captured only. */
+static bool program_dry(void) { return checkpoints_current && checkpoints_current->dry; }
+
 /* Runs the call as taped code and records it. */
 static ctsc_status program_record(program *p, runtime *rt, function *f, const signature *s, int n,
                                   value *args, diag *d, value *out) {
@@ -216,16 +225,25 @@ static ctsc_status program_record(program *p, runtime *rt, function *f, const si
     pair_plan plan = {0};
     bool begun = capture_begin(&c, s->ntensors, s->tensors);
     bool planned = begun && rt->grad_requested && pair_begin(&plan, s->ntensors, s->tensors);
+    bool dry = begun && program_dry();
+    size_t limit = d->max_tensor;
+    geometry_scope scope;
     capture_current = begun ? &c : NULL;
+    if (dry) d->max_tensor = 0, geometry_begin(&scope);
     ctsc_status st = interp_call_take(rt, f, n, args, d, out);
     capture_current = outer;
+    if (dry) geometry_end(&scope);
     if (!begun) return st;
     if (st == CTSC_OK)
         capture_return(&c, *out, f->schema->nreturns == 1 ? f->schema->returns[0].type : NULL);
     else capture_fail(&c, "the call failed");
     if (rt->grad_requested && !planned) capture_fail(&c, "out of memory");
     op_ctx cx = {.diag = d, .rt = rt, .op = op_of(SYM_GRAD)};
+    if (dry) geometry_begin(&scope);
     if (planned) pair_extend(&plan, &c, &cx, *out);
+    if (dry) geometry_end(&scope), d->max_tensor = limit;
+    if (c.why && checkpoints_current)
+        snprintf(checkpoints_current->why, sizeof checkpoints_current->why, "%s", c.why);
     if (c.why)
         log_event(CTSC_LOG_INFO, "calls of %s that take gradients run as taped code: %s", f->name,
                   c.why);
@@ -249,7 +267,7 @@ static ctsc_status program_record(program *p, runtime *rt, function *f, const si
  * unless the call has changed something. */
 static ctsc_status program_record_and_run(program *p, runtime *rt, function *f, const signature *s,
                                           int n, value *args, diag *d, value *out) {
-    bool again = rt->opt >= 3;
+    bool again = rt->opt >= 3 && !program_dry();
     value kept[SIGNATURE_TENSORS],
         *given = again ? mem_alloc(((size_t)n + 1) * sizeof *given) : NULL;
     int nkept = again ? s->ntensors : 0;
@@ -295,6 +313,9 @@ static program *program_find(programs *all, const signature *s, uint64_t module)
 }
 
 static uint64_t program_mode(const runtime *rt, uint64_t module) {
+    if (checkpoints_current)
+        module = program_mix(program_mix(module, (uint64_t)checkpoints_current->segments),
+                             checkpoints_current->max_bytes);
     return program_mix(module, (uint64_t)rt->grad_requested << 1 | rt->grad_enabled);
 }
 

@@ -27,6 +27,7 @@ void module_free(module *m) {
         unit_close(m->unit);
         unit_unref(m->unit);
     }
+    mem_free(m->checkpoints);
     mem_free(m);
 }
 

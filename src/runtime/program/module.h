@@ -20,7 +20,8 @@ typedef struct module {
     /* calls are recorded for gradients, and nothing is taken for constant
      * (ctsc_module_set_gradients) */
     bool gradients;
-    workspace_pool workspaces; /* of its calls */
+    struct checkpoints *checkpoints; /* of such calls (ctsc_module_set_checkpoints); NULL: none */
+    workspace_pool workspaces;       /* of its calls */
 } module;
 
 enum {

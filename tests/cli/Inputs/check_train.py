@@ -6,6 +6,8 @@
     check_train.py same A.pt B.pt         archives with the same weights, to the last bit
     check_train.py few A.pt B.pt          the same, of small models
     check_train.py float32 CKPT           every floating tensor of a checkpoint is float32
+    check_train.py rows FILE.csv          writes a table of 64 rows: x0 to x7, y0 to y7
+    check_train.py losses A.txt B.txt     the same losses, but for rounding
     check_train.py killed CKPT COMMAND... runs the command until there is a checkpoint, and kills it
 """
 import glob
@@ -114,5 +116,18 @@ def killed(checkpoint, *command):
     assert os.path.exists(checkpoint)
 
 
+def rows(path):
+    names = ["%s%d" % (kind, i) for kind in "xy" for i in range(8)]
+    with open(path, "w") as f:
+        f.write(",".join(names) + "\n")
+        for row in range(64):
+            f.write(",".join("%.4f" % ((row * 37 + i * 101) % 97 / 97) for i in range(16)) + "\n")
+
+
+def losses(a, b):
+    a, b = ([float(x) for x in re.findall(r"loss ([0-9.]+)", open(path).read())] for path in (a, b))
+    assert len(a) == len(b) == 2 and a[1] < a[0] and all(abs(x - y) < 1e-5 for x, y in zip(a, b)), (a, b)
+
+
 what, *rest = sys.argv[1:]
-{"events": lambda d, n: events(d, int(n)), "log": lambda f, n: log(f, int(n)), "same": same, "few": lambda a, b: same(a, b, 4), "float32": float32, "killed": killed}[what](*rest)
+{"events": lambda d, n: events(d, int(n)), "log": lambda f, n: log(f, int(n)), "same": same, "few": lambda a, b: same(a, b, 4), "float32": float32, "killed": killed, "rows": rows, "losses": losses}[what](*rest)
