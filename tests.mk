@@ -57,10 +57,12 @@
 #   make diff-coverage  programs for each pair of operators and of passes, and a report of the pairs that met (docs/coverage.md)
 #   make test-sweep     random programs in Python, short and long, at level 0 and level 3 (SWEEP=)
 #   make test-damage    archives damaged inside, loaded and run with sanitizers (DAMAGE="--count N", DAMAGE_FILES=folders)
+#   make test-damage-formats  files of every format damaged in their structure, read with sanitizers (FORMATS="--count 10000 --seed 2 --only onnx")
 #   make fuzz           the fuzz targets (libFuzzer, needs clang-19)
 #   make fuzz-all       all of them in turn, SECONDS= each (600), and a table of what they did (FUZZ="--only call")
 #   make fuzz-fast      the same without sanitizers, five times as fast: for long runs
-#   make mutate         bugs planted in the lowering of fusion groups, to see whether the tests notice (MUTATE=)
+#   make mutate         bugs planted, one at a time, to see whether the tests notice (MUTATE="--area archive --count 30"; areas: tests/mutate.py)
+#   make coverage       lines and branches of the library that the tests run, by gcov (COVERAGE="--uncovered FILE")
 
 # Unit tests: every tests/unit/test_*.c is one cmocka program.
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -415,6 +417,12 @@ test-damage: deps-test
 	ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16 LSAN_OPTIONS=suppressions=tests/lsan.supp UBSAN_OPTIONS=print_stacktrace=1 \
 	    build-asan/damage $(DAMAGE) --keep build-asan/damaged $(DAMAGE_FILES)
 
+# Files of every format (tests/damage/formats.py): make test-damage-formats [FORMATS="--count 100000 --seed 2"]
+FORMATS ?= --count 10000
+test-damage-formats: deps-test
+	@$(MAKE) --no-print-directory $(AT_ONCE) SAN=1 BUILD=build-asan build-asan/replay_archive build-asan/replay_values
+	python3 tests/damage/formats.py --build build-asan $(FORMATS)
+
 # The differential fuzzer: random graphs at different levels of optimisation (tests/diff/diff_main.c says how to look closer).
 # make diff [DIFF_COUNT=1000000] [DIFF_LEVEL_COUNT=20000] [SEED=1]
 DIFF_SRC := $(wildcard tests/diff/*.c)
@@ -447,8 +455,14 @@ test-sweep: deps-test
 	@$(MAKE) --no-print-directory $(AT_ONCE) $(BUILD)/sweep jit
 	XDG_CACHE_HOME=$(BUILD)/cache python3 tests/sweep/sweep.py --sweep $(BUILD)/sweep --jobs $(JOBS) $(SWEEP)
 
-# Bugs planted in the lowering of fusion groups, one at a time: which does nothing notice? make mutate [MUTATE="--count 60 --seed 2"]
+# Lines and branches that the tests run, in a build of their own (half an hour of two processors); what is not run goes to a file.
+COVERAGE ?= --uncovered build-coverage/uncovered.txt
+coverage: deps-test
+	@$(MAKE) --no-print-directory $(AT_ONCE) SAN=coverage build-all unit
+	python3 tests/coverage.py --build build-coverage --jobs $(JOBS) $(COVERAGE)
+
+# Bugs planted, one at a time: which does nothing notice? make mutate [MUTATE="--area passes --count 60 --seed 2"]
 mutate: deps-test
 	@python3 tests/mutate.py $(MUTATE)
 
-.PHONY: test-proxies unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi reproducible test-sbom test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep mutate
+.PHONY: test-proxies unit check test format check-format test-levels test-grad test-machines test-cuda test-cuda-sim test-cuda-repeat test-torch against-torch against-torch-meta test-amx test-extremes test-pt2 test-pt2-damage test-onnx test-onnx-nodes test-tensorboard test-harvest soak test-threads test-faults test-kill check-abi reproducible test-sbom test-syscalls test-fenced test-all test-triton test-python test-distributed-kills test-dask test-sklearn test-jax test-ray test-array-api test-view test-edges fuzz fuzz-all fuzz-fast fuzz-targets test-damage diff diff-coverage test-sweep coverage test-damage-formats mutate

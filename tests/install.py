@@ -70,6 +70,46 @@ int main(int argc, char **argv) {
     return failed;
 }
 """
+# Opens the library, runs a model with threads and kernels, runs it in a child, and closes the library; again and again.
+OPENED = r"""
+#include <ctsc.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define GET(name) __typeof__(&name) my_##name = (__typeof__(&name))dlsym(h, #name)
+static const char *once(const char *library, int opt) {
+    void *h = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    ctsc_module *m = NULL;
+    ctsc_value *in = NULL, *x, *y = NULL;
+    int status = 0;
+    if (!h) return dlerror();
+    GET(ctsc_set_threads); GET(ctsc_module_load); GET(ctsc_module_set_opt); GET(ctsc_value_load); GET(ctsc_value_item); GET(ctsc_module_run); GET(ctsc_value_free);
+    GET(ctsc_module_free);
+    my_ctsc_set_threads(2);
+    if (my_ctsc_module_load("models/digits_cnn.pt", &m, NULL) || my_ctsc_value_load("models/digits_test.pt", &in, NULL)) return "nothing loads";
+    my_ctsc_module_set_opt(m, opt, NULL);
+    x = my_ctsc_value_item(in, 0);
+    for (int i = 0; i < 4; i++) {
+        if (my_ctsc_module_run(m, "forward", 1, &x, NULL, &y, NULL)) return "it does not run";
+        my_ctsc_value_free(y);
+    }
+    pid_t child = fork();
+    if (!child) _exit(my_ctsc_module_run(m, "forward", 1, &x, NULL, &y, NULL) != 0);
+    if (child < 0 || waitpid(child, &status, 0) != child || status) return "it does not run in a child";
+    my_ctsc_value_free(x);
+    my_ctsc_value_free(in);
+    my_ctsc_module_free(m);
+    return dlclose(h) ? dlerror() : NULL;
+}
+int main(int argc, char **argv) {
+    const char *why = argc < 2 ? "no library" : NULL;
+    for (int i = 0; i < 24 && !why; i++) why = once(argv[1], i % 4);
+    puts(why ? why : "done");
+    return why != NULL;
+}
+"""
 LARGEST = 5_040_000  # bytes of the stripped shared library: what it has, and what another compiler may need
 LIBC = (2, 35)  # the oldest glibc that they run with, where they are built with Debian 12's
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -156,6 +196,16 @@ class Stranger:
         text = run([far, program], dict(self.environment, LD_LIBRARY_PATH="usr/lib", CTSC_CACHE="0"), self.folder)
         if text != "done\n":
             raise Failed(text)
+
+    def test_opened(self):
+        """Opened by dlopen and closed again, with its threads, and fork between."""
+        source = os.path.join(self.folder, "opened.c")
+        with open(source, "w") as f:
+            f.write(OPENED)
+        program = self.compile("opened", source, ["cc", "-D_GNU_SOURCE"], self.flags("--cflags"), ["-ldl"])
+        said = run([program, self.path("lib", "libctsc.so.0")], self.environment)
+        if said != "done\n":
+            raise Failed(said)
 
     def test_header(self):
         source = os.path.join(self.folder, "header.c")
@@ -333,7 +383,7 @@ def main():
     # make takes no PREFIX with a space.
     with tempfile.TemporaryDirectory(dir="/tmp" if " " in tempfile.gettempdir() else None) as folder:
         s = Stranger(args.build, folder)
-        for name in ("files", "places", "shared_places", "header", "symbols", "hardening", "size", "examples", "custom_op", "cpp_static", "static", "cmake", "deb", "space", "uninstall"):
+        for name in ("files", "places", "shared_places", "opened", "header", "symbols", "hardening", "size", "examples", "custom_op", "cpp_static", "static", "cmake", "deb", "space", "uninstall"):
             try:
                 note = getattr(s, "test_" + name)()
                 print("ok %s%s" % (name, ": " + note if note else ""), flush=True)
