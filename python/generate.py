@@ -88,7 +88,7 @@ class Schema:
     def varargs(self, method):
         """Whether its sizes may stand one by one."""
         places = [a for a in self.args if not a.keyword][1 if method else 0:]
-        return bool(places) and is_ints(places[0].type) and all(a.default is not None for a in places[1:]) and (method or len(places) == 1)
+        return len(places) == 1 and is_ints(places[0].type)
 
     def stub(self, method, spread=False, more=(), result=None):
         """more: arguments by keyword that other overloads have."""
@@ -172,7 +172,7 @@ def flags(name, overloads, words):
     for s in overloads:
         places = [a for a in s.args if not a.keyword]
         function_ints |= len(places) == 1 and is_ints(places[0].type)
-        method_ints |= len(places) >= 2 and places[0].type == "Tensor" and is_ints(places[1].type) and all(a.default is not None for a in places[2:])
+        method_ints |= len(places) == 2 and places[0].type == "Tensor" and is_ints(places[1].type)
         # x.hsplit(2) is the overload of one int
         one_int |= len(places) == 2 and places[0].type == "Tensor" and places[1].type in ("int", "SymInt")
     method_ints &= not one_int

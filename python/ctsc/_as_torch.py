@@ -95,6 +95,21 @@ class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 module.__dict__[k] = v
 
 
+def _name_errors():
+    """What a program shows of an exception's class is what PyTorch's has."""
+    from . import _C
+    from ._errors import LinAlgError, NotFoundError
+    named = {_C.Error: ("builtins", "RuntimeError"), _C.LimitError: ("builtins", "RuntimeError"), _C.FileError: ("builtins", "RuntimeError"),
+             _C.EnvironmentLacks: ("builtins", "RuntimeError"), _C.UnsupportedError: ("builtins", "NotImplementedError"), NotFoundError: ("builtins", "FileNotFoundError"),
+             _C.ScriptError: ("torch.jit", "Error"), LinAlgError: ("torch._C", "_LinAlgError")}
+    for kind, (kind.__module__, kind.__name__) in named.items():
+        kind.__qualname__ = kind.__name__
+    plain = {_C.Error: RuntimeError, _C.LimitError: RuntimeError, _C.FileError: RuntimeError, _C.EnvironmentLacks: RuntimeError, _C.UnsupportedError: NotImplementedError,
+             NotFoundError: FileNotFoundError}
+    # pickles find classes by these names
+    _C.Error.__reduce__ = lambda self: (plain.get(type(self), RuntimeError), self.args)
+
+
 def install():
     """What imports torch from now on gets ctsc. Refused where torch has been imported already."""
     if "torch" in sys.modules and sys.modules["torch"].__name__ != "ctsc":
@@ -106,6 +121,8 @@ def install():
             module = importlib.import_module(__package__ + name)
             module.__version__ = importlib.import_module(__package__ + ".torch_version").TorchVersion(version())
         for kind in PRINTED:
-            getattr(package, kind).__module__ = "torch"
+            cls = getattr(package, kind)
+            cls.__module__, cls.__name__ = "torch", kind # without the latter messages say ctsc.Tensor
+        _name_errors()
         if "multiprocessing.spawn" in sys.modules:
             _tell_processes()

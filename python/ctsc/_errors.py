@@ -10,6 +10,10 @@ class NotFoundError(_C.FileError, FileNotFoundError):
     """A file that is not there."""
 
 
+class LinAlgError(_C.Error):
+    """A matrix for which what was asked for cannot be computed."""
+
+
 _families = {}
 
 
@@ -118,13 +122,24 @@ def operator_failed(name, error, args, kwargs, method):
             message = _UNFIT[0]
         else:
             return None
-    if re.match(r"Dimension out of range|Dimension specified as|index (.* )?out of (bounds|range)|Target .* is out of bounds", message):
+    if re.match(r"Dimension out of range|Dimension specified as|index (.* )?out of (bounds|range)|Target .* is out of bounds|out of range: tried|select\(\): index|"
+                r"\w+(\(\))?: Expected reduction dim \d", message) and not name.startswith(("gather", "scatter")):
         return IndexError(message)
+    if re.match(r"(torch\.)?linalg[._]\w+: .*(singular|positive-definite|failed to converge)", message) and type(error) is _C.Error:
+        found = LinAlgError(*error.args)
+        found.status, found.origin = error.status, error.origin
+        return found
     if not any(text in message for text in _UNFIT):
         return None
     fitted = None if "." in name else _again(name, args, kwargs)
     if fitted:
         return fitted
+    if any(isinstance(a, _C.Tensor) and a.has_names() for a in args) and None in (kwargs.get("dim", 0), *[a for a in args[1:] if a is None]) and \
+            any(re.search(r"\bstr(\[\d*\])? dim", r[1]) for r in family("aten::" + name)):
+        if name in ("sort", "argsort", "all", "any"):
+            return RuntimeError("%s: You passed a dimname (string) to this op in place of a dimension index but it does not yet support this behavior. Please pass a dimension "
+                                "index to work around this." % name)
+        return RuntimeError("Please look up dimensions by name, got: name = None.")
     rows = [r for r in family("aten::" + name) if "out" not in r[0].partition(".")[2]]
     rows = [r for r in rows if "Tensor" in r[1] and "Dimname" not in r[1]]
     if not rows:

@@ -163,6 +163,9 @@ def full(size, fill_value, *, dtype=None, **options):
 
 def split(tensor, split_size_or_sections, dim=0):
     many = isinstance(split_size_or_sections, (list, tuple))
+    if isinstance(dim, str) and not tensor.has_names():
+        raise TypeError("split() received an invalid combination of arguments - got (Tensor, int, str), but expected one of:\n"
+                        " * (Tensor tensor, int split_size, int dim = 0)\n * (Tensor tensor, tuple of ints split_size, int dim = 0)\n")
     return tuple(_op("aten::split_with_sizes" if many else "aten::split.Tensor")(tensor, split_size_or_sections, dim))
 
 
@@ -269,6 +272,8 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     given = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
     if p == "nuc":
         return _op("aten::linalg_matrix_norm")(input, "nuc", dim if dim is not None else (-2, -1), keepdim, **given)
+    if isinstance(p, str) and p != "fro":
+        raise _C.Error("linalg.matrix_norm: Order %s not supported." % p)
     p = 2 if p in ("fro", None) else p
     dim = (dim,) if isinstance(dim, int) else dim
     return _op("aten::linalg_vector_norm")(input, p, dim, keepdim, **given)

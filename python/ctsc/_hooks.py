@@ -76,13 +76,13 @@ def _result_class(name, fields):
             return tuple.__new__(cls, values)
 
         def __repr__(self):
-            return "ctsc.return_types.%s(\n%s)" % (name, ",\n".join("%s=%r" % item for item in zip(fields, self)))
+            return "%s.%s(\n%s)" % (type(self).__module__, name, ",\n".join("%s=%r" % item for item in zip(fields, self)))
 
         def __reduce__(self):
             return result, (name, " ".join(fields), tuple(self))
 
     Result.__name__ = Result.__qualname__ = name
-    Result.__module__ = "ctsc.return_types"
+    Result.__module__ = _C.Tensor.__module__ + ".return_types"
     return Result
 
 

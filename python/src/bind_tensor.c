@@ -138,6 +138,10 @@ static int tensor_bool(PyObject *self) {
 
 static PyObject *through(PyObject *self, const char *what, PyObject *(*make)(PyObject *)) {
     if (bind_trace_warns(what) < 0) return NULL;
+    if (bind_numel(((Tensor *)self)->v) != 1)
+        return PyErr_SetString(PyExc_ValueError,
+                               "only one element tensors can be converted to Python scalars"),
+               NULL;
     PyObject *o = tensor_item(self, NULL), *x = o ? make(o) : NULL;
     Py_XDECREF(o);
     return x;
