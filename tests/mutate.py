@@ -150,7 +150,7 @@ def main():
     if not os.path.isdir(work):
         build = os.path.join(ROOT, "build")
         shutil.copytree(ROOT, work, ignore=lambda folder, names: [
-            n for n in names if n == ".git" or (folder == build and n in ("cache", "mutants"))])
+            n for n in names if n == ".git" or (folder == ROOT and n.startswith("build-")) or (folder == build and n in ("cache", "mutants", "triton", "python", "deb"))])
     make = ["make", "-j%d" % (os.cpu_count() or 1), "jit"] + area.targets
     if sh(make, work, 1800) != 0:
         sys.exit("mutate: the copy in %s does not build" % work)

@@ -32,6 +32,8 @@ typedef struct raw_entry {
     uint32_t mode;        /* Unix mode */
     bool no_crc;
     bool wrong_crc;
+    bool wide;    /* sizes and offset are in extra fields, 64 bits each */
+    size_t lacks; /* bytes of them, in both headers */
     long shift;   /* added to the local header's offset */
     size_t align; /* pad the data to this */
 } raw_entry;
@@ -60,6 +62,13 @@ static uint32_t raw_crc(const raw_entry *e) {
     return e->wrong_crc ? crc ^ 1 : crc;
 }
 
+/* The extra field with numbers of 64 bits, of whose end some bytes are missing. */
+static void raw_wide(bytes *b, const uint64_t *numbers, size_t n, size_t lacks) {
+    put_int(b, 1, 2);
+    put_int(b, 8 * n - lacks, 2);
+    put(b, numbers, 8 * n - lacks);
+}
+
 static void raw_local(bytes *b, const raw_entry *e) {
     const char *name = e->local_name ? e->local_name : e->name;
     uint32_t usize = e->claim_usize ? e->claim_usize : (uint32_t)e->len;
@@ -69,9 +78,16 @@ static void raw_local(bytes *b, const raw_entry *e) {
     put_int(b, (uint64_t)e->method, 2);
     put_int(b, 0, 4);
     put_int(b, raw_crc(e), 4);
-    put_int(b, e->len, 4);
-    put_int(b, e->local_usize ? e->local_usize : usize, 4);
+    put_int(b, e->wide ? UINT32_MAX : e->len, 4);
+    put_int(b, e->wide ? UINT32_MAX : e->local_usize ? e->local_usize : usize, 4);
     put_int(b, strlen(name), 2);
+    if (e->wide) {
+        put_int(b, 20 - e->lacks, 2);
+        put(b, name, strlen(name));
+        raw_wide(b, (const uint64_t[]){usize, e->len}, 2, e->lacks);
+        put(b, e->data, e->len);
+        return;
+    }
     size_t extra = 0;
     if (e->align) {
         size_t data = b->len + 2 + strlen(name) + 4;
@@ -95,16 +111,19 @@ static void raw_central(bytes *b, const raw_entry *e, size_t offset) {
     put_int(b, (uint64_t)e->method, 2);
     put_int(b, 0, 4);
     put_int(b, raw_crc(e), 4);
-    put_int(b, e->len, 4);
-    put_int(b, e->claim_usize ? e->claim_usize : e->len, 4);
+    uint64_t usize = e->claim_usize ? e->claim_usize : e->len;
+    put_int(b, e->wide ? UINT32_MAX : e->len, 4);
+    put_int(b, e->wide ? UINT32_MAX : usize, 4);
     put_int(b, strlen(e->name), 2);
-    put_int(b, 0, 2);
+    put_int(b, e->wide ? 28 - e->lacks : 0, 2);
     put_int(b, 0, 2);
     put_int(b, 0, 2);
     put_int(b, 0, 2);
     put_int(b, (uint64_t)e->mode << 16, 4);
-    put_int(b, offset + (size_t)e->shift, 4);
+    offset += (size_t)e->shift;
+    put_int(b, e->wide ? UINT32_MAX : offset, 4);
     put(b, e->name, strlen(e->name));
+    if (e->wide) raw_wide(b, (const uint64_t[]){usize, e->len, offset}, 3, e->lacks);
 }
 
 static bytes raw_zip(const raw_entry *e, size_t n, bool zip64) {
@@ -253,6 +272,8 @@ static void test_variants(void **state) {
     const raw_entry outside[] = {{.name = "m/a", .data = "abc", .len = 3},
                                  {.name = "other", .data = "x", .len = 1}};
     const raw_entry empty[] = {{.name = "m/a", .data = "", .len = 0}};
+    const raw_entry wide[] = {{.name = "m/a", .data = "abc", .len = 3, .wide = true},
+                              {.name = "m/b", .data = "hello", .len = 5, .wide = true}};
     const raw_entry dots[] = {{.name = "m/.data/a..b", .data = "abc", .len = 3}};
     const struct {
         const raw_entry *e;
@@ -263,7 +284,8 @@ static void test_variants(void **state) {
     } cases[] = {
         {two, 2, true, "data.pkl", "hello", 2},   {no_crc, 1, false, "a", "abc", 1},
         {outside, 2, false, "a", "abc", 1},       {empty, 1, false, "a", "", 1},
-        {dots, 1, false, ".data/a..b", "abc", 1},
+        {dots, 1, false, ".data/a..b", "abc", 1}, {wide, 2, true, "b", "hello", 2},
+        {wide, 2, false, "a", "abc", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bytes b = raw_zip(cases[i].e, cases[i].n, cases[i].zip64);
@@ -421,6 +443,54 @@ static void test_truncation(void **state) {
         }
         free(b.p);
     }
+}
+
+/* Numbers of 64 bits that lie, or are not all there. */
+static void test_wide(void **state) {
+    (void)state;
+    static const raw_entry good = {.name = "m/a", .data = "abc", .len = 3, .wide = true};
+    raw_entry bad[28];
+    size_t n = 0;
+    for (size_t lacks = 1; lacks <= 16; lacks++) {
+        bad[n] = good;
+        bad[n++].lacks = lacks;
+    }
+    for (int i = 0; i < 4; i++) {
+        bad[n] = good;
+        bad[n++].claim_usize = (const uint32_t[]){2, 4, INT32_MAX, UINT32_MAX}[i];
+        bad[n] = good;
+        bad[n++].shift = (const long[]){1, -1, 1000, INT64_MAX}[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        bytes b = raw_zip(&bad[i], 1, i % 2);
+        diag d = {0};
+        archive *a;
+        storage *st;
+        ctsc_status s = open_bytes(&d, &b, &a);
+        if (s == CTSC_OK) {
+            assert_int_not_equal(archive_read(a, NULL, "a", &st), CTSC_OK);
+            archive_unref(a);
+        }
+        diag_clear(&d);
+        free(b.p);
+    }
+    bytes b = raw_zip(
+        (const raw_entry[]){good, {.name = "m/b", .data = "xyz", .len = 3, .wide = true}}, 2, true);
+    for (size_t bit = 0; bit < b.len * 8; bit++) {
+        b.p[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        archive *a;
+        storage *st;
+        if (open_bytes(NULL, &b, &a) == CTSC_OK) {
+            if (archive_has(a, "a") && archive_read(a, NULL, "a", &st) == CTSC_OK) {
+                assert_int_equal(st->nbytes, 3);
+                assert_memory_equal(st->data, "abc", 3);
+                storage_unref(st);
+            }
+            archive_unref(a);
+        }
+        b.p[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    free(b.p);
 }
 
 /* A flipped bit is noticed, or does not matter: a record under its name has its content. (A flip in
@@ -620,14 +690,23 @@ static void test_debuginfo(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_libzip_archive),  cmocka_unit_test(test_nothing_is_copied),
-        cmocka_unit_test(test_variants),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_hostile_entries), cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_wrong_crc),       cmocka_unit_test(test_not_archives),
-        cmocka_unit_test(test_truncation),      cmocka_unit_test(test_bit_flips),
-        cmocka_unit_test(test_inflate_damage),  cmocka_unit_test(test_failing_reads),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_crc),
-        cmocka_unit_test(test_files),           cmocka_unit_test(test_debuginfo),
+        cmocka_unit_test(test_libzip_archive),
+        cmocka_unit_test(test_nothing_is_copied),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_hostile_entries),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_wrong_crc),
+        cmocka_unit_test(test_not_archives),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_bit_flips),
+        cmocka_unit_test(test_inflate_damage),
+        cmocka_unit_test(test_failing_reads),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_crc),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_debuginfo),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,6 +266,145 @@ static void test_tensor_bounds(void **state) {
     assert_true(accepted > 100);
 }
 
+/* Up to the arguments of _rebuild_tensor_...: 8 floats from storage 0, offset 0, sizes (2,),
+ * strides (1,), no gradient, no hooks. */
+#define REBUILT(version)                                                                           \
+    "\x80\2"                                                                                       \
+    "ctorch._utils\n_rebuild_tensor_v" version "\n"                                                \
+    "((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x8tQ"                       \
+    "K\0K\2\x85K\1\x85\x89"                                                                        \
+    "ccollections\nOrderedDict\n)R"
+
+/* Tensors that are the conjugate or the negative of what is stored, and other properties. */
+static void test_lazy_tensors(void **state) {
+    (void)state;
+    value v;
+    diag d = {0};
+    if (load(&d, BYTES(REBUILT("2") "}X\3\0\0\0neg\x88stR."), &v) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
+    strbuf sb = STRBUF_INIT;
+    value_print(v, &sb);
+    assert_non_null(strstr(sb_str(&sb), "-1"));
+    sb_free(&sb);
+    value_unref(v);
+    const struct {
+        const char *metadata;
+        size_t len;
+    } plain[] = {
+        {BYTES(REBUILT("2") "}tR.")},
+        {BYTES(REBUILT("2") "NtR.")},
+        {BYTES(REBUILT("2") "}X\3\0\0\0neg\x89stR.")},
+        {BYTES(REBUILT("3") "ctorch\nfloat32\ntR.")},
+        {BYTES(REBUILT("3") "ctorch\nfloat32\n}tR.")},
+    };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (load(&d, plain[i].metadata, plain[i].len, &v) != CTSC_OK)
+            fail_msg("case %zu: %s", i, diag_message(&d));
+        assert_true(TENSOR_AT(v.u.tensor, float)[1] == 1.0f);
+        value_unref(v);
+    }
+    assert_refused(BYTES(REBUILT("2") "}X\3\0\0\0neqK\1stR."), CTSC_UNSUPPORTED,
+                   "other than conj and neg");
+    assert_refused(BYTES(REBUILT("2") "}X\3\0\0\0negK\1stR."), CTSC_UNSUPPORTED,
+                   "other than conj and neg");
+    assert_refused(BYTES(REBUILT("2") "}K\1\x88stR."), CTSC_UNSUPPORTED, "other than conj and neg");
+    assert_refused(BYTES(REBUILT("3") "K\xfftR."), CTSC_BAD_FILE, "_rebuild_tensor_v3");
+    assert_refused(BYTES(REBUILT("3") "ctorch\nqint8\ntR."), CTSC_BAD_FILE, "_rebuild_tensor_v3");
+    assert_refused(BYTES(REBUILT("3") "ctorch\nfloat32\n}NNtR."), CTSC_BAD_FILE,
+                   "_rebuild_tensor_v3");
+}
+
+/* Eight bytes of qint8, and what they are quantised with. */
+#define QUANTISED(scheme)                                                                          \
+    "\x80\2"                                                                                       \
+    "ctorch._utils\n_rebuild_qtensor\n"                                                            \
+    "((X\7\0\0\0storagectorch\nQInt8Storage\nX\1\0\0\0000X\3\0\0\0cpuK\x20tQ"                      \
+    "K\0K\2\x85K\1\x85" scheme "\x89"                                                              \
+    "ccollections\nOrderedDict\n)RtR."
+#define FLOATS(n)                                                                                  \
+    "ctorch._utils\n_rebuild_tensor_v2\n"                                                          \
+    "((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\x8tQ"                       \
+    "K\0K" n "\x85K\1\x85\x89"                                                                     \
+    "ccollections\nOrderedDict\n)RtR"
+#define HALF "G\x3f\xe0\0\0\0\0\0\0"
+
+static void test_quantised_tensors(void **state) {
+    (void)state;
+    value v;
+    diag d = {0};
+    const struct {
+        const char *p;
+        size_t len;
+    } good[] = {
+        {BYTES(QUANTISED("(ctorch\nper_tensor_affine\n" HALF "K\3t"))},
+        {BYTES(QUANTISED("(ctorch\nper_channel_affine\n" FLOATS("\2") FLOATS("\2") "K\0t"))},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        if (load(&d, good[i].p, good[i].len, &v) != CTSC_OK)
+            fail_msg("case %zu: %s", i, diag_message(&d));
+        assert_int_equal(v.u.tensor->dtype, DT_QINT8);
+        value_unref(v);
+    }
+    assert_refused(BYTES(QUANTISED("(ctorch\nper_tensor_affine\n" HALF "K\x80t")), CTSC_BAD_FILE,
+                   "a zero point that is out of range");
+    assert_refused(BYTES(QUANTISED("(ctorch\nper_tensor_affine\n" HALF "t")), CTSC_BAD_FILE,
+                   "unknown quantization scheme");
+    assert_refused(BYTES(QUANTISED("(K\1" HALF "K\3t")), CTSC_BAD_FILE,
+                   "unknown quantization scheme");
+    assert_refused(BYTES(QUANTISED(")")), CTSC_BAD_FILE, "unknown quantization scheme");
+    assert_refused(
+        BYTES(QUANTISED("(ctorch\nper_channel_affine\n" FLOATS("\3") FLOATS("\3") "K\0t")),
+        CTSC_BAD_FILE, "scales do not fit its shape");
+    assert_refused(
+        BYTES(QUANTISED("(ctorch\nper_channel_affine\n" FLOATS("\2") FLOATS("\3") "K\0t")),
+        CTSC_BAD_FILE, "scales do not fit its shape");
+    assert_refused(
+        BYTES(QUANTISED("(ctorch\nper_channel_affine\n" FLOATS("\2") FLOATS("\2") "K\1t")),
+        CTSC_BAD_FILE, "scales do not fit its shape");
+    assert_refused(BYTES(QUANTISED("(ctorch\nper_channel_affine\n" FLOATS("\2")
+                                       FLOATS("\2") "J\xff\xff\xff\xfft")),
+                   CTSC_BAD_FILE, "scales do not fit its shape");
+    assert_refused(BYTES(QUANTISED("(ctorch\nper_channel_affine\n" FLOATS("\2") "NK\0t")),
+                   CTSC_BAD_FILE, "unknown quantization scheme");
+    assert_refused(BYTES("\x80\2ctorch\nper_tensor_affine\n)R."), CTSC_BAD_FILE,
+                   "cannot be called");
+}
+
+/* Constructors with arguments of other kinds and numbers. */
+static void test_bad_arguments(void **state) {
+    (void)state;
+    static const char *const one[] = {
+        "ctorch\ndevice\n",
+        "c__builtin__\ncomplex\n",
+        "ctorch.serialization\n_get_layout\n",
+        "ctorch._utils\n_rebuild_parameter\n",
+        "ctorch.jit._pickle\nrestore_type_tag\n",
+        "ctorch._utils\n_rebuild_qtensor\n",
+        "ctorch.jit._pickle\nbuild_intlist\n",
+    };
+    static const struct {
+        const char *p;
+        size_t len;
+    } arguments[] = {{BYTES(")")},      {BYTES("N\x85")},           {BYTES("K\1K\2K\3\x87")},
+                     {BYTES("]]\x86")}, {BYTES("X\1\0\0\0aN\x86")}, {BYTES("\x88)\x86")}};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        for (size_t k = 0; k < sizeof arguments / sizeof *arguments; k++) {
+            strbuf sb = STRBUF_INIT;
+            diag d = {0};
+            value v;
+            sb_write(&sb, "\x80\2", 2);
+            sb_puts(&sb, one[i]);
+            sb_write(&sb, arguments[k].p, arguments[k].len);
+            sb_puts(&sb, "R.");
+            ctsc_status s = load(&d, sb.data, sb.len, &v);
+            if ((s != CTSC_BAD_FILE && s != CTSC_UNSUPPORTED) ||
+                !strstr(diag_message(&d), "offset"))
+                fail_msg("%s with %zu: status %d, \"%s\"", one[i], k, s, diag_message(&d));
+            diag_clear(&d);
+            sb_free(&sb);
+        }
+}
+
 static void test_bad_tensors(void **state) {
     (void)state;
     diag d = {0};
@@ -578,6 +717,40 @@ static size_t make_npy(char *out, const char *header, const void *data, size_t l
     return 10 + padded + len;
 }
 
+/* Files of the old format whose parts do not fit together: bytes of a right one replaced. */
+static void test_old_file_damage(void **state) {
+    (void)state;
+    static const char good[] = OLD_HEAD OLD_KEYS OLD_DATA;
+    const struct {
+        const char *part, *by, *why;
+        size_t len;
+    } cases[] = {
+        {"M\xe9\3", "M\xea\3", "unknown protocol version", 3},
+        {"little_endian\x88", "little_endian\x89", "only little-endian files", 14},
+        {"little_endian\x88", "LITTLE_endian\x88", "only little-endian files", 14},
+        {"\2\0\0\0\0\0\0\0", "\3\0\0\0\0\0\0\0", "another size than announced", 8},
+        {"cpuK\2", "cpuK\xff", "larger than the file", 5},
+    };
+    value other;
+    diag d2 = {0};
+    assert_int_equal(load_file(&d2, BYTES(OLD_HEAD "\x80\2K\1." OLD_DATA), &other), CTSC_BAD_FILE);
+    assert_non_null(strstr(diag_message(&d2), "no list of storages"));
+    diag_clear(&d2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char file[sizeof good];
+        diag d = {0};
+        value v;
+        memcpy(file, good, sizeof good);
+        char *at = memmem(file, sizeof file - 1, cases[i].part, cases[i].len);
+        if (!at) fail_msg("case %zu is not in the file", i);
+        memcpy(at, cases[i].by, cases[i].len);
+        ctsc_status s = load_file(&d, file, sizeof file - 1, &v);
+        if (s == CTSC_OK || !strstr(diag_message(&d), cases[i].why))
+            fail_msg("case %zu: status %d, \"%s\"", i, s, diag_message(&d));
+        diag_clear(&d);
+    }
+}
+
 static void test_numpy(void **state) {
     (void)state;
     char file[512];
@@ -617,6 +790,27 @@ static void test_numpy(void **state) {
         assert_int_equal(load_npy(NULL, file, n, &v), bad[i].status);
     }
     assert_int_equal(load_npy(NULL, "\x93NUMPY\1\0\xff\xff{", 11, &v), CTSC_BAD_FILE);
+    n = make_npy(file, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n", six,
+                 sizeof six);
+    for (int version = 0; version < 256; version++) { /* 2 and 3 have lengths of four bytes */
+        file[6] = (char)version;
+        assert_int_equal(load_npy(NULL, file, n, &v), version == 1 ? CTSC_OK
+                                                      : version == 2 || version == 3
+                                                          ? CTSC_BAD_FILE
+                                                          : CTSC_UNSUPPORTED);
+        if (version == 1) value_unref(v);
+    }
+    /* elements that are not where they can be used in place */
+    const char odd[] = "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }\n ";
+    memcpy(file, "\x93NUMPY\2\0", 8);
+    memcpy(file + 8, (const char[]){sizeof odd - 1, 0, 0, 0}, 4);
+    memcpy(file + 12, odd, sizeof odd - 1);
+    memcpy(file + 12 + sizeof odd - 1, six, sizeof six);
+    assert_int_equal(load_npy(NULL, file, 12 + sizeof odd - 1 + sizeof six, &v), CTSC_OK);
+    assert_memory_equal(tensor_data(v.u.tensor), six, sizeof six);
+    value_unref(v);
+    for (size_t len = 0; len < 12 + sizeof odd - 1 + sizeof six; len++)
+        assert_int_equal(load_npy(NULL, file, len, &v), CTSC_BAD_FILE);
     assert_int_equal(load_npy(NULL, "", 0, &v), CTSC_BAD_FILE);
 }
 
@@ -677,7 +871,9 @@ int main(void) {
         cmocka_unit_test(test_damage),        cmocka_unit_test(test_cycles),
         cmocka_unit_test(test_limits),        cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_old_file),      cmocka_unit_test(test_numpy),
-        cmocka_unit_test(test_conform),
+        cmocka_unit_test(test_conform),       cmocka_unit_test(test_old_file_damage),
+        cmocka_unit_test(test_lazy_tensors),  cmocka_unit_test(test_quantised_tensors),
+        cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
