@@ -25,12 +25,17 @@ RT_CORE := $(filter-out src/rt/rt_isa.c src/rt/rt_sort.c,$(wildcard src/rt/rt_*.
     $(call rt_in,$(RT_K)/engine,kernel epilogue move combine wide) $(call rt_in,$(RT_K)/shape,channels_last channels_place) \
     $(call rt_in,$(RT_K)/conv,conv conv_kernels conv_last conv_last_depthwise conv_rows conv_packed conv_together conv_winograd conv_transpose conv_depthwise) \
     $(call rt_in,$(RT_K)/matmul,gemm gemm_block packed_weights)
-# Operators that many programs do without.
-RT_MORE := src/rt/rt_sort.c $(call rt_in,$(RT_K)/rnn,rnn rnn_pack rnn_prepacked) $(call rt_in,$(RT_K)/pool,pool adaptive_pool pool_last) $(call rt_in,$(RT_K)/reduce,reduce reduce_sum) \
-    $(call rt_in,$(RT_K)/nn,norm nn softmax) $(call rt_in,$(RT_K)/index,index select embedding) $(RT_K)/engine/gather3.c \
-    $(call rt_in,$(RT_K)/shape,view_ops shape join rearrange pad image_slices) $(call rt_in,$(RT_K)/vision,upsample upsample_last) $(call rt_in,$(RT_K)/matmul,matmul matmul_add products) \
+# Operators that many programs do without: all others but those that need LAPACK, random numbers, texts, or classes.
+RT_MORE := src/rt/rt_sort.c src/runtime/ops/body_ops.c $(call rt_in,$(RT_K)/rnn,rnn rnn_pack rnn_prepacked) $(call rt_in,$(RT_K)/pool,pool adaptive_pool fractional_pool pool_last) \
+    $(call rt_in,$(RT_K)/reduce,histogram order_statistics reduce reduce_complex reduce_linalg reduce_minmax reduce_norm reduce_sum scan segment) \
+    $(call rt_in,$(RT_K)/nn,audio norm nn softmax) $(call rt_in,$(RT_K)/index,index masked pick scatter search select sort unique embedding) \
+    $(call rt_in,$(RT_K)/engine,assert gather3 nested) $(call rt_in,$(RT_K)/shape,view_ops shape join rearrange pad image_slices) \
+    $(call rt_in,$(RT_K)/vision,grid interpolate upsample upsample_bytes upsample_last vision) $(call rt_in,$(RT_K)/conv,deform_conv unfold) \
+    $(call rt_in,$(RT_K)/matmul,distance einsum matmul matmul_add products) $(call rt_in,$(RT_K)/loss,loss loss_class loss_ctc) \
     $(call rt_in,$(RT_K)/attention,attention attention_core attention_few attention_tiles attention_online attention_unfused rotary scaled_dot_product) \
-    $(call rt_in,$(RT_K)/create,create convert create_range) $(call rt_in,$(RT_K)/pointwise,pointwise pointwise_compare) $(call rt_in,$(RT_K)/scalar,scalar container)
+    $(call rt_in,$(RT_K)/create,create convert create_range) $(call rt_in,$(RT_K)/scalar,scalar complex container) \
+    $(call rt_in,$(RT_K)/pointwise,erfinv pointwise pointwise_activation pointwise_binary pointwise_compare pointwise_special pointwise_ternary pointwise_unary) \
+    $(call rt_in,$(RT_K)/fft,fft fft_engine fft_extra fft_plan spectral)
 # Micro-kernels of a set.
 RT_CPU_avx2 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx2 conv/winograd_vector conv/depthwise_vector rows/activation_vector)
 RT_CPU_avx512 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx512 conv/winograd_vector conv/depthwise_vector rows/activation_vector)
@@ -70,7 +75,7 @@ $(foreach s,$(RT_SETS),$(eval $(call rt_rules,$(s))))
 RT_FIRST := $(firstword $(RT_SETS))
 RT_OPERATORS := $(if $(RT_FIRST),$(call rt_objects,$(RT_FIRST),$(RT_CORE) $(RT_MORE)))
 RT_MULTIPLY := $(foreach r,attention conv matmul rnn,$(filter $(BUILD)/rt/$(RT_FIRST)/$(RT_K)/$(r)/%,$(RT_OPERATORS)))
-rt_names = $(if $(RT_FIRST),$(NM) --defined-only $(1) | sed -n '/ op_complex_\| op_quantized_/d; s/^[0-9a-f]* T \(op_[a-z0-9_]*\)$$/"\1\\0"/p' | sort -u;)
+rt_names = $(if $(RT_FIRST),$(NM) --defined-only $(1) | sed -n '/ op_quantized_/d; s/^[0-9a-f]* T \(op_[a-z0-9_]*\)$$/"\1\\0"/p' | sort -u;)
 $(BUILD)/rt_ops.inc: $(RT_OPERATORS) packaging/rt.mk
 	@mkdir -p $(@D)
 	$(Q){ $(call rt_names,$(RT_MULTIPLY)) printf '"\\0"\n'; $(call rt_names,$(filter-out $(RT_MULTIPLY),$(RT_OPERATORS))) echo '""'; } > $@

@@ -10,14 +10,10 @@
 #include "runtime/kernels/conv/conv_bf16.h"
 #include "runtime/kernels/conv/conv_half.h"
 #include "runtime/kernels/conv/conv_tune.h"
-#include "runtime/kernels/engine/nested.h"
 #include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/linear_half.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/quantised/quantized.h"
-#include "runtime/kernels/reduce/reduce_complex.h"
-#include "runtime/kernels/scalar/complex.h"
-#include "runtime/kernels/vision/upsample.h"
 #include "tensor/quantiser.h"
 
 /* ---- bfloat16 and float16 in convolutions and linear layers ---------------------------------- */
@@ -55,20 +51,8 @@ const attention_way attention_quads = {absent_fit, NULL};
 
 conv_form conv_tune(const conv_shape *s) { return (void)s, CONV_ROWS; }
 
-/* ---- nested tensors, bytes, operands that no kernel has taken -------------------------------- */
+/* ---- operands that no kernel has taken ------------------------------------------------------ */
 
-tensor *nested_lengths(const tensor *t) { return (void)t, NULL; }
-ctsc_status nested_new(diag *d, const tensor *padded, tensor *lengths, tensor **out) {
-    return (void)padded, (void)lengths, (void)out, rt_fail(d, CTSC_UNSUPPORTED);
-}
-ctsc_status nested_padding(diag *d, const tensor *nested, tensor **out) {
-    return (void)nested, (void)out, rt_fail(d, CTSC_UNSUPPORTED);
-}
-ctsc_status upsample_bytes(op_ctx *cx, tensor *input, const upsample_table *rows,
-                           const upsample_table *columns, tensor **out) {
-    (void)input, (void)rows, (void)columns, (void)out;
-    return rt_fail(cx->diag, CTSC_UNSUPPORTED);
-}
 bool quantiser_equal(const quantiser *a, const quantiser *b) { return a == b; }
 ctsc_status op_check_promotion(diag *d, dtype a, dtype b) {
     return a == b || !(dtype_is_stored(a) || dtype_is_stored(b)) ? CTSC_OK
@@ -84,54 +68,6 @@ ctsc_status quant_linear_object(op_ctx *cx, const value *v, tensor *x, bool redu
                                 tensor **out) {
     (void)v, (void)x, (void)reduce_range, (void)out;
     return rt_fail(cx->diag, CTSC_UNSUPPORTED);
-}
-
-/* ---- complex numbers ------------------------------------------------------------------------- */
-
-#define ABSENT_OPERATOR(name)                                                                      \
-    ctsc_status name(op_ctx *cx, const value *args, value *results);                               \
-    ctsc_status name(op_ctx *cx, const value *args, value *results) {                              \
-        return (void)args, (void)results, rt_fail(cx->diag, CTSC_UNSUPPORTED);                     \
-    }
-#define ABSENT_COMPLEX(name) ABSENT_OPERATOR(op_complex_##name)
-ABSENT_COMPLEX(abs)
-ABSENT_COMPLEX(acos)
-ABSENT_COMPLEX(acosh)
-ABSENT_COMPLEX(add)
-ABSENT_COMPLEX(angle)
-ABSENT_COMPLEX(asin)
-ABSENT_COMPLEX(asinh)
-ABSENT_COMPLEX(atan)
-ABSENT_COMPLEX(atanh)
-ABSENT_COMPLEX(cos)
-ABSENT_COMPLEX(cosh)
-ABSENT_COMPLEX(div)
-ABSENT_COMPLEX(eq)
-ABSENT_COMPLEX(exp)
-ABSENT_COMPLEX(log)
-ABSENT_COMPLEX(log10)
-ABSENT_COMPLEX(log_base)
-ABSENT_COMPLEX(mul)
-ABSENT_COMPLEX(ne)
-ABSENT_COMPLEX(neg)
-ABSENT_COMPLEX(pow)
-ABSENT_COMPLEX(sin)
-ABSENT_COMPLEX(sinh)
-ABSENT_COMPLEX(sqrt)
-ABSENT_COMPLEX(sub)
-ABSENT_COMPLEX(tan)
-ABSENT_COMPLEX(tanh)
-
-#define ABSENT_STEP(name)                                                                          \
-    REDUCE_COMPLEX_STEP(name) { (void)j, (void)a, (void)data, (void)n, (void)first; }
-ABSENT_STEP(reduce_sum_c64)
-ABSENT_STEP(reduce_sum_c128)
-ABSENT_STEP(reduce_prod_c64)
-ABSENT_STEP(reduce_prod_c128)
-ABSENT_STEP(reduce_count_c64)
-ABSENT_STEP(reduce_count_c128)
-void reduce_store_complex(const reduce_job *j, int64_t result, double f, double g, double n) {
-    (void)j, (void)result, (void)f, (void)g, (void)n;
 }
 
 /* ---- types and classes ----------------------------------------------------------------------- */

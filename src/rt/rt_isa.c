@@ -20,6 +20,13 @@ uint32_t isa_allowed_bits = 1u << ISA_PLAIN | RT_JOIN(RT_BITS_, RT_ISA, );
 uint32_t isa_slow_bits;
 uint32_t isa_start(void) { return isa_allowed_bits; }
 
+/* No more of a row than operators ask for. */
+const isa_row isa_table[ISA_COUNT] = {
+#define ISA(id, called, arch, extends, width, llvm_name, has) {.lanes = width},
+#include "cpu/isa.def"
+};
+isa isa_best(void) { return RT_JOIN(ISA_, RT_ISA, ); }
+
 #define RT_RECORD(struct_name, before, after)                                                      \
     extern const struct_name RT_JOIN(before, RT_NAME, after)
 RT_RECORD(gemm_micro, gemm_, _f32);

@@ -53,8 +53,10 @@ REFUSED = [
 LARGEST = 300 << 10  # bytes of libctsc-rt.a, stripped
 # What the run-time library may ask for (docs/aot.md).
 MEMORY = set("memcpy memmove memset memcmp strcmp strlen _GLOBAL_OFFSET_TABLE_".split())
-LIBM = set("acos acosh asin asinh atan atan2 atanh cos cosh cpow erf erfc exp expm1 fmin fmod frexp hypot ldexp lgamma log log10 log1p modf pow remainder sin "
-           "sinh tan tanh tgamma __divti3 __udivti3".split())
+LIBM = {stem + suffix for stem in ("acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp exp2 expm1 fmin fmod fmax frexp hypot ldexp lgamma lgamma_r log log10 "
+                                   "log1p log2 modf nextafter pow remainder round sin sincos sinh tan tanh tgamma cabs cacos cacosh casin casinh catan catanh ccos "
+                                   "ccosh cexp clog cpow csin csinh csqrt ctan ctanh").split() for suffix in ("", "f")}
+LIBM |= set("__divti3 __udivti3 __muldc3 __divdc3 __mulsc3 __divsc3".split())
 
 
 class Failed(Exception):

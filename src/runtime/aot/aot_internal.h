@@ -81,6 +81,7 @@ typedef struct aot {
     mem_budget budget;
     rt_heap heap;  /* what the run-time library's will be */
     ptrmap places; /* of blocks in it */
+    void *copied;  /* in it: what the operator that runs computes and then copies */
     size_t peak;
     int kernels;
     image image;

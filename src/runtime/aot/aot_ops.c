@@ -63,7 +63,6 @@ static const char *aot_function(const op *o, bool *multiplies) {
 
 /* What the library's functions do not compute of this argument, NULL: nothing. */
 static const char *aot_strange(const value *v, bool multiplies) {
-    if (v->tag == V_COMPLEX) return "it has no complex numbers";
     if (v->tag == V_LIST && v->u.list->kind == LIST_TENSOR)
         for (size_t i = 0; i < v->u.list->len; i++) {
             const value item = {.tag = V_TENSOR, .u.tensor = v->u.list->u.tensors[i]};
@@ -74,8 +73,7 @@ static const char *aot_strange(const value *v, bool multiplies) {
     const tensor *t = v->u.tensor;
     dtype dt = (dtype)t->dtype;
     if (t->quantiser) return "it has no quantised tensors";
-    if (dtype_is_complex(dt)) return "it has no complex numbers";
-    if (multiplies && dtype_is_float(dt) && dtype_size(dt) < 4)
+    if (multiplies && (dtype_is_complex(dt) || (dtype_is_float(dt) && dtype_size(dt) < 4)))
         return "it multiplies float32 and float64 alone";
     return NULL;
 }

@@ -74,12 +74,27 @@ static void aot_made(fused_listener *l, const code_group *g, struct nest *n,
     mem_budget_use(outer);
 }
 
+/* Elements of the result that x computes before it is copied to the argument that it writes, where
+ * the library's operator computes in place. */
+static size_t aot_copied_bytes(const aot_op *x, int nargs, const value *args) {
+    if (x->written < 0 || x->written >= nargs || args[x->written].tag != V_TENSOR) return 0;
+    size_t size = sizeof(float); /* of an integer and a number */
+    for (int i = 0; i < nargs; i++)
+        if (args[i].tag == V_TENSOR && dtype_size((dtype)args[i].u.tensor->dtype) > size)
+            size = dtype_size((dtype)args[i].u.tensor->dtype);
+    return (size_t)args[x->written].u.tensor->numel * size;
+}
+
 /* Notes the operator; what cannot be compiled ends the program's own runs. */
 static bool aot_note_op(aot *a, const op *o, int nargs, const value *args) {
     diag own = {0}, *d = a->d;
     a->d = &own;
-    bool ok = aot_op_of(a, o, nargs, args, false) != NULL;
+    const aot_op *x = aot_op_of(a, o, nargs, args, false);
+    bool ok = x != NULL;
     a->d = d;
+    if (a->copied) rt_heap_free(&a->heap, a->copied);
+    size_t copied = ok ? aot_copied_bytes(x, nargs, args) : 0;
+    a->copied = copied ? rt_heap_alloc(&a->heap, copied) : NULL;
     if (!ok && !a->forced && d->status == CTSC_OK)
         diag_append(d, &own), d->status = own.status ? own.status : CTSC_UNSUPPORTED;
     diag_clear(&own);
@@ -148,6 +163,7 @@ static ctsc_status aot_run(aot *a, const value *args, diag *d, value *result) {
     rt_heap_init(&a->heap, a->heap.base, AOT_HEAP);
     ptrmap_free(&a->places);
     a->places = (ptrmap){0};
+    a->copied = NULL;
     a->budget = (mem_budget){.left = INT64_MAX / 2, .seen = aot_seen_block};
     fused_listening = &a->fused;
     op_listening = &a->calls;
@@ -379,6 +395,9 @@ bool aot_is_doomed(const code *c, size_t at) {
     for (; at < c->instrs.len; at++) {
         uint16_t op = c->instrs.data[at].op;
         if (op == BC_RAISE) return true;
+        if (op == BC_CALL_OP &&
+            !strcmp(c->sites.data[c->instrs.data[at].a].op->key, "ctsc::fail"))
+            return true;
         if (op == BC_JUMP || op == BC_JUMP_FALSE || op == BC_RETURN || op == BC_LOOP_NEXT ||
             op == BC_LOOP_TEST)
             return false;

@@ -520,7 +520,7 @@ static ctsc_status tables_code(aot *a, const code *c, image_at *out) {
         instr in = c->instrs.data[i];
         if (in.op < BC_CALL_OP) continue;
         uint16_t before = in.op;
-        if (!aot_saw(a, c, in.a) && in.op == BC_CALL_OP && aot_is_doomed(c, i) &&
+        if (in.op == BC_CALL_OP && aot_is_doomed(c, i) &&
             !aot_op_of(a, c->sites.data[in.a].op, c->sites.data[in.a].nargs, NULL, true))
             in.op = BC_RAISE, before = BC_RAISE;
         TRY(tables_site(a, c, in.a, &in.op, sites));

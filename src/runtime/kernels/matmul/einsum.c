@@ -39,6 +39,13 @@ static char einsum_letter(int label) { return (char)(label < 26 ? 'A' + label : 
 
 /* ---- reading the equation -------------------------------------------------------------------- */
 
+/* Where its "->" is; its length if it has none. */
+static size_t einsum_arrow(const str *eq) {
+    size_t at = 0;
+    while (at + 1 < eq->len && (eq->bytes[at] != '-' || eq->bytes[at + 1] != '>')) at++;
+    return at + 1 < eq->len ? at : eq->len;
+}
+
 static ctsc_status einsum_push(diag *d, einsum_term *t, int label) {
     if (t->n == EINSUM_MAX_TERMS) return diag_fail(d, CTSC_LIMIT, "einsum(): too many subscripts");
     t->labels[t->n++] = (uint8_t)label;
@@ -416,8 +423,7 @@ static ctsc_status einsum_contract(op_ctx *cx, const einsum_plan *p, const list 
 static ctsc_status einsum_run(op_ctx *cx, einsum_plan *p, const str *eq, const list *ops,
                               const list *path, tensor **out) {
     diag *d = cx->diag;
-    const char *arrow_at = strstr(eq->bytes, "->");
-    size_t arrow = arrow_at ? (size_t)(arrow_at - eq->bytes) : eq->len;
+    size_t arrow = einsum_arrow(eq);
     TRY(einsum_parse_inputs(d, p, eq->bytes, arrow));
     TRY(einsum_check_ranks(d, p, ops));
     TRY(einsum_place_all(d, p, eq->bytes, arrow, eq->len));
@@ -518,8 +524,7 @@ int64_t einsum_work(const str *equation, const list *ops, const list *path) {
         return 0;
     einsum_plan p = {.operands = (int)ops->len, .terms = mem_zalloc(ops->len * sizeof *p.terms)};
     if (!p.terms) return -1;
-    const char *arrow_at = strstr(equation->bytes, "->");
-    size_t arrow = arrow_at ? (size_t)(arrow_at - equation->bytes) : equation->len;
+    size_t arrow = einsum_arrow(equation);
     ctsc_status s = einsum_parse_inputs(&d, &p, equation->bytes, arrow);
     if (s == CTSC_OK) s = einsum_check_ranks(&d, &p, ops);
     if (s == CTSC_OK) s = einsum_place_all(&d, &p, equation->bytes, arrow, equation->len);

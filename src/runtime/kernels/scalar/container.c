@@ -42,6 +42,10 @@ ctsc_status op_list_len(op_ctx *cx, const value *args, value *results) {
     (void)cx;
     return op_return(results, value_int((int64_t)container_list(args)->len));
 }
+ctsc_status op_str_len(op_ctx *cx, const value *args, value *results) {
+    (void)cx;
+    return op_return(results, value_int((int64_t)args[0].u.str->len));
+}
 ctsc_status op_tensor_len(op_ctx *cx, const value *args, value *results) {
     const tensor *t = arg_tensor(&args[0]);
     if (t->ndim == 0) return diag_fail(cx->diag, CTSC_FAILED, "len() of a 0-d tensor");

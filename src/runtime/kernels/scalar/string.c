@@ -418,10 +418,6 @@ ctsc_status op_str_list(op_ctx *cx, const value *args, value *results) {
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-ctsc_status op_str_len(op_ctx *cx, const value *args, value *results) {
-    (void)cx;
-    return op_return(results, value_int((int64_t)args[0].u.str->len));
-}
 ctsc_status op_str_getitem(op_ctx *cx, const value *args, value *results) {
     text t = string_arg(&args[0]);
     int64_t i = arg_int(&args[1]), n = (int64_t)t.n;
