@@ -30,16 +30,16 @@ RT_MORE := src/rt/rt_sort.c src/runtime/ops/body_ops.c $(call rt_in,$(RT_K)/rnn,
     $(call rt_in,$(RT_K)/reduce,histogram order_statistics reduce reduce_complex reduce_linalg reduce_minmax reduce_norm reduce_sum scan segment) \
     $(call rt_in,$(RT_K)/nn,audio norm nn softmax) $(call rt_in,$(RT_K)/index,index masked pick scatter search select sort unique embedding) \
     $(call rt_in,$(RT_K)/engine,assert gather3 nested) $(call rt_in,$(RT_K)/shape,view_ops shape join rearrange pad image_slices) \
-    $(call rt_in,$(RT_K)/vision,grid interpolate upsample upsample_bytes upsample_last vision) $(call rt_in,$(RT_K)/conv,deform_conv unfold) \
-    $(call rt_in,$(RT_K)/matmul,distance einsum matmul matmul_add products) $(call rt_in,$(RT_K)/loss,loss loss_class loss_ctc) \
+    $(call rt_in,$(RT_K)/vision,grid interpolate upsample upsample_bytes upsample_last vision) $(call rt_in,$(RT_K)/conv,conv_half deform_conv unfold) \
+    $(call rt_in,$(RT_K)/matmul,distance einsum linear_half matmul matmul_add products) $(call rt_in,$(RT_K)/loss,loss loss_class loss_ctc) \
     $(call rt_in,$(RT_K)/attention,attention attention_core attention_few attention_tiles attention_online attention_unfused rotary scaled_dot_product) \
     $(call rt_in,$(RT_K)/create,create convert create_range) $(call rt_in,$(RT_K)/scalar,scalar complex container) \
     $(call rt_in,$(RT_K)/pointwise,erfinv pointwise pointwise_activation pointwise_binary pointwise_compare pointwise_special pointwise_ternary pointwise_unary) \
     $(call rt_in,$(RT_K)/fft,fft fft_engine fft_extra fft_plan spectral)
 # Micro-kernels of a set.
-RT_CPU_avx2 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx2 conv/winograd_vector conv/depthwise_vector rows/activation_vector)
-RT_CPU_avx512 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx512 conv/winograd_vector conv/depthwise_vector rows/activation_vector)
-RT_CPU_neon := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_neon conv/winograd_neon conv/depthwise_neon rows/activation_neon)
+RT_CPU_avx2 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx2 gemm/widen conv/winograd_vector conv/depthwise_vector rows/activation_vector)
+RT_CPU_avx512 := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_avx512 gemm/widen conv/winograd_vector conv/depthwise_vector rows/activation_vector)
+RT_CPU_neon := src/rt/rt_isa.c $(call rt_in,src/cpu,gemm/gemm_pack gemm/gemm_neon gemm/widen_neon conv/winograd_neon conv/depthwise_neon rows/activation_neon)
 RT_FAST := $(call rt_in,$(RT_K)/conv,conv_winograd) $(RT_K)/pool/pool_last.c $(RT_K)/nn/softmax.c $(RT_K)/attention/attention_tiles.c \
     $(call rt_in,src/codegen/lower/plan,group_guards group_bind) $(RT_K)/reduce/reduce_sum.c $(RT_K)/nn/norm.c $(RT_K)/rnn/rnn.c
 RT_SECTIONS := $(RT_MORE)
@@ -71,7 +71,7 @@ endef
 $(foreach s,$(RT_SETS),$(eval $(call rt_rules,$(s))))
 
 # The functions of operators in there, for the compiler (src/runtime/aot/aot_ops.c): of the first set, since all are made of the same sources. Before the
-# empty line are those that multiply, which the library has for float32 and float64 alone; src/rt/rt_absent.c has stubs of others.
+# empty line are those that multiply, which the library has for real floats alone; src/rt/rt_absent.c has stubs of others.
 RT_FIRST := $(firstword $(RT_SETS))
 RT_OPERATORS := $(if $(RT_FIRST),$(call rt_objects,$(RT_FIRST),$(RT_CORE) $(RT_MORE)))
 RT_MULTIPLY := $(foreach r,attention conv matmul rnn,$(filter $(BUILD)/rt/$(RT_FIRST)/$(RT_K)/$(r)/%,$(RT_OPERATORS)))

@@ -8,15 +8,13 @@
 #include "rt/rt_internal.h"
 #include "runtime/kernels/attention/attention_job.h"
 #include "runtime/kernels/conv/conv_bf16.h"
-#include "runtime/kernels/conv/conv_half.h"
 #include "runtime/kernels/conv/conv_tune.h"
 #include "runtime/kernels/matmul/gemm_bf16.h"
-#include "runtime/kernels/matmul/linear_half.h"
 #include "runtime/kernels/pointwise/pointwise.h"
 #include "runtime/kernels/quantised/quantized.h"
 #include "tensor/quantiser.h"
 
-/* ---- bfloat16 and float16 in convolutions and linear layers ---------------------------------- */
+/* ---- pairs of bfloat16 in convolutions and linear layers ------------------------------------- */
 
 bool conv_bf16_fits(const conv_shape *s) { return (void)s, false; }
 bool conv_bf16_suits(const conv_shape *s, const quad_matrix *packed) {
@@ -27,31 +25,23 @@ ctsc_status conv_bf16(diag *d, const conv_shape *s, const conv_packed *w, conv_d
     (void)s, (void)w, (void)dt, (void)in, (void)scale, (void)after, (void)out;
     return rt_fail(d, CTSC_UNSUPPORTED);
 }
-bool conv_half_bounds(const dense_epilogue *after) { return (void)after, false; }
-void conv_half_scale(dtype dt, const half_scale *by, const void *in, int64_t first, int64_t n,
-                     void *out) {
-    (void)dt, (void)by, (void)in, (void)first, (void)n, (void)out;
-}
-ctsc_status conv_half(diag *d, const conv_shape *s, dtype dt, const void *in, const float *scale,
-                      const dense_epilogue *after, void *out, conv_of_floats *run, void *ctx) {
-    (void)s, (void)dt, (void)in, (void)scale, (void)after, (void)out, (void)run, (void)ctx;
-    return rt_fail(d, CTSC_UNSUPPORTED);
-}
 bool gemm_bf16_usable(void) { return false; }
 ctsc_status gemm_bf16(diag *d, const gemm_bf16_product *p) {
     return (void)p, rt_fail(d, CTSC_UNSUPPORTED);
 }
-ctsc_status linear_half(diag *d, tensor *input, const tensor *weight, tensor *bias, epilogue *e,
-                        tensor *out, bool *done) {
-    (void)input, (void)weight, (void)bias, (void)e, (void)out, (void)done;
-    return rt_fail(d, CTSC_UNSUPPORTED);
+/* No weight is packed in quads. */
+int64_t quad_block_rows(const quad_matrix *m, int64_t bytes) { return (void)m, (void)bytes, 0; }
+void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t last,
+                    const quad_strip *s, quad_hold *h) {
+    (void)m, (void)group, (void)first, (void)last, (void)s, (void)h;
 }
+void quad_release(quad_hold *h) { (void)h; }
 static bool absent_fit(attention_job *job) { return (void)job, false; }
 const attention_way attention_quads = {absent_fit, NULL};
 
 conv_form conv_tune(const conv_shape *s) { return (void)s, CONV_ROWS; }
 
-/* ---- operands that no kernel has taken ------------------------------------------------------ */
+/* ---- operands that no kernel has taken ------------------------------------------------------- */
 
 bool quantiser_equal(const quantiser *a, const quantiser *b) { return a == b; }
 ctsc_status op_check_promotion(diag *d, dtype a, dtype b) {

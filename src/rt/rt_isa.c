@@ -34,6 +34,9 @@ RT_RECORD(gemm_micro, gemm_, _f64);
 RT_RECORD(winograd_kernels, winograd_, );
 RT_RECORD(depthwise_kernels, depthwise_, );
 RT_RECORD(activation_kernels, activation_, );
+/* Programs whose weights are packed for these refer to them; for others they are not linked. */
+RT_RECORD(widen_micro, widen_f16_, ) __attribute__((weak));
+RT_RECORD(widen_micro, widen_bf16_, ) __attribute__((weak));
 
 #define RT_UKERNEL(family, type, before, after)                                                    \
     {UKERNEL_##family, UKERNEL_##type, RT_JOIN(ISA_, RT_ISA, ), #family,                           \
@@ -51,12 +54,15 @@ static const ukernel rt_ukernels[] = {
     RT_UKERNEL(WINOGRAD, F32, winograd_, ),
     RT_UKERNEL(DEPTHWISE, F32, depthwise_, ),
     RT_SMALLER RT_UKERNEL(ACTIVATION, F32, activation_, ),
+    RT_UKERNEL(WIDEN, F16, widen_f16_, ),
+    RT_UKERNEL(WIDEN, BF16, widen_bf16_, ),
 };
 enum { RT_UKERNELS = sizeof rt_ukernels / sizeof *rt_ukernels };
 
 const ukernel *ukernel_first(ukernel_family family, ukernel_type type) {
     for (int i = 0; i < RT_UKERNELS; i++)
-        if (rt_ukernels[i].family == family && rt_ukernels[i].type == type) return &rt_ukernels[i];
+        if (rt_ukernels[i].family == family && rt_ukernels[i].type == type)
+            return rt_ukernels[i].record ? &rt_ukernels[i] : NULL;
     return NULL;
 }
 

@@ -125,7 +125,7 @@ class Bench:
                 raise Failed("%slibctsc-rt.a: %d bytes" % (folder, os.path.getsize(core)))
             for name, allowed in (("libctsc-rt.a libctsc-rt-cpu.a", MEMORY), ("libctsc-rt.a libctsc-rt-cpu.a libctsc-rt-more.a", MEMORY | LIBM)):
                 whole = os.path.join(self.folder, "whole.o")
-                run([self.ld, "-r", "--whole-archive"] + [folder + n for n in name.split()] + ["-o", whole])
+                run([self.ld, "-r", "-z", "muldefs", "--whole-archive"] + [folder + n for n in name.split()] + ["-o", whole])
                 needed = {line.split()[-1] for line in run([self.nm, "-u", whole]).stdout.splitlines()}
                 if needed - allowed:
                     raise Failed("%s of %s need %s" % (name, folder, ", ".join(sorted(needed - allowed))))

@@ -77,6 +77,7 @@ typedef struct aot {
     fused_listener fused;
     op_listener calls;
     bool forced;      /* branches are not the program's own */
+    bool halves;      /* it multiplies float16 or bfloat16 */
     bool failed_hard; /* the failure is to be reported whatever was forced */
     mem_budget budget;
     rt_heap heap;  /* what the run-time library's will be */

@@ -61,20 +61,21 @@ static const char *aot_function(const op *o, bool *multiplies) {
     return symbol && aot_in_library(symbol, multiplies) ? symbol : NULL;
 }
 
-/* What the library's functions do not compute of this argument, NULL: nothing. */
-static const char *aot_strange(const value *v, bool multiplies) {
+/* Why the library's functions do not compute with this argument; NULL: they do. */
+static const char *aot_strange(aot *a, const value *v, bool multiplies) {
     if (v->tag == V_LIST && v->u.list->kind == LIST_TENSOR)
         for (size_t i = 0; i < v->u.list->len; i++) {
             const value item = {.tag = V_TENSOR, .u.tensor = v->u.list->u.tensors[i]};
-            const char *why = aot_strange(&item, multiplies);
+            const char *why = aot_strange(a, &item, multiplies);
             if (why) return why;
         }
     if (v->tag != V_TENSOR) return NULL;
     const tensor *t = v->u.tensor;
     dtype dt = (dtype)t->dtype;
     if (t->quantiser) return "it has no quantised tensors";
-    if (multiplies && (dtype_is_complex(dt) || (dtype_is_float(dt) && dtype_size(dt) < 4)))
-        return "it multiplies float32 and float64 alone";
+    if (multiplies && (dtype_is_complex(dt) || dtype_is_stored(dt)))
+        return "it multiplies real numbers alone";
+    a->halves |= multiplies && dtype_is_float(dt) && dtype_size(dt) == 2;
     return NULL;
 }
 
@@ -225,7 +226,7 @@ aot_op *aot_op_of(aot *a, const op *o, int nargs, const value *args, bool quiet)
     }
     if (!does) does = o;
     for (int i = 0; symbol && args && i < nargs && !strange; i++)
-        strange = aot_strange(&args[i], multiplies);
+        strange = aot_strange(a, &args[i], multiplies);
     if (strange) return aot_refuse(a, o, quiet, strange);
     for (aot_op *x = a->ops; x; x = x->next) {
         if (x->op != o) continue;

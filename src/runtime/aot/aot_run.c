@@ -395,8 +395,7 @@ bool aot_is_doomed(const code *c, size_t at) {
     for (; at < c->instrs.len; at++) {
         uint16_t op = c->instrs.data[at].op;
         if (op == BC_RAISE) return true;
-        if (op == BC_CALL_OP &&
-            !strcmp(c->sites.data[c->instrs.data[at].a].op->key, "ctsc::fail"))
+        if (op == BC_CALL_OP && !strcmp(c->sites.data[c->instrs.data[at].a].op->key, "ctsc::fail"))
             return true;
         if (op == BC_JUMP || op == BC_JUMP_FALSE || op == BC_RETURN || op == BC_LOOP_NEXT ||
             op == BC_LOOP_TEST)

@@ -13,6 +13,7 @@
 #include "runtime/aot/aot_internal.h"
 #include "runtime/kernels/conv/conv_packed.h"
 #include "runtime/kernels/matmul/gemm_block.h"
+#include "runtime/kernels/matmul/linear_half.h"
 #include "runtime/kernels/matmul/packed_weights.h"
 #include "runtime/kernels/rnn/rnn.h"
 
@@ -95,6 +96,53 @@ static bool tables_forms(aot *a, const conv_packed_forms *f, image_at *out) {
     return any;
 }
 
+/* One of a storage's matrices of 16 bits, and those behind it. */
+static bool tables_halves(aot *a, const half_weight *h, const storage *s, image_at data,
+                          image_at *out) {
+    const char *record = h->quads.kernels ? NULL : tables_record(h->widen);
+    half_weight x = *h;
+    int64_t panels = (h->n + WIDEN_COLUMNS - 1) / WIDEN_COLUMNS;
+    image_at next;
+    if (!record || (h->next && !tables_halves(a, h->next, s, data, &next))) return false;
+    x.widen = NULL, x.panels = NULL, x.memory = NULL, x.of = NULL, x.next = NULL;
+    image_at weights = image_put(&a->image, IMAGE_WEIGHTS, h->panels,
+                                 (size_t)(panels * h->k * WIDEN_COLUMNS) * sizeof *h->panels,
+                                 TABLES_ALIGN);
+    size_t from = (size_t)((const char *)h->of - (const char *)s->data);
+    *out = image_put(&a->image, IMAGE_TABLES, &x, sizeof x, 8);
+    image_refer(&a->image, *out, offsetof(half_weight, widen), record, 0);
+    image_point(&a->image, *out, offsetof(half_weight, panels), weights);
+    image_point(&a->image, *out, offsetof(half_weight, of),
+                (image_at){data.section, data.at + from});
+    if (h->next) image_point(&a->image, *out, offsetof(half_weight, next), next);
+    return true;
+}
+
+static bool tables_half_weights(aot *a, half_weights *all, const storage *s, image_at data,
+                                image_at *out) {
+    const half_weight *first = atomic_load(&all->first);
+    half_weights x;
+    image_at at;
+    if (!first || !tables_halves(a, first, s, data, &at)) return false;
+    memset(&x, 0, sizeof x);
+    x.elements = all->elements;
+    *out = image_put(&a->image, IMAGE_TABLES, &x, sizeof x, 8);
+    image_point(&a->image, *out, offsetof(half_weights, first), at);
+    return true;
+}
+
+static ctsc_status tables_tensor(aot *a, const tensor *t, image_at *at);
+
+static bool tables_floats(aot *a, const prepack_floats *f, image_at *out) {
+    prepack_floats x = *f;
+    image_at floats;
+    if (tables_tensor(a, f->floats, &floats) != CTSC_OK) return false;
+    x.floats = NULL;
+    *out = image_put(&a->image, IMAGE_TABLES, &x, sizeof x, 8);
+    image_point(&a->image, *out, offsetof(prepack_floats, floats), floats);
+    return true;
+}
+
 /* All of a recurrent layer's is in one block. */
 static bool tables_recurrent(aot *a, const rnn_prepacked *p, image_at *out) {
     const char *record = tables_record(p->input.micro), *from = p->input.panels;
@@ -157,6 +205,11 @@ static void tables_derived(aot *a, const storage *s, image_at storage_at, image_
             release = "prepack_free";
     } else if (s->derived_free == conv_packed_free && tables_forms(a, made, &derived)) {
         release = "conv_packed_free";
+    } else if (s->derived_free == linear_half_free &&
+               tables_half_weights(a, made, s, data, &derived)) {
+        release = "linear_half_free";
+    } else if (s->derived_free == prepack_floats_free && tables_floats(a, made, &derived)) {
+        release = "prepack_floats_free";
     }
     if (!release) return;
     image_point(&a->image, storage_at, offsetof(storage, derived), derived);
@@ -600,6 +653,9 @@ ctsc_status aot_write_program(aot *a) {
     for (aot_op *p = a->ops; p; p = p->next, i += sizeof(void *))
         image_point(&a->image, list, i, p->at);
     tables_settle(a);
+    if (a->halves) /* rt_absent_half.c */
+        image_refer(&a->image, image_put(&a->image, IMAGE_TABLES, NULL, sizeof(void *), 8), 0,
+                    "conv_half", 0);
     size_t weights = a->image.sections[IMAGE_WEIGHTS].len;
     x.workspace = a->out->workspace;
     at = image_put(&a->image, IMAGE_TABLES, &x, sizeof x, 8);

@@ -26,34 +26,13 @@
 #include "runtime/kernels/matmul/gemm_bf16.h"
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/packed_weights.h"
-#include "runtime/kernels/matmul/quad_matrix.h"
 
-#include <pthread.h>
 #include <string.h>
 
 enum {
     HALF_ALIGN = 64,
     HALF_PACK_K = 32, /* steps of k that are transposed together: what a line of a row holds */
 };
-
-typedef struct half_weight {
-    dtype dt;
-    int64_t n, k;
-    quad_matrix quads;        /* kernels NULL: */
-    const widen_micro *widen; /* these, with */
-    uint16_t *panels;         /* [panel][k][WIDEN_COLUMNS] */
-    void *memory;
-    const void *of; /* the weight, a view of a storage */
-    int64_t strides[2];
-    struct half_weight *next;
-} half_weight;
-
-/* What is kept with a storage: its matrices that were met so far. */
-typedef struct half_weights {
-    pthread_mutex_t lock; /* of packing one more */
-    half_weight *_Atomic first;
-    int64_t elements; /* of all of them */
-} half_weights;
 
 /* ---- packing --------------------------------------------------------------------------------- */
 
@@ -101,7 +80,7 @@ static void half_free(half_weight *h) {
     mem_free(h);
 }
 
-static void half_free_all(void *made) {
+void linear_half_free(void *made) {
     half_weights *all = made;
     for (half_weight *h = atomic_load(&all->first), *next; h; h = next) {
         next = h->next;
@@ -190,9 +169,9 @@ static const half_weight *half_of(const tensor *w) {
     if (!w->storage->constant || w->numel == 0 ||
         atomic_load_explicit(&kernel_no_packing, memory_order_relaxed))
         return NULL;
-    half_weights *all = prepack_derived_now(w->storage, half_make_all, w, half_free_all);
+    half_weights *all = prepack_derived_now(w->storage, half_make_all, w, linear_half_free);
     const half_weight *h = all ? half_find(all, w) : NULL;
-    return all && !h ? half_add(all, w) : h;
+    return all && !h && PREPACK_MAKES ? half_add(all, w) : h;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

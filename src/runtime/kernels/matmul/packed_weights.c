@@ -83,14 +83,7 @@ void prepack_drop(const tensor *w) {
 
 /* ---- as floats ------------------------------------------------------------------------------- */
 
-/* The view of a storage that the floats come from. */
-typedef struct prepack_floats {
-    tensor *floats;
-    int64_t offset, strides[2], sizes[2];
-    int ndim;
-} prepack_floats;
-
-static void prepack_floats_free(void *derived) {
+void prepack_floats_free(void *derived) {
     prepack_floats *f = derived;
     tensor_unref(f->floats);
     mem_free(f);

@@ -25,6 +25,7 @@ enum { PREPACK_MAKES = 1 };
 /* `release` of the forms that such programs have. */
 void prepack_free(void *derived);     /* gemm_prepacked */
 void conv_packed_free(void *derived); /* conv_packed.h: conv_packed_forms */
+void prepack_floats_free(void *derived);
 
 /* What `make` makes of `from`, which is constant, kept with s until s goes. NULL: it is not worth
  * it yet (it is made at the second call), or could not be made, or something else, with another
@@ -38,6 +39,13 @@ void *prepack_derived_now(storage *s, void *(*make)(const void *from), const voi
 /* Releases the pages of w, which has a packed
  * copy, if they are those of a file. */
 void prepack_drop(const tensor *w);
+
+/* The floats of a weight of 16 bits, and the view of its storage that they come from. */
+typedef struct prepack_floats {
+    tensor *floats;
+    int64_t offset, strides[2], sizes[2];
+    int ndim;
+} prepack_floats;
 
 /* w, float16 or bfloat16, as floats. Those of a constant are made once, are a constant themselves,
  * and live with w's storage; else, and where packing is turned off, they are made anew. */
