@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { FUZZ_MEMORY = 1 << 16, FUZZ_DEPTH = 5, FUZZ_ITEMS = 12 };
 
 static wire fuzz_given, fuzz_once, fuzz_twice;
+static size_t fuzz_filled; /* bytes of fuzz_given */
 
 static void fuzz_open(wire *w) {
     if (!w->page && !wire_open(w, memfd_create("fuzz", MFD_CLOEXEC))) abort();
@@ -26,8 +27,9 @@ static void fuzz_open(wire *w) {
 
 static void fuzz_fill(wire *w, const uint8_t *data, size_t size) {
     if (size > FUZZ_MEMORY) size = FUZZ_MEMORY;
-    memset(w->base, 0, WIRE_VALUES + FUZZ_MEMORY);
+    memset(w->base, 0, WIRE_VALUES + fuzz_filled);
     memcpy(w->base + WIRE_VALUES, data, size);
+    fuzz_filled = size;
 }
 
 /* Its bytes must be those that are written of what is read of them. */
@@ -36,7 +38,7 @@ static void fuzz_same_again(const ctsc_value *v) {
     ctsc_value *back = NULL;
     wire_status s = wire_put(&fuzz_once, &end, v);
     if (s != WIRE_OK) { /* what was given up in the middle is overwritten by the next */
-        memset(fuzz_once.base + WIRE_VALUES, 0, fuzz_once.size - WIRE_VALUES);
+        memset(fuzz_once.base + WIRE_VALUES, 0, end - WIRE_VALUES);
         return;
     }
     if (wire_get(&fuzz_once, &at, &back) != WIRE_OK || at != end) abort();

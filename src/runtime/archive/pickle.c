@@ -283,8 +283,8 @@ static ctsc_status pickle_op_mark(pickle_vm *vm) {
 static ctsc_status pickle_make_tuple(pickle_vm *vm, size_t first) {
     size_t n = vm->stack.len - first;
     pickle_item it = {.weight = 1, .depth = 1};
-    ctsc_status s = pickle_seal_parts(vm, vm->stack.data + first, n, &it.weight, &it.depth,
-                                      &it.special);
+    ctsc_status s = pickle_seal_parts(vm, n ? vm->stack.data + first : NULL, n, &it.weight,
+                                      &it.depth, &it.special);
     if (s == CTSC_OK) s = pickle_count(vm);
     if (s != CTSC_OK) return s;
     tuple *t = tuple_new(n, NULL);
