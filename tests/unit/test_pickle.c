@@ -176,6 +176,42 @@ static void test_list_kinds(void **state) {
                    CTSC_BAD_FILE, "with the type List[str]");
 }
 
+/* Dicts with items, whose types are said, and pairs that make an OrderedDict. */
+static void test_typed_dicts(void **state) {
+    (void)state;
+    value v;
+    diag d = {0};
+#define TYPED_DICT(items)                                                                          \
+    "\x80\2"                                                                                       \
+    "ctorch.jit._pickle\nrestore_type_tag\n}(" items "uX\xe\0\0\0Dict[str, int]\x86R."
+#define ORDERED_DICT(pairs)                                                                        \
+    "\x80\2"                                                                                       \
+    "ccollections\nOrderedDict\n](" pairs "e\x85R."
+    if (load(&d, BYTES(TYPED_DICT("X\1\0\0\0aK\1X\1\0\0\0bK\2")), &v) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
+    assert_int_equal(v.u.dict->used, 2);
+    value_unref(v);
+    assert_refused(BYTES(TYPED_DICT("K\1K\1")), CTSC_BAD_FILE, "not a Dict[str, int]");
+    assert_refused(BYTES(TYPED_DICT("X\1\0\0\0aX\1\0\0\0b")), CTSC_BAD_FILE,
+                   "not a Dict[str, int]");
+    assert_refused(BYTES(TYPED_DICT("X\1\0\0\0aK\1K\2K\1")), CTSC_BAD_FILE, "Dict[str, int]");
+    if (load(&d,
+             BYTES(ORDERED_DICT("](X\1\0\0\0aK\7e](K\3K\x08"
+                                "e")),
+             &v) != CTSC_OK)
+        fail_msg("%s", diag_message(&d));
+    assert_int_equal(v.u.dict->used, 2);
+    value_unref(v);
+    assert_refused(BYTES(ORDERED_DICT("](NK\7e")), CTSC_BAD_FILE, "OrderedDict");
+    assert_refused(BYTES(ORDERED_DICT("](X\1\0\0\0aK\7eK\1")), CTSC_BAD_FILE, "OrderedDict");
+    assert_refused(BYTES(ORDERED_DICT("](K\1K\2K\3e")), CTSC_BAD_FILE, "OrderedDict");
+    assert_refused(BYTES(ORDERED_DICT("](K\1e")), CTSC_BAD_FILE, "OrderedDict");
+    assert_refused(BYTES(ORDERED_DICT("K\1K\2\x86")), CTSC_BAD_FILE, "OrderedDict");
+    assert_refused(BYTES("ab"), CTSC_BAD_FILE, "not a pickle");
+    assert_refused(BYTES("\x80"), CTSC_BAD_FILE, "not a pickle");
+    assert_refused(BYTES(""), CTSC_BAD_FILE, "not a pickle");
+}
+
 /* One list in two places is one list. */
 static void test_sharing(void **state) {
     (void)state;
@@ -873,7 +909,7 @@ int main(void) {
         cmocka_unit_test(test_old_file),      cmocka_unit_test(test_numpy),
         cmocka_unit_test(test_conform),       cmocka_unit_test(test_old_file_damage),
         cmocka_unit_test(test_lazy_tensors),  cmocka_unit_test(test_quantised_tensors),
-        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_typed_dicts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
