@@ -653,7 +653,7 @@ ctsc_status aot_write_program(aot *a) {
     for (aot_op *p = a->ops; p; p = p->next, i += sizeof(void *))
         image_point(&a->image, list, i, p->at);
     tables_settle(a);
-    if (a->halves) /* rt_absent_half.c */
+    if (a->halves) /* src/rt/rt_absent_half.c */
         image_refer(&a->image, image_put(&a->image, IMAGE_TABLES, NULL, sizeof(void *), 8), 0,
                     "conv_half", 0);
     size_t weights = a->image.sections[IMAGE_WEIGHTS].len;
