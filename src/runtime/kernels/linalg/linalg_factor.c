@@ -184,7 +184,7 @@ ctsc_status op_cholesky_solve(op_ctx *cx, const value *args, value *results) {
     tensor_unref(fa);
     if (st == CTSC_OK) st = linalg_rows(d, fx, &r);
     else tensor_unref(fx);
-    return st == CTSC_OK ? linalg_finish(cx, args, 1, &r, results) : st;
+    return st == CTSC_OK ? op_finish(cx, args, r, results) : st;
 }
 
 /* ---- QR -------------------------------------------------------------------------------------- */

@@ -354,7 +354,7 @@ ctsc_status op_linalg_tensorinv(op_ctx *cx, const value *args, value *results) {
     value_unref(in);
     if (st == CTSC_OK) st = tensor_reshape(d, inverse.u.tensor, a->ndim, sizes, &t);
     value_unref(inverse);
-    return st == CTSC_OK ? linalg_finish(cx, args, 1, &t, results) : st;
+    return st == CTSC_OK ? op_finish(cx, args, t, results) : st;
 }
 
 /* self with the given dims moved to the end */

@@ -381,13 +381,14 @@ static ctsc_status renorm_check(op_ctx *cx, const tensor *in, double p, double m
     return CTSC_OK;
 }
 
-/* Norms become factors; 1e-7 as in PyTorch. */
+/* Norms become factors; 1e-7 as in PyTorch, which adds and divides in the norms' dtype. */
 static void renorm_factors(tensor *norms, double maxnorm) {
-    size_t size = dtype_size((dtype)norms->dtype);
-    char *p = tensor_data(norms);
-    for (int64_t i = 0; i < norms->numel; i++, p += size) {
-        double norm = dtype_load_float((dtype)norms->dtype, p);
-        dtype_store_float((dtype)norms->dtype, p, norm > maxnorm ? maxnorm / (norm + 1e-7) : 1);
+    double *doubles = tensor_data(norms);
+    float *floats = tensor_data(norms), most = (float)maxnorm;
+    for (int64_t i = 0; i < norms->numel; i++) {
+        if (norms->dtype == DT_FLOAT64)
+            doubles[i] = doubles[i] > maxnorm ? maxnorm / (doubles[i] + 1e-7) : 1;
+        else floats[i] = floats[i] > most ? most / (floats[i] + 1e-7F) : 1;
     }
 }
 
@@ -404,9 +405,13 @@ ctsc_status op_renorm(op_ctx *cx, const value *args, value *results) {
         return op_refuse_dtype(cx, "renorm_cpu", dt);
     TRY(norm_vector(cx, in, p, mask, true, wide, &norms));
     renorm_factors(norms, maxnorm);
-    value operands[2] = {args[0], value_tensor_take(norms)}, scaled = value_none();
-    ctsc_status st = op_call(cx, "aten::mul.Tensor", 2, operands, &scaled);
+    tensor *factors; /* those of 16 bits are rounded, as well as the products */
+    ctsc_status st = tensor_to_dtype(cx->diag, norms, dtype_part(dt), &factors);
     tensor_unref(norms);
+    if (st != CTSC_OK) return st;
+    value operands[2] = {args[0], value_tensor_take(factors)}, scaled = value_none();
+    st = op_call(cx, "aten::mul.Tensor", 2, operands, &scaled);
+    tensor_unref(factors);
     if (st != CTSC_OK) return st;
     tensor *out;
     st = tensor_to_dtype(cx->diag, scaled.u.tensor, dt, &out);
