@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+#SPDX - License - Identifier : Apache - 2.0
 """_errors.py - failed calls of operators in PyTorch's words: TypeError for arguments that fit no overload, IndexError for dimensions out of range."""
 import re
 
@@ -106,6 +106,24 @@ def _again(name, args, kwargs):
     return None
 
 
+_OPTIONS = ("dtype", "layout", "device", "requires_grad")
+
+
+def _into(name, args, kwargs, method):
+    """(result,) of a factory's call with both out= and what the result has to be, which out has to be already; or the exception."""
+    out, dtype, device = kwargs["out"], kwargs.get("dtype"), kwargs.get("device")
+    if dtype is not None and dtype is not out.dtype:
+        return RuntimeError("dtype %s does not match dtype of out parameter (%s)" % (dtype._type_name, out.dtype._type_name))
+    if device is not None and type(out.device)(device).type != out.device.type:
+        return RuntimeError("device type %s does not match device type of out parameter (%s)" % (type(out.device)(device).type, out.device.type))
+    kept = {k: v for k, v in kwargs.items() if k not in _OPTIONS}
+    try:
+        made = _C._operator("aten::" + name)(*args, **kept)
+        return (made.requires_grad_() if kwargs.get("requires_grad") else made,)
+    except (TypeError, _C.Error) as e:
+        return operator_failed(name, e, args, kept, method)
+
+
 def _all_of(values):
     for v in values:
         yield from _all_of(v) if type(v) in (list, tuple) else (v,)
@@ -131,6 +149,8 @@ def operator_failed(name, error, args, kwargs, method):
         return found
     if not any(text in message for text in _UNFIT):
         return None
+    if kwargs.get("out") is not None and any(k in kwargs for k in _OPTIONS) and any(r[0].endswith("out") for r in family("aten::" + name)):
+        return _into(name, args, kwargs, method)
     fitted = None if "." in name else _again(name, args, kwargs)
     if fitted:
         return fitted

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+#SPDX - License - Identifier : Apache - 2.0
 """In which order results lie in memory: strides of operators on images with channels last and on reversed ones, against what torch 2.15 gives; traced, at all levels of optimisation;
 and what follows from it: which calls share memory, which are refused."""
 import pytest
@@ -14,8 +14,7 @@ def images():
     reversed_ = torch.randn(6, 5, 8, 2).permute(3, 2, 1, 0)
     return last, reversed_
 
-
-# an operator, the strides of its result where channels are last, and where all dims are reversed
+#an operator, the strides of its result where channels are last, and where all dims are reversed
 CASES = [
     (lambda x: x.softmax(1), (240, 30, 6, 1), (240, 30, 6, 1)),
     (lambda x: x.log_softmax(-1), (240, 30, 6, 1), (240, 30, 6, 1)),
@@ -287,8 +286,8 @@ def test_scatters_into_views():
     assert b.as_strided_scatter(torch.ones(2), (2,), (1,), 3).tolist() == [2, 1, 1, 5, 6, 7]
     assert b.as_strided_scatter(torch.ones(2), (2,), (1,)).tolist() == [1, 1, 4, 5, 6, 7]
 
-
-# of matrices and Fourier transforms: the strides where x [2, 3, 4] is row-major, and where its first dim is innermost
+#of matrices and Fourier transforms : the strides where x[2, 3, 4] is row - major,                 \
+                                                          and where its first dim is innermost
 MATRICES = [
     (lambda x, s: torch.linalg.solve(s, s[..., 0]), (1, 2), (1, 2)),
     (lambda x, s: torch.linalg.qr(x)[1], (12, 1, 3), (12, 1, 3)),
@@ -475,3 +474,42 @@ def test_random_numbers_are_not_written_into_elements_that_several_share():
         with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
             eval("torch.empty_strided((3, 5), (1, 0))." + fill)
     assert torch.empty_strided((0, 5), (1, 0)).uniform_().shape == (0, 5)
+
+
+def test_what_out_resizes_has_the_strides_of_a_factorisation():
+    x = torch.eye(5).expand(2, 5, 5) * 2
+    for call in (torch.linalg.cholesky, torch.linalg.inv):
+        out = torch.empty(3)
+        call(x, out=out)
+        assert out.stride() == (25, 1, 5) and out.equal(call(x))
+        kept = torch.empty(2, 5, 5)
+        call(x, out=kept)
+        assert kept.stride() == (25, 5, 1) and kept.equal(call(x))
+#rows of a larger result; a composite, whose result is copied
+    solution, *rest = (torch.empty(0) for _ in range(4))
+    torch.linalg.lstsq(torch.eye(7, 5), torch.ones(7, 3), out=(solution, rest[0], torch.empty(0, dtype=torch.int64), rest[2]))
+    assert solution.shape == (5, 3) and solution.stride() == (1, 7)
+    out = torch.empty(0)
+    torch.cholesky_solve(torch.ones(5, 3), torch.eye(5), out=out)
+    assert out.stride() == (3, 1)
+    places = torch.nonzero(torch.tensor([[0, 1], [1, 1]]), out=torch.empty(0, dtype=torch.int64))
+    assert places.stride() == (1, 3) and places.tolist() == [[0, 1], [1, 0], [1, 1]]
+
+
+def test_factories_with_out_and_what_it_is():
+    out = torch.empty(0)
+    assert torch.zeros(2, 3, out=out, dtype=torch.float32, device="cpu") is out and out.shape == (2, 3)
+    assert torch.arange(5, out=torch.empty(0, dtype=torch.int64), dtype=torch.int64).tolist() == [0, 1, 2, 3, 4]
+    for call in (torch.zeros, torch.ones, torch.empty, torch.eye, torch.arange):
+        with pytest.raises(RuntimeError, match=r"dtype Long does not match dtype of out parameter \(Float\)"):
+            call(5, out=out, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="scalar type Long but got scalar typeFloat"):
+        torch.nonzero(torch.ones(2), out=out)
+    with pytest.raises(RuntimeError, match="dtype is wrong, it can only be Int"):
+        torch.bucketize(torch.ones(2), torch.ones(1), out=out)
+
+
+def test_factors_of_renorm_are_rounded_as_their_dtype():
+    assert torch.renorm(torch.ones(2, 2), 1, 0, 1.0).tolist() == [[0.5, 0.5]] * 2
+    x = torch.renorm(torch.tensor([[0.3, 0.4]], dtype=torch.bfloat16), 2, 0, 0.25)
+    assert x.tolist() == [[0.1503906250, 0.2001953125]]

@@ -116,6 +116,21 @@ ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g,
 
 /* ---- forms of operators ---------------------------------------------------------------------- */
 
+ctsc_status move_shape_out(op_ctx *cx, tensor *out, const tensor *computed) {
+    tensor *shaped;
+    int64_t reach = computed->numel > 0; /* elements from the first to the last */
+    if (out == computed || out->dtype != computed->dtype || tensor_same_shape(out, computed))
+        return CTSC_OK;
+    for (int i = 0; computed->numel && i < computed->ndim; i++)
+        reach += (computed->sizes[i] - 1) * computed->strides[i];
+    TRY(tensor_resize(cx->diag, out, 1, &reach));
+    TRY(tensor_view_raw(cx->diag, out, computed->ndim, computed->sizes, computed->strides,
+                        out->offset, &shaped));
+    tensor_swap_geometry(out, shaped);
+    tensor_unref(shaped);
+    return CTSC_OK;
+}
+
 bool move_in_place(const op_ctx *cx) {
     const schema *s = cx->op->schema;
     return s->nargs > 0 && s->args[0].alias && s->args[0].alias->write;

@@ -56,6 +56,9 @@ ctsc_status move_copy(diag *d, const tensor *dst_tensor, const move_geometry *g,
 
 /* ---- forms of operators ---------------------------------------------------------------------- */
 
+/* An out= tensor of another shape than `computed` gets its sizes and strides, as most results have
+ * that LAPACK computed. op_finish_out, which copies, is then called as always. */
+ctsc_status move_shape_out(op_ctx *cx, tensor *out, const tensor *computed);
 /* Does the operator being run write its first argument (relu_, not relu)? */
 bool move_in_place(const op_ctx *cx);
 /* What an operator that changes some elements of self writes to: self made writable, or a copy. */

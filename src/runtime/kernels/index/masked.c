@@ -131,8 +131,17 @@ static ctsc_status masked_nonzero(op_ctx *cx, tensor *t, tensor **out) {
 /* nonzero and argwhere */
 ctsc_status op_nonzero(op_ctx *cx, const value *args, value *results) {
     tensor *out;
+    bool into = cx->op->schema->has_alias_write;
+    if (into && arg_tensor(&args[1])->dtype != DT_INT64)
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "nonzero: Expected out tensor to have scalar type Long but got scalar "
+                         "type%s",
+                         dtype_table[arg_tensor(&args[1])->dtype].ir_name);
     TRY(masked_nonzero(cx, arg_tensor(&args[0]), &out));
-    return op_finish(cx, args, out, results);
+    ctsc_status st = into ? move_shape_out(cx, arg_tensor(&args[1]), out) : CTSC_OK;
+    if (st == CTSC_OK) return op_finish(cx, args, out, results);
+    tensor_unref(out);
+    return st;
 }
 
 /* nonzero_numpy and where(condition): a tensor per dimension. */

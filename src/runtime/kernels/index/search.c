@@ -152,6 +152,19 @@ static ctsc_status search_check_shapes(op_ctx *cx, const tensor *edges, const te
         edges, " and input value tensor ", values);
 }
 
+static ctsc_status search_check_out(op_ctx *cx, const value *args, bool int32) {
+    const schema *s = cx->op->schema;
+    if (!s->has_alias_write) return CTSC_OK;
+    dtype dt = (dtype)arg_tensor(&args[s->nargs - 1])->dtype;
+    if (dt == (int32 ? DT_INT32 : DT_INT64)) return CTSC_OK;
+    return diag_fail(
+        cx->diag, CTSC_FAILED,
+        "torch.searchsorted(): output tensor's dtype is wrong, it can only be "
+        "Int(int32) or Long(int64) depending on whether out_int32 flag is True, but we "
+        "got output tensor's dtype %s and out_int32 flag is %s",
+        dtype_table[dt].ir_name, int32 ? "True" : "False");
+}
+
 ctsc_status op_searchsorted(op_ctx *cx, const value *args, value *results) {
     const tensor *edges = arg_tensor(&args[0]);
     tensor *sorter = arg_tensor_or_null(&args[5]), *out;
@@ -170,6 +183,7 @@ ctsc_status op_searchsorted(op_ctx *cx, const value *args, value *results) {
         right |= strcmp(side, "right") == 0;
     }
     TRY(search_check_shapes(cx, edges, arg_tensor_or_null(&args[1]), sorter));
+    TRY(search_check_out(cx, args, arg_bool(&args[2])));
     TRY(search_sorted(cx, &args[0], &args[1], arg_bool(&args[2]), right, sorter, &out));
     return op_finish(cx, args, out, results);
 }
@@ -180,6 +194,7 @@ ctsc_status op_bucketize(op_ctx *cx, const value *args, value *results) {
         return diag_fail(cx->diag, CTSC_FAILED,
                          "boundaries tensor must be 1 dimension, but got dim(%d)",
                          arg_tensor(&args[1])->ndim);
+    TRY(search_check_out(cx, args, arg_bool(&args[2])));
     TRY(search_sorted(cx, &args[1], &args[0], arg_bool(&args[2]), arg_bool(&args[3]), NULL, &out));
     return op_finish(cx, args, out, results);
 }

@@ -4,6 +4,7 @@
  * Tests: tests/unit/test_linalg.c
  */
 #include "runtime/kernels/linalg/linalg.h"
+#include "runtime/kernels/engine/move.h"
 
 #include <stdio.h>
 
@@ -130,23 +131,6 @@ ctsc_status linalg_broadcast(diag *d, tensor *a, tensor *b, tensor **wide_a, ten
     return CTSC_OK;
 }
 
-/* An out= tensor of another shape gets the sizes and the strides of the result, most of which have
- * their columns side by side, as LAPACK does. */
-static ctsc_status linalg_resize(op_ctx *cx, tensor *out, const tensor *computed) {
-    tensor *shaped;
-    int64_t reach = computed->numel > 0; /* elements from the first to the last */
-    if (out == computed || out->dtype != computed->dtype || tensor_same_shape(out, computed))
-        return CTSC_OK;
-    for (int i = 0; computed->numel && i < computed->ndim; i++)
-        reach += (computed->sizes[i] - 1) * computed->strides[i];
-    TRY(tensor_resize(cx->diag, out, 1, &reach));
-    TRY(tensor_view_raw(cx->diag, out, computed->ndim, computed->sizes, computed->strides,
-                        out->offset, &shaped));
-    tensor_swap_geometry(out, shaped);
-    tensor_unref(shaped);
-    return CTSC_OK;
-}
-
 ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **computed, value *results) {
     bool out_form = cx->op->schema->has_alias_write;
     const value *outs = args + cx->op->schema->nargs - n;
@@ -154,7 +138,7 @@ ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **compute
     for (int i = 0; i < n; i++) {
         if (!out_form) results[i] = value_tensor_take(computed[i]);
         if (!out_form) continue;
-        if (st == CTSC_OK) st = linalg_resize(cx, outs[i].u.tensor, computed[i]);
+        if (st == CTSC_OK) st = move_shape_out(cx, outs[i].u.tensor, computed[i]);
         if (st == CTSC_OK) st = op_finish_out(cx, &outs[i], computed[i], &results[i]);
         else tensor_unref(computed[i]);
     }
