@@ -18,12 +18,11 @@
 #include <unistd.h>
 
 enum {
-    NEAR_SEGMENT = 4 << 20, /* bytes of all buffers together, about */
+    NEAR_SEGMENT = 2 << 20, /* bytes of all buffers together, about: they stay in a cache */
     NEAR_LEAST = 16 << 10,
-    NEAR_MOST = 512 << 10, /* bytes of a buffer */
+    NEAR_MOST = 256 << 10, /* bytes of a buffer */
     NEAR_RANKS = 128,      /* more have too little of a segment each */
-    NEAR_LOOKS = 200,      /* looks at a word before others get the processor */
-    NEAR_YIELDS = 50,      /* and how often they get it before this one sleeps */
+    NEAR_LOOKS = 200,      /* looks at a word before this rank sleeps */
     NEAR_SLEEP_MS = 20     /* how often a sleeper asks whether the others live */
 };
 
@@ -297,7 +296,9 @@ static bool near_has_failed(task *t) {
     return true;
 }
 
-/* Waits until a count of a peer has come to `least`. */
+/* Waits until a count of a peer has come to `least`. A rank that does not see it at once sleeps:
+ * sched_yield would hand the rest of its time to whatever else the machine runs, and a sleeper that
+ * is woken comes first. */
 static bool near_wait(task *t, int peer, atomic_uint *word, unsigned least) {
     near_segment *s = t->g->near;
     unsigned seen;
@@ -305,10 +306,6 @@ static bool near_wait(task *t, int peer, atomic_uint *word, unsigned least) {
         seen = atomic_load_explicit(word, memory_order_acquire);
         if ((int)(seen - least) >= 0) return true;
         if (tries < s->looks) continue;
-        if (tries < s->looks + NEAR_YIELDS) {
-            sched_yield();
-            continue;
-        }
         if (near_has_failed(t)) return false;
         if (!near_lives(s, peer)) {
             seen = atomic_load_explicit(word, memory_order_acquire); /* its last deed */

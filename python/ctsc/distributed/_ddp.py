@@ -267,7 +267,7 @@ class DistributedDataParallel(Module, Joinable):
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
         self.process_group = device_mesh.get_group() if device_mesh is not None else dist._group_or_default(process_group)
         if not any(p.requires_grad for p in module.parameters()):
-            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameters that require a gradient.")
+            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that requires a gradient.")
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
         self.module, self.device_ids, self.output_device, self.dim = module, device_ids, output_device, dim

@@ -30,6 +30,7 @@ class _World:
 
     def __init__(self):
         self.default, self.groups, self.made = None, [], 0
+        self.others = [] # the ranks of the last group that this process is not in
 
 
 _world = _World()
@@ -208,6 +209,8 @@ def get_group_rank(group, global_rank):
 def get_global_rank(group, group_rank):
     if group is _world.default and group is not None:
         return group_rank
+    if _rank_not_in_group(group) and 0 <= group_rank < len(_world.others):
+        return _world.others[group_rank]
     if group not in _world.groups:
         raise ValueError("Group %s is not registered, please create group with torch.distributed.new_group API" % (group,))
     if not 0 <= group_rank < group.size():
@@ -280,6 +283,7 @@ def new_group(ranks=None, timeout=None, backend=None, pg_options=None, use_local
     else:
         name, _world.made = str(_world.made), _world.made + 1
     if world.rank() not in ranks:
+        _world.others = list(ranks)
         return GroupMember.NON_GROUP_MEMBER
     handle, description = ctypes.c_void_p(), group_desc or "undefined"
     library().subgroup(world._handle, len(ranks), (ctypes.c_int * len(ranks))(*ranks), milliseconds(timeout), name.encode(), ctypes.byref(handle))
@@ -376,6 +380,8 @@ def _check_root(function, group, rank):
 
 
 def _check_reduction(tensor, op):
+    if not isinstance(op, (RedOpType, ReduceOp)):
+        raise TypeError("a reduction is a member of ReduceOp, not %s" % type(op).__name__)
     if op == RedOpType.PREMUL_SUM:
         raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
     if op == RedOpType.AVG and not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
@@ -639,6 +645,8 @@ def all_to_all(output_tensor_list, input_tensor_list, group=None, async_op=False
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
     if _outside(group, "barrier"):
         return None
+    if device_ids is not None and not (isinstance(device_ids, list) and all(isinstance(i, int) for i in device_ids)):
+        raise TypeError("Invalid function argument: device_ids type should be List[int]")
     return _group_or_default(group).run(_library.BARRIER, async_op=async_op, timeout=timeout)
 
 

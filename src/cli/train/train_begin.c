@@ -277,6 +277,8 @@ static int loop_make(trainer *t) {
         return cli_report(t->e);
     if (o->nfreeze) code = tune_freeze(t->m, o->freeze, o->nfreeze, &t->frozen, &t->params, t->e);
     else if (ctsc_module_parameters(t->m, &t->params, t->e) != CTSC_OK) return cli_report(t->e);
+    if (!code && !ctsc_value_len(t->params))
+        code = cli_complain(CTSC_USAGE, "the model has no parameters to train");
     if (!code && (ctsc_optimizer_new(o->optimizer, t->params, o->set.n, o->set.list, &t->opt,
                                      t->e) != CTSC_OK ||
                   loop_make_schedule(t) != CTSC_OK))

@@ -169,8 +169,8 @@ static ctsc_status group_check(diag *d, const optimizer *o, const optimizer_grou
 }
 
 static ctsc_status group_check_params(diag *d, const optimizer *o, const list *params) {
-    if (params->kind != LIST_TENSOR || !params->len)
-        return diag_fail(d, CTSC_USAGE, "optimizer got an empty parameter list");
+    if (params->len && params->kind != LIST_TENSOR) /* a group may be empty, as PyTorch's may */
+        return diag_fail(d, CTSC_USAGE, "an optimizer's parameters are tensors");
     if (o->id == OPTIMIZER_LBFGS && o->groups.len)
         return diag_fail(d, CTSC_USAGE,
                          "LBFGS doesn't support per-parameter options (parameter groups)");

@@ -1,50 +1,77 @@
 # SPDX-License-Identifier: Apache-2.0
 """schedules.py - in which order the parts of a batch pass the stages of a rank, forward and backward. Gradients are the same in all: they are added in the order of the parts."""
 from ctsc import _C
-from ctsc.autograd import no_grad
+from ctsc.autograd import is_grad_enabled, no_grad
+
+from .microbatch import TensorChunkSpec, _parts, merge_chunks, split_args_kwargs_into_chunks
 
 Tensor = _C.Tensor
-_cat, _stack = _C._operator("cat"), _C._operator("stack")
+_stack = _C._operator("stack")
 
 
-def _chunks(x, n):
-    if not isinstance(x, Tensor):
-        return [x] * n
-    found = list(x.chunk(n, 0))
-    if len(found) != n:
-        raise RuntimeError("a batch of %d does not make %d microbatches" % (x.shape[0], n))
-    return found
-
-
-def _merged(parts):
-    if isinstance(parts[0], (tuple, list)):
-        return type(parts[0])(_merged([p[i] for p in parts]) for i in range(len(parts[0])))
-    return _stack(parts) if not parts[0].dim() else _cat(parts, 0)
+def _merged(parts, spec):
+    if spec is None and isinstance(parts[0], Tensor) and not parts[0].dim():
+        return _stack(parts)
+    return merge_chunks(parts, spec)
 
 
 class _Schedule:
     def __init__(self, stages, n_microbatches, loss_fn=None, args_chunk_spec=None, kwargs_chunk_spec=None, output_merge_spec=None, scale_grads=True):
-        if args_chunk_spec is not None or kwargs_chunk_spec is not None or output_merge_spec is not None:
-            raise NotImplementedError("chunk specs of pipelines are not supported: batches are cut in dimension 0")
         self._stages, self._n_microbatches, self._loss_fn, self.scale_grads = stages, n_microbatches, loss_fn, scale_grads
+        self._args_chunk_spec, self._kwargs_chunk_spec, self._output_merge_spec = args_chunk_spec, kwargs_chunk_spec, output_merge_spec
         self._has_backward = loss_fn is not None
 
     def _order(self):
         """(stage, part, whether backward), in the order of this rank."""
         raise NotImplementedError
 
-    def step(self, *args, target=None, losses=None, return_outputs=True, **kwargs):
-        return self._run(args, kwargs, target, losses, self._has_backward)
+    def step(self, *args, target=None, losses=None, return_outputs=True, loss_kwargs=None, arg_mbs=None, kwarg_mbs=None, target_mbs=None, **kwargs):
+        """One batch forward and backward. arg_mbs, kwarg_mbs, target_mbs: instead of whole arguments, those of each part."""
+        if self._has_backward and not is_grad_enabled():
+            raise RuntimeError("step() requires gradients to be enabled for backward computation; it should not be used under torch.no_grad() context. Please call eval() instead.")
+        parts = self._cut(args, kwargs, target, arg_mbs, kwarg_mbs, target_mbs)
+        outputs = self._run(*parts, losses, loss_kwargs or {}, self._has_backward)
+        return outputs if return_outputs else None
 
-    def eval(self, *args, target=None, losses=None, **kwargs):
+    def eval(self, *args, target=None, losses=None, arg_mbs=None, kwarg_mbs=None, target_mbs=None, **kwargs):
+        """One batch forward alone."""
         with no_grad():
-            return self._run(args, kwargs, target, losses, False)
+            return self._run(*self._cut(args, kwargs, target, arg_mbs, kwarg_mbs, target_mbs), losses, {}, False)
 
-    def _run(self, args, kwargs, target, losses, trains):
+    def _cut(self, args, kwargs, target, arg_mbs, kwarg_mbs, target_mbs):
+        """The arguments and targets of each part."""
         n = self._n_microbatches
-        args = [_chunks(a, n) for a in args]
-        kwargs = {k: _chunks(v, n) for k, v in kwargs.items()}
-        targets = _chunks(target, n) if target is not None else [None] * n
+        if arg_mbs is None and kwarg_mbs is None and target_mbs is None:
+            targets = [None] * n if target is None else _parts(target, TensorChunkSpec(0), n)
+            if not args and not kwargs:
+                return [()] * n, [{}] * n, targets
+            found = split_args_kwargs_into_chunks(args, kwargs, n, self._args_chunk_spec, self._kwargs_chunk_spec)
+            if len(found[0]) != n:
+                raise ValueError("Expecting %d arg_mbs but got %d" % (n, len(found[0])))
+            return found + (targets,)
+        if args:
+            raise ValueError("When using pre-split inputs, pass pre-split positional inputs through arg_mbs=... instead of positional args.")
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments with pre-split inputs: %s. Pass pre-split keyword inputs through kwarg_mbs=..." % ", ".join(sorted(kwargs)))
+        if target is not None:
+            raise ValueError("When using pre-split inputs, pass pre-split targets through target_mbs=... instead of target=...")
+        found = []
+        for name, given, kind, empty in (("arg_mbs", arg_mbs, tuple, ()), ("kwarg_mbs", kwarg_mbs, dict, {}), ("target_mbs", target_mbs, None, None)):
+            given = [empty] * n if given is None else given
+            if not isinstance(given, list):
+                raise TypeError("%s must be a list but got a %s" % (name, type(given)))
+            if len(given) != n:
+                raise ValueError("Expecting %d %s but got %d" % (n, name, len(given)))
+            for i, x in enumerate(given):
+                if kind is not None and not isinstance(x, kind):
+                    raise TypeError("%s must be a list of %ss, but %s[%d] is a %s" % (name, kind.__name__, name, i, type(x)))
+            found.append(given)
+        return tuple(found)
+
+    def _run(self, args, kwargs, targets, losses, loss_kwargs, trains):
+        n = self._n_microbatches
+        if losses is not None and not isinstance(losses, list):
+            raise TypeError("losses must be a list but got a %s" % type(losses))
         by_index = {s.stage_index: s for s in self._stages}
         outputs, loss_of, local = {}, {}, {}
         for stage in self._stages:
@@ -55,11 +82,11 @@ class _Schedule:
                 if trains:
                     stage.backward(part, loss_of.pop(part) if stage.is_last else None, local)
                 continue
-            out = stage.forward(part, [a[part] for a in args], {k: v[part] for k, v in kwargs.items()}, local)
+            out = stage.forward(part, args[part], kwargs[part], local)
             if stage.is_last:
                 outputs[part] = _detached(out)
-                if self._loss_fn is not None and target is not None:
-                    loss_of[part] = self._loss_fn(out, targets[part])
+                if self._loss_fn is not None and targets[part] is not None:
+                    loss_of[part] = self._loss_fn(out, targets[part], **loss_kwargs)
                     if losses is not None:
                         if part == 0:
                             losses.clear()
@@ -68,7 +95,7 @@ class _Schedule:
             stage.finish()
             if trains and self.scale_grads:
                 stage.scale_grads(n)
-        return _merged([outputs[i] for i in range(n)]) if outputs else None
+        return _merged([outputs[i] for i in range(n)], self._output_merge_spec) if outputs else None
 
 
 def _detached(out):
@@ -127,3 +154,7 @@ class ScheduleLoopedBFS(_Several):
 
 class ScheduleInterleaved1F1B(_Several):
     """In the order of ScheduleLoopedBFS: the results are the same, more parts are kept at a time."""
+
+
+class ScheduleInterleavedZeroBubble(_Several):
+    """In the order of ScheduleLoopedBFS, backward passes whole: the results are the same, ranks wait longer for one another."""

@@ -196,12 +196,12 @@ def _none(case):
 
 
 def _equal(a, b, **options):
-    return plain(a.detach().full_tensor()).equal(plain(b.detach().full_tensor())) if isinstance(a, DTensor) and isinstance(b, DTensor) else False
+    return plain(a.full_tensor()).equal(plain(b.full_tensor())) if isinstance(a, DTensor) and isinstance(b, DTensor) else False
 
 
 def _allclose(a, b, *args, **options):
     import ctsc
-    whole = lambda x: plain(x.detach().full_tensor()) if isinstance(x, DTensor) else x
+    whole = lambda x: plain(x.full_tensor()) if isinstance(x, DTensor) else x
     return ctsc.allclose(whole(a), whole(b), *args, **options)
 
 
