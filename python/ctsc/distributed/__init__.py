@@ -8,7 +8,7 @@ from ._objects import (all_gather_object, broadcast_object_list, gather_object, 
 from .device_mesh import DeviceMesh, init_device_mesh
 from ._store import FileStore, HashStore, PrefixStore, Store, TCPStore
 from .distributed_c10d import *
-from .distributed_c10d import _all_gather_base, _get_default_group, _reduce_scatter_base
+from .distributed_c10d import _all_gather_base, _coalescing_manager, _get_default_group, _reduce_scatter_base
 from .rendezvous import register_rendezvous_handler, rendezvous
 
 _MODULES = ("distributed_c10d", "constants", "nn", "rpc", "algorithms", "tensor", "fsdp", "optim", "checkpoint", "pipelining", "elastic", "autograd", "_functional_collectives")

@@ -44,6 +44,9 @@ class ReduceOp(metaclass=_Reductions):
         return RedOpType(op)
 
 
+coalesced = threading.local() # its manager: the _coalescing_manager that calls of this thread belong to
+
+
 # ---- backends -----------------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +244,10 @@ class ProcessGroup:
         """A call of ctsc_dist_run on tensors. A Work if async_op, else None when it is done."""
         if self._handle is None:
             raise RuntimeError("the process group was destroyed")
+        manager = getattr(coalesced, "manager", None)
+        if manager is not None and not async_op:
+            manager.append(self.run(op, inputs, outputs, root, reduce, tag, True, timeout, result))
+            return None
         inputs, copies = [_on_host(t)[0] for t in inputs], [_on_host(t) for t in outputs]
         hosts = [h for h, _ in copies]
         for h, t in copies: # what an operation leaves as it is

@@ -2,6 +2,7 @@
 """distributed_c10d.py - torch.distributed.distributed_c10d: the default group, other groups, and the collectives on tensors. Objects are in _objects.py.
 
 What torch checks with its own words before or in gloo is checked here in the same; all else is an error of the library (src/distributed/dist_api.c)."""
+import contextlib
 import ctypes
 import datetime
 import os
@@ -10,7 +11,7 @@ import warnings
 from ctsc import _C
 
 from . import _library
-from ._group import (Backend, ProcessGroup, ReduceOp, RedOpType, Work, WorkFuture, default_pg_timeout, engine_of, is_tensor, together)
+from ._group import (Backend, ProcessGroup, ReduceOp, RedOpType, Work, WorkFuture, coalesced, default_pg_timeout, engine_of, is_tensor, together)
 from ._library import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError, has_engine, library, milliseconds
 from ._store import FileStore, HashStore, PrefixStore, Store, TCPStore, handle_of
 from .rendezvous import register_rendezvous_handler, rendezvous
@@ -756,3 +757,32 @@ def batch_isend_irecv(p2p_op_list):
     if not all(p.group is p2p_op_list[0].group for p in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
     return [p.op(p.tensor, group=p.group, tag=p.tag, **{"group_dst" if p.op is isend else "group_src": p.group_peer}) for p in p2p_op_list]
+
+
+class _CoalescingManager:
+    """What was called within a _coalescing_manager."""
+
+    def __init__(self):
+        self.works = []
+
+    def append(self, work=None):
+        if work:
+            self.works.append(work)
+
+    def wait(self):
+        for work in self.works:
+            work.wait()
+
+
+@contextlib.contextmanager
+def _coalescing_manager(group=None, device=None, async_ops=False):
+    """Calls within it are started, and waited for together: at its end, or by the manager's wait where async_ops is true."""
+    _group_or_default(group)
+    before, made = getattr(coalesced, "manager", None), _CoalescingManager()
+    coalesced.manager = made
+    try:
+        yield made
+    finally:
+        coalesced.manager = before
+    if not async_ops:
+        made.wait()
