@@ -75,6 +75,11 @@ def __getattr__(name):
         value = getattr(importlib.import_module("." + _LAZY[name], __name__), name)
     elif name in _MODULES:
         value = importlib.import_module("." + name, __name__)
+    elif name.startswith("_foreach_"):
+        from ._foreach import function
+        value = function(name)
+        if value is None:
+            raise AttributeError("module 'torch' has no attribute '%s'" % name)
     else:
         value = None if name.startswith("__") else _C._operator(name)
         if value is None and name.startswith("PyTorchFile"):

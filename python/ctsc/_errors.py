@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 """_errors.py - failed calls of operators in PyTorch's words: TypeError for arguments that fit no overload, IndexError for dimensions out of range."""
 import re
 

@@ -1,93 +1,94 @@
-#SPDX - License - Identifier : Apache - 2.0
-""
-    "_functions.py - functions of the package that are more of Python than a call of one operator."
-    "" import os
+# SPDX-License-Identifier: Apache-2.0
+"""_functions.py - functions of the package that are more of Python than a call of one operator."""
+import os
 
-        from.import _C from._types import Size,
-    device as _device
+from . import _C
+from ._types import Size, device as _device
 
-        Tensor = _C.Tensor _op = _C._operator
+Tensor = _C.Tensor
+_op = _C._operator
 
-                                     def
-                                     tensor(data, *, dtype = None, device = None,
-                                            requires_grad = False, pin_memory = False, names = None)
-    : ""
-      "A new tensor of numbers, nested lists, arrays."
-      "" if isinstance (data, Tensor)
-    : import warnings warnings
-          .warn("To copy construct from a tensor, it is recommended to use "
-                "sourceTensor.detach().clone() or "
-                "sourceTensor.detach().clone().requires_grad_(True), rather than "
-                "torch.tensor(sourceTensor).",
-                stacklevel = 2) if _C._intercepts()
-    : from._intercept import default_device,
-        default_of device = default_device() if device is None else device if dtype is None and
-                            not hasattr(data, "dtype") and
-                            not isinstance(data, Tensor)
-    : dtype = default_of(data) t = _C._tensor(
-                                data,
-                                -1 if dtype is None else dtype._ctsc_value_) if device is not None
-    : t = t.to(device) if names is not None : t.rename_(*names) if requires_grad
-    : t.requires_grad = True return t
 
-                            def as_tensor(data, dtype = None, device = None)
-    : ""
-      "data as a tensor; on its memory where it has one of the dtype."
-      "" if not isinstance(data, Tensor)
-    : if type (data).__name__.endswith("Storage") and
-                        hasattr(data, "untyped")
-    : #bytes,
-        or elements of its dtype kind =
-            dtype or data.dtype t =
-                data.untyped()
-                    ._t return t if kind is _C.uint8 else t.view(kind) if kind is data.dtype else t
-                    .view(data.dtype)
-                    .to(kind) if hasattr (data, "__dlpack__")
-    : try : data
-    = from_dlpack(data) except(BufferError, TypeError, RuntimeError)
-        : data = _from_array(data) elif hasattr(data, "__array_interface__") or
-                 isinstance(data, (memoryview, bytearray))
-        : data = _from_array(data) else
-        : return tensor(data, dtype = dtype, device = device) if device is None and
-          _C._intercepts() and
-          not isinstance(data, Tensor)
-        : from._intercept import default_device device =
-                     default_device() return data.to(dtype = dtype, device = device)
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False, names=None):
+    """A new tensor of numbers, nested lists, arrays."""
+    if isinstance(data, Tensor):
+        import warnings
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), rather than "
+                      "torch.tensor(sourceTensor).", stacklevel=2)
+    if _C._intercepts():
+        from ._intercept import default_device, default_of
+        device = default_device() if device is None else device
+        if dtype is None and not hasattr(data, "dtype") and not isinstance(data, Tensor):
+            dtype = default_of(data)
+    t = _C._tensor(data, -1 if dtype is None else dtype._ctsc_value_)
+    if device is not None:
+        t = t.to(device)
+    if names is not None:
+        t.rename_(*names)
+    if requires_grad:
+        t.requires_grad = True
+    return t
 
-                         asarray = as_tensor
 
-                                           def _from_array(a)
-        : return _C
-              ._from_buffer(a, True)
+def as_tensor(data, dtype=None, device=None):
+    """data as a tensor; on its memory where it has one of the dtype."""
+    if not isinstance(data, Tensor):
+        if type(data).__name__.endswith("Storage") and hasattr(data, "untyped"): # bytes, or elements of its dtype
+            kind = dtype or data.dtype
+            t = data.untyped()._t
+            return t if kind is _C.uint8 else t.view(kind) if kind is data.dtype else t.view(data.dtype).to(kind)
+        if hasattr(data, "__dlpack__"):
+            try:
+                data = from_dlpack(data)
+            except (BufferError, TypeError, RuntimeError):
+                data = _from_array(data)
+        elif hasattr(data, "__array_interface__") or isinstance(data, (memoryview, bytearray)):
+            data = _from_array(data)
+        else:
+            return tensor(data, dtype=dtype, device=device)
+    if device is None and _C._intercepts() and not isinstance(data, Tensor):
+        from ._intercept import default_device
+        device = default_device()
+    return data.to(dtype=dtype, device=device)
 
-                  def from_numpy(ndarray)
-        : ""
-          "A tensor on the memory of an ndarray."
-          "" if type (ndarray)
-              .__module__.partition(".")[0] != "numpy" or
-                                   not hasattr(ndarray, "__array_interface__")
-        : raise TypeError("expected np.ndarray (got %s)" %
-                          type(ndarray).__name__) return _C._from_buffer(ndarray)
 
-              def frombuffer(buffer, *, dtype, count = -1, offset = 0, requires_grad = False)
-        : ""
-          "A 1-dim tensor on a buffer's bytes."
-          "" raw = _C._from_buffer(memoryview(buffer).cast("B"))[offset:] if count >= 0
-        : raw = raw[:count * dtype.itemsize] t = raw.view(dtype) if raw.numel() else raw
-                                                     .to(dtype) return t
-                                                     .requires_grad_() if requires_grad else t
+asarray = as_tensor
 
-                                                         def empty_of_bytes(dtype, sizes, data)
-        : t = _op("empty")(list(sizes), dtype = dtype, device = "cpu") if data
-        : raw = t.view(_C.uint8) if t.ndim else t.reshape([1]).view(_C.uint8) memoryview(raw).cast(
-              "B")
-    [:] = data return t
 
-              def from_dlpack(x, *, device = None, copy = None)
-        : ""
-          "A tensor on the memory of whatever has __dlpack__, or of a capsule."
-          "" if not hasattr(x, "__dlpack__")
-        : return _C._from_dlpack(x) try : capsule = x.__dlpack__(max_version=(1, 0))
+def _from_array(a):
+    return _C._from_buffer(a, True)
+
+
+def from_numpy(ndarray):
+    """A tensor on the memory of an ndarray."""
+    if type(ndarray).__module__.partition(".")[0] != "numpy" or not hasattr(ndarray, "__array_interface__"):
+        raise TypeError("expected np.ndarray (got %s)" % type(ndarray).__name__)
+    return _C._from_buffer(ndarray)
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-dim tensor on a buffer's bytes."""
+    raw = _C._from_buffer(memoryview(buffer).cast("B"))[offset:]
+    if count >= 0:
+        raw = raw[:count * dtype.itemsize]
+    t = raw.view(dtype) if raw.numel() else raw.to(dtype)
+    return t.requires_grad_() if requires_grad else t
+
+
+def empty_of_bytes(dtype, sizes, data):
+    t = _op("empty")(list(sizes), dtype=dtype, device="cpu")
+    if data:
+        raw = t.view(_C.uint8) if t.ndim else t.reshape([1]).view(_C.uint8)
+        memoryview(raw).cast("B")[:] = data
+    return t
+
+
+def from_dlpack(x, *, device=None, copy=None):
+    """A tensor on the memory of whatever has __dlpack__, or of a capsule."""
+    if not hasattr(x, "__dlpack__"):
+        return _C._from_dlpack(x)
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0))
     except TypeError:
         capsule = x.__dlpack__()
     t = _C._from_dlpack(capsule)
@@ -172,9 +173,7 @@ def where(condition, input=None, other=None, *, out=None):
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
     input, other = (_C._tensor(v, -1) if isinstance(v, bool) else v for v in (input, other))
-    options = {} if out is None else {
-            "out" : out
-        }
+    options = {} if out is None else {"out": out}
     return _op("aten::where")(condition, input, other, **options)
 
 
@@ -270,9 +269,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
-    given = {
-    "dtype" : dtype} if out is None else {
-    "dtype" : dtype, "out" : out}
+    given = {"dtype": dtype} if out is None else {"dtype": dtype, "out": out}
     if p == "nuc":
         return _op("aten::linalg_matrix_norm")(input, "nuc", dim if dim is not None else (-2, -1), keepdim, **given)
     if isinstance(p, str) and p != "fro":
@@ -329,7 +326,8 @@ def promote_types(a, b):
 def can_cast(from_, to):
     return _op("aten::can_cast")(from_, to)
 
-#(bits, eps, tiny, max, resolution)
+
+# (bits, eps, tiny, max, resolution)
 _FLOATS = {"float16": (16, 2.0 ** -10, 2.0 ** -14, 65504.0, 1e-3), "bfloat16": (16, 2.0 ** -7, 2.0 ** -126, (2 - 2.0 ** -7) * 2.0 ** 127, 1e-2),
            "float32": (32, 2.0 ** -23, 2.0 ** -126, (2 - 2.0 ** -23) * 2.0 ** 127, 1e-6), "float64": (64, 2.0 ** -52, 2.0 ** -1022, (2 - 2.0 ** -52) * 2.0 ** 1023, 1e-15),
            "float8_e4m3fn": (8, 0.125, 2.0 ** -6, 448.0, 1.0), "float8_e5m2": (8, 0.25, 2.0 ** -14, 57344.0, 1.0),
@@ -368,8 +366,7 @@ class iinfo:
 
 def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, requires_grad=False, **options):
     """Normal numbers: of tensors of means or deviations, or of a size."""
-    given = {
-k: v for k, v in dict(options, generator=generator, out=out).items() if v is not None}
+    given = {k: v for k, v in dict(options, generator=generator, out=out).items() if v is not None}
     if size is None:
         t = _op("normal")(mean if isinstance(mean, Tensor) else float(mean), std if isinstance(std, Tensor) else float(std), **given)
     else:

@@ -1,5 +1,5 @@
-#!/ usr / bin / env python3
-#SPDX - License - Identifier : Apache - 2.0
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Programs compiled ahead of time against the interpreter, bit for bit.
 
     python3 tests/aot/aot.py --build build [--cpu avx2] [--corpus DIR] [--only NAME] [-v] [--time]
@@ -21,8 +21,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(ROOT, "tests", "aot")
 
-#Networks with arguments : "float32 4 1 8 8".$0 and $1 are named dims,                             \
-    whose values are in the third column : those that the program is compiled for first.
+# Networks with arguments: "float32 4 1 8 8". $0 and $1 are named dims, whose values are in the third column: those that the program is compiled for first.
 CASES = [
     ("models/digits_cnn.pt", ["float32 4 1 8 8"]),
     ("examples/models/resnet18.py", ["float32 1 3 64 64"]),
@@ -46,7 +45,7 @@ CASES = [
     ("tests/aot/encoder.py", ["float32 $0 $1 32"], [(3, 30), (1, 2), (1, 30), (2, 13), (3, 29)]),
     ("tests/aot/recurrent.py", ["float32 $0 $1 12"], [(4, 12), (1, 2), (4, 3), (3, 12)]),
 ]
-#What is refused, and what the message has.
+# What is refused, and what the message has.
 REFUSED = [
     ("examples/models/transformer_encoder.py", ["int64 2 12"], "aten::str cannot be compiled ahead of time for libctsc-rt: it has no such operator"),
     ("tests/corpus/quantized/static_convnet_script/model.pt", ["@inputs.pt"], "aten::quantize_per_tensor"),
@@ -55,7 +54,7 @@ REFUSED = [
 
 
 LARGEST = 300 << 10  # bytes of libctsc-rt.a, stripped
-#What the run - time library may ask for (docs / aot.md).
+# What the run-time library may ask for (docs/aot.md).
 MEMORY = set("memcpy memmove memset memcmp strcmp strlen _GLOBAL_OFFSET_TABLE_".split())
 LIBM = {stem + suffix for stem in ("acos acosh asin asinh atan atan2 atanh cos cosh erf erfc exp exp2 expm1 fmin fmod fmax frexp hypot ldexp lgamma lgamma_r log log10 "
                                    "log1p log2 modf nextafter pow remainder round sin sincos sinh tan tanh tgamma cabs cacos cacosh casin casinh catan catanh ccos "
@@ -86,7 +85,7 @@ class Bench:
         self.qemu = ["qemu-aarch64", "-L", self.target + "/sysroot"] if args.arm64 else []
         self.env = dict(os.environ, CTSC_CACHE=os.path.join(self.folder, "cache"), CTSC_JIT=os.path.join(self.target, "libctsc-jit.so"))
         self.reference = os.path.join(self.folder, "reference")
-#of the run - time library's sets, that which programs are compiled for; interpreters of more multiply pairs of bfloat16
+        # of the run-time library's sets, that which programs are compiled for; interpreters of more multiply pairs of bfloat16
         notes = run([self.build + "/ctsc", "compile", ROOT + "/models/digits_cnn.pt", "--aot", self.folder + "/net.o", "--input", "float32[1,1,8,8]:rand"] + self.options())
         self.best = self.isa_of(notes.stderr)
         libraries = ["-lopenblas", "-lm", "-lprotobuf-c", "-lzip", "-ljansson", "-lz", "-ldl", "-pthread"]
@@ -202,8 +201,8 @@ def main():
         if args.only not in model:
             continue
         try:
-            said
-        = bench.case (model, arguments, values) if why:
+            said = bench.case(model, arguments, values)
+            if why:
                 raise Failed("it is not refused")
             passed += 1
             if args.v or args.time:
@@ -218,10 +217,17 @@ def main():
                 print("FAIL %s: %s" % (model, e), flush=True)
     for check in (() if args.corpus or args.only else (bench.sizes, lambda: bench.bare(tempfile.mkdtemp(dir=bench.folder)))):
         try:
-            said
-                = check() passed += 1 if args.v : print("ok   " + said) except Failed as e
-                    : failed.append("") print("FAIL %s" % e) shutil.rmtree(bench.folder)
-                          print("%d passed, %d refused, %d failed" %
-                                (passed, refused, len(failed))) return 1 if failed else 0
+            said = check()
+            passed += 1
+            if args.v:
+                print("ok   " + said)
+        except Failed as e:
+            failed.append("")
+            print("FAIL %s" % e)
+    shutil.rmtree(bench.folder)
+    print("%d passed, %d refused, %d failed" % (passed, refused, len(failed)))
+    return 1 if failed else 0
 
-                      if __name__ == "__main__" : sys.exit(main())
+
+if __name__ == "__main__":
+    sys.exit(main())

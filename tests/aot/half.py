@@ -1,7 +1,19 @@
-#SPDX - License - Identifier : Apache - 2.0
-#A network in bfloat16 : a full convolution, a depthwise one, linear layers of few and of many rows.
-import torch from torch import Tensor, nn
+# SPDX-License-Identifier: Apache-2.0
+# A network in bfloat16: a full convolution, a depthwise one, linear layers of few and of many rows.
+import torch
+from torch import Tensor, nn
 
-    class Main(nn.Module) :def __init__(self)->None:super().__init__() self.body = nn.Sequential(nn.Conv2d(3, 16, 3, padding = 1), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3, padding = 1, groups = 16), nn.Conv2d(16, 24, 1)) self.rows = nn.Linear(24, 32) self.norm = nn.LayerNorm(32) self.head = nn.Linear(32, 5) self.to(torch.bfloat16)
 
-                                                                                                                                                                                                                                                                                                                                            def forward(self, x:Tensor)->Tensor:y = self.body(x.to(torch.bfloat16)).flatten(2).transpose(1, 2) y = self.norm(torch.nn.functional.gelu(self.rows(y))) return torch.softmax(self.head(y.mean(1)), 1).float()
+class Main(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 16, 3, padding=1, groups=16), nn.Conv2d(16, 24, 1))
+        self.rows = nn.Linear(24, 32)
+        self.norm = nn.LayerNorm(32)
+        self.head = nn.Linear(32, 5)
+        self.to(torch.bfloat16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.body(x.to(torch.bfloat16)).flatten(2).transpose(1, 2)
+        y = self.norm(torch.nn.functional.gelu(self.rows(y)))
+        return torch.softmax(self.head(y.mean(1)), 1).float()

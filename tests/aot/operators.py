@@ -1,9 +1,12 @@
-#SPDX - License - Identifier : Apache - 2.0
-#Operators that are no layers : scans, gathers, sorts, transforms, sums over labels,               \
-    complex numbers, refusals with a message made at run time.
-import torch from torch import Tensor, nn
+# SPDX-License-Identifier: Apache-2.0
+# Operators that are no layers: scans, gathers, sorts, transforms, sums over labels, complex numbers, refusals with a message made at run time.
+import torch
+from torch import Tensor, nn
 
-    class Main(nn.Module) :def forward(self, x:Tensor) : if x.size(- 1) < 3:
+
+class Main(nn.Module):
+    def forward(self, x: Tensor):
+        if x.size(-1) < 3:
             raise RuntimeError("{} columns are too few".format(x.size(-1)))
         best, at = torch.topk(x, 3, -1)
         rows = torch.gather(x, 1, (x[:, :3] * 2).abs().long().clamp(0, 4))

@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 """In which order results lie in memory: strides of operators on images with channels last and on reversed ones, against what torch 2.15 gives; traced, at all levels of optimisation;
 and what follows from it: which calls share memory, which are refused."""
 import pytest
@@ -14,7 +14,8 @@ def images():
     reversed_ = torch.randn(6, 5, 8, 2).permute(3, 2, 1, 0)
     return last, reversed_
 
-#an operator, the strides of its result where channels are last, and where all dims are reversed
+
+# an operator, the strides of its result where channels are last, and where all dims are reversed
 CASES = [
     (lambda x: x.softmax(1), (240, 30, 6, 1), (240, 30, 6, 1)),
     (lambda x: x.log_softmax(-1), (240, 30, 6, 1), (240, 30, 6, 1)),
@@ -286,8 +287,8 @@ def test_scatters_into_views():
     assert b.as_strided_scatter(torch.ones(2), (2,), (1,), 3).tolist() == [2, 1, 1, 5, 6, 7]
     assert b.as_strided_scatter(torch.ones(2), (2,), (1,)).tolist() == [1, 1, 4, 5, 6, 7]
 
-#of matrices and Fourier transforms : the strides where x[2, 3, 4] is row - major,                 \
-                                                          and where its first dim is innermost
+
+# of matrices and Fourier transforms: the strides where x [2, 3, 4] is row-major, and where its first dim is innermost
 MATRICES = [
     (lambda x, s: torch.linalg.solve(s, s[..., 0]), (1, 2), (1, 2)),
     (lambda x, s: torch.linalg.qr(x)[1], (12, 1, 3), (12, 1, 3)),
@@ -485,7 +486,7 @@ def test_what_out_resizes_has_the_strides_of_a_factorisation():
         kept = torch.empty(2, 5, 5)
         call(x, out=kept)
         assert kept.stride() == (25, 5, 1) and kept.equal(call(x))
-#rows of a larger result; a composite, whose result is copied
+    # rows of a larger result; a composite, whose result is copied
     solution, *rest = (torch.empty(0) for _ in range(4))
     torch.linalg.lstsq(torch.eye(7, 5), torch.ones(7, 3), out=(solution, rest[0], torch.empty(0, dtype=torch.int64), rest[2]))
     assert solution.shape == (5, 3) and solution.stride() == (1, 7)

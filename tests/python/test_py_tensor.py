@@ -398,3 +398,33 @@ def test_whole_quotients_of_sixteen_bits_round_each_step():
         assert ctsc.div(x, y[:1], rounding_mode=mode).tolist() == ctsc.div(x, b, rounding_mode=mode).tolist() == ctsc.div(x, y[0], rounding_mode=mode).tolist() == [once, once]
         if mode == "floor":
             assert (x // y).tolist() == [steps, steps] and (x // b).tolist() == [once, once]
+
+
+def test_operators_for_each_tensor_of_a_list():
+    a, b = [ctsc.tensor([1.0, 2.0]), ctsc.ones(2, 2) * 2], [ctsc.tensor([3.0, 1.0]), ctsc.ones(2, 2)]
+    for name in "abs acos ceil erf exp expm1 floor lgamma log log2 neg reciprocal round rsqrt sigmoid sign sin sqrt tanh trunc".split():
+        want = [getattr(ctsc, name)(x) for x in a]
+        assert all(x.nan_to_num(7.0).equal(y.nan_to_num(7.0)) for x, y in zip(getattr(ctsc, "_foreach_" + name)(a), want)), name
+        into = [x.clone() for x in a]
+        assert getattr(ctsc, "_foreach_%s_" % name)(into) is into and all(x.nan_to_num(7.0).equal(y.nan_to_num(7.0)) for x, y in zip(into, want)), name
+    for name in ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "clamp_min", "clamp_max"):
+        call = getattr(ctsc, name)
+        assert all(x.equal(call(y, z)) for x, y, z in zip(getattr(ctsc, "_foreach_" + name)(a, b), a, b)), name
+        into = [x.clone() for x in a]
+        getattr(ctsc, "_foreach_%s_" % name)(into, b)
+        assert all(x.equal(call(y, z)) for x, y, z in zip(into, a, b)), name
+        single, several = getattr(ctsc, "_foreach_" + name)(a, 2), getattr(ctsc, "_foreach_" + name)(a, [2, 3.0])
+        assert single[0].equal(several[0]) and not single[1].equal(several[1]) or name in ("minimum", "clamp_max"), name
+    assert ctsc._foreach_addcmul(a, a, b, ctsc.tensor([1.0, 2.0]))[1].equal(a[1] + 2 * a[1] * b[1])
+    assert [x.item() for x in ctsc._foreach_norm(a, 1)] == [3, 8] and [x.item() for x in ctsc._foreach_max(a)] == [2, 2]
+    x = ctsc.ones(2, requires_grad=True)
+    ctsc._foreach_mul([x], 3.0)[0].sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    for call, message in ((lambda: ctsc._foreach_add(a, b[:1]), "same number of tensors, got 2 and 1"), (lambda: ctsc._foreach_add(a, [1.0]), "same number of elements as scalar list"),
+                          (lambda: ctsc._foreach_abs([]), "at least one tensor"), (lambda: ctsc._foreach_add(a, ctsc.ones(2)), "expected to be 0 dim")):
+        with pytest.raises(RuntimeError, match=message):
+            call()
+    with pytest.raises(TypeError, match="must be tuple of Tensors"):
+        ctsc._foreach_abs(a[0])
+    with pytest.raises(AttributeError):
+        ctsc._foreach_nothing

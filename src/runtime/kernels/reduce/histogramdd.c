@@ -37,9 +37,8 @@ static ctsc_status histogramdd_edges(op_ctx *cx, const tensor *points, const val
     int64_t n = points->sizes[1];
     if (arg_ints(counts, &bins) != n)
         return diag_fail(cx->diag, CTSC_FAILED,
-                         "torch.histogramdd: expected %lld sequences of bin edges for a "
-                         "%lld-dimensional histogram but got %d",
-                         (long long)n, (long long)n, arg_ints(counts, &bins));
+                         "histogramdd: The size of bins must be equal to the innermost dimension "
+                         "of the input.");
     if (range->tag == V_LIST && (int64_t)range->u.list->len != 2 * n)
         return diag_fail(cx->diag, CTSC_FAILED,
                          "torch.histogramdd: for a %lld-dimensional histogram range should have "
