@@ -58,9 +58,12 @@ _LAZY.update(dict.fromkeys(
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
             "accelerator", "sparse", "nested", "export", "masked", "_subclasses", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "quantization", "version", "_dynamo", "_custom_ops", "_utils", "library", "return_types", "serialization", "profiler", "storage")
+_here = __name__ # which is torch for programs that import that
+
+
 def _of_c(name):
     from ._dispatch import of_c
-    return of_c(name, _sys.modules[__name__])
+    return of_c(name, _sys.modules[_here])
 
 
 _C.__getattr__ = _of_c
@@ -72,9 +75,9 @@ def __getattr__(name):
     if name in _BUILTIN_NAMES:
         value = _BUILTIN_NAMES[name]
     elif name in _LAZY:
-        value = getattr(importlib.import_module("." + _LAZY[name], __name__), name)
+        value = getattr(importlib.import_module("." + _LAZY[name], _here), name)
     elif name in _MODULES:
-        value = importlib.import_module("." + name, __name__)
+        value = importlib.import_module("." + name, _here)
     elif name.startswith("_foreach_"):
         from ._foreach import function
         value = function(name)

@@ -112,7 +112,7 @@ def _name_errors():
 
 def install():
     """What imports torch from now on gets ctsc. Refused where torch has been imported already."""
-    if "torch" in sys.modules and sys.modules["torch"].__name__ != "ctsc":
+    if "torch" in sys.modules and sys.modules["torch"] is not sys.modules[__package__]:
         raise RuntimeError("torch has been imported already")
     if not any(isinstance(f, TorchIsCtsc) for f in sys.meta_path):
         sys.meta_path.insert(0, TorchIsCtsc())
@@ -124,5 +124,6 @@ def install():
             cls = getattr(package, kind)
             cls.__module__, cls.__name__ = "torch", kind # without the latter messages say ctsc.Tensor
         _name_errors()
+        package.__name__, package.torch = "torch", package # `torch.torch.Tensor` is seen in programs
         if "multiprocessing.spawn" in sys.modules:
             _tell_processes()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """_dispatch.py - names of torch._C that libraries mention: keys of PyTorch's dispatcher, which ctsc lacks, and what torch has under its own name too."""
 import contextlib
+import sys
 
 
 class _Key(type):
@@ -51,6 +52,11 @@ _NAMED = ("Graph", "Value", "Node", "_distributed_c10d", "PyTorchFileReader", "P
 def _get_tracing_state():
     from ._C import Trace
     return True if Trace.is_tracing() else None
+
+
+def _are_functorch_transforms_active():
+    func = sys.modules.get(__package__ + ".func")
+    return func is not None and func._depth[0] > 0
 
 
 def _log_api_usage_once(event):

@@ -4,13 +4,20 @@
 All numbers of a tensor (of what is shown of it) have one format: integers as they are; floats that are all whole with a point at the end; else four digits, in
 scientific notation where the largest is 1000 times the smallest and more, or beyond 1e8, or the smallest below 1e-4.
 """
+import contextlib
 import math
 
 from . import _C
 
 Tensor = _C.Tensor
 
-_options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+
+
+class _Options(dict):
+    __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
+
+
+_options = PRINT_OPTS = _Options(precision=4, threshold=1000, edgeitems=3, linewidth=80, sci_mode=None)
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
@@ -20,6 +27,22 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     _options.update({k: v for k, v in given.items() if v is not None})
     _options["sci_mode"] = sci_mode
+
+
+def get_printoptions():
+    """What set_printoptions has set, by name."""
+    return dict(_options)
+
+
+@contextlib.contextmanager
+def printoptions(**kwargs):
+    """A block in which tensors are printed otherwise."""
+    before = dict(_options)
+    try:
+        set_printoptions(**kwargs)
+        yield
+    finally:
+        _options.update(before)
 
 
 class _Formatter:
@@ -126,6 +149,10 @@ def _contents(t, indent):
     edge = _options["edgeitems"] if t.numel() > _options["threshold"] else 0
     values = _shown(t, edge)
     return _body(t, indent, edge, _ComplexFormatter(values) if t.dtype.is_complex else _Formatter(values, t.dtype.is_floating_point))
+
+
+def _tensor_str(self, indent):
+    return _contents(self, indent)
 
 
 def _noted(text, last, notes, indent, newline=False):

@@ -47,6 +47,11 @@ class FakeTensor(Tensor):
                                                   "" if self.dtype is _C.float32 else ", dtype=%s" % self.dtype, ", requires_grad=True" if self.requires_grad else "")
 
 
+def is_fake(x):
+    """Whether a tensor, or one in a container, is fake."""
+    return isinstance(x, FakeTensor) or isinstance(x, (list, tuple)) and any(is_fake(v) for v in x)
+
+
 def _fake(t, place):
     if isinstance(t, FakeTensor):
         return t

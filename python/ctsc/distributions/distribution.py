@@ -51,6 +51,37 @@ def sum_rightmost(value, dims):
     return value if dims == 0 else value.reshape(tuple(value.shape[:value.ndim - dims]) + (-1,)).sum(-1)
 
 
+_sum_rightmost = sum_rightmost
+euler_constant = 0.57721566490153286060
+
+
+def _standard_normal(shape, dtype, device):
+    """Samples of the standard normal distribution."""
+    return ctsc.normal(ctsc.zeros(shape, dtype=dtype, device=device), ctsc.ones(shape, dtype=dtype, device=device))
+
+
+def vec_to_tril_matrix(vec, diag=0):
+    """Lower triangular matrices of their elements up to a diagonal, in rows."""
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    if round(n) - n > ctsc.finfo(vec.dtype).eps:
+        raise ValueError("The size of last dimension is %d which cannot be expressed as the lower triangular part of a square D x D matrix." % vec.shape[-1])
+    n = round(n)
+    rows = ctsc.arange(n, device=vec.device)
+    mask = rows < rows.unsqueeze(-1) + (diag + 1)
+    made = vec.new_zeros(vec.shape[:-1] + (n, n))
+    made[..., mask] = vec
+    return made
+
+
+def tril_matrix_to_vec(mat, diag=0):
+    """The elements of lower triangular matrices up to a diagonal, in rows."""
+    n = mat.shape[-1]
+    if diag < -n or diag >= n:
+        raise ValueError("diag (%d) provided is outside [%d, %d]." % (diag, -n, n - 1))
+    rows = ctsc.arange(n, device=mat.device)
+    return mat[..., rows < rows.unsqueeze(-1) + (diag + 1)]
+
+
 class Distribution:
     """A batch of distributions of one kind. batch_shape: of the parameters; event_shape: of one sample of one of them."""
 

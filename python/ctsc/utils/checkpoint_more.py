@@ -123,3 +123,29 @@ def checkpoint(function=None, *args, use_reentrant=None, preserve_rng_state=True
     call = _Call(function, args, kwargs, preserve_rng_state, second, determinism_check == 'default', early_stop and _early_stop[0])
     with first, _saved_tensors_hooks(call.pack, call.unpack):
         return function(*args, **kwargs)
+
+
+def get_device_states(*args):
+    """The states of random numbers of the other devices that tensors are on: devices, states."""
+    found = sorted({a.device.index or 0 for a in args if isinstance(a, torch.Tensor) and a.device.type == 'cuda'})
+    return found, [torch.cuda.get_rng_state(i) for i in found]
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Sets what get_device_states gave."""
+    for device, state in zip(devices, states):
+        torch.cuda.set_rng_state(state, device)
+
+
+def check_backward_validity(inputs):
+    """Warns where nothing that goes into a checkpoint requires gradients."""
+    if not any(a.requires_grad for a in inputs if isinstance(a, torch.Tensor)):
+        import warnings
+        warnings.warn('None of the inputs have requires_grad=True. Gradients will be None')
+
+
+def detach_variable(inputs):
+    """The same tensors, without what they were computed of."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError('Only tuple of tensors is supported. Got Unsupported input type: ' + type(inputs).__name__)
+    return tuple(a.detach().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in inputs)

@@ -3,6 +3,7 @@
 
 Counting. An owner keeps a value as long as there is a fork: a reference in another process, with an id of its own. Whoever sends a reference on makes the fork's
 id; the owner knows of it before it may forget the sender's: the sender keeps its own reference until the receiver, which has told the owner, says so (CONFIRM)."""
+import functools
 import atexit
 import datetime
 import enum
@@ -88,6 +89,14 @@ def _need():
     if _state[0] is None:
         raise RuntimeError("RPC has not been initialized. Call torch.distributed.rpc.init_rpc first.")
     return _state[0]
+
+
+def _require_initialized(func):
+    @functools.wraps(func)
+    def checked(*args, **kwargs):
+        _need()
+        return func(*args, **kwargs)
+    return checked
 
 
 def is_available():
