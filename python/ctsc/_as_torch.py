@@ -38,6 +38,11 @@ class _Installed:
         return install, ()
 
 
+def is_ours(module):
+    """Is this the name of a module whose classes are ctsc's layers, under PyTorch's name?"""
+    return module.startswith("torch.nn.") and sys.modules.get("torch") is sys.modules[__package__]
+
+
 def version():
     """2.15.0+ctsc0.2.0"""
     from . import _C
@@ -54,10 +59,40 @@ def _tell_processes():
         told.__wrapped__, spawn.get_preparation_data = plain, told
 
 
+_LAYERS = tuple(__package__ + ".nn." + name for name in ("modules", "parameter"))
+
+
+def _name_layers(module):
+    """Layers are printed as PyTorch's: <class 'torch.nn.modules.linear.Linear'>."""
+    for kind in [*vars(module).values()]:
+        if isinstance(kind, type) and kind.__module__ == module.__name__:
+            kind.__module__ = "torch" + kind.__module__[len(__package__):]
+
+
+class _NamedLayers(importlib.abc.Loader):
+    """Loads modules of layers."""
+
+    def __init__(self, plain):
+        self.plain = plain
+
+    def create_module(self, spec):
+        return self.plain.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.plain
+        self.plain.exec_module(module)
+        _name_layers(module)
+
+
 class TorchIsCtsc(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name in ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver"):
             _tell_processes()
+        if name.startswith(_LAYERS):
+            spec = importlib.machinery.PathFinder.find_spec(name, path)
+            if spec and spec.loader:
+                spec.loader = _NamedLayers(spec.loader)
+            return spec
         if name != "torch" and not name.startswith("torch."):
             return None
         if name != "torch":
@@ -124,6 +159,9 @@ def install():
             cls = getattr(package, kind)
             cls.__module__, cls.__name__ = "torch", kind # without the latter messages say ctsc.Tensor
         _name_errors()
+        for name, module in [*sys.modules.items()]:
+            if name.startswith(_LAYERS):
+                _name_layers(module)
         package.__name__, package.torch = "torch", package # `torch.torch.Tensor` is seen in programs
         if "multiprocessing.spawn" in sys.modules:
             _tell_processes()

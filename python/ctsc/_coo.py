@@ -134,7 +134,23 @@ class SparseTensor(Stored):
     def _refused(self, *args, **kwargs):
         raise RuntimeError("sparse tensors have no strides and no memory of their own; to_dense() gives a tensor that has")
 
-    numpy = __array__ = stride = data_ptr = untyped_storage = storage = __dlpack__ = item = tolist = _refused
+    stride = data_ptr = untyped_storage = storage = __dlpack__ = item = _refused
+
+    def numpy(self, *, force=False):
+        raise TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+
+    __array__ = numpy
+
+    def tolist(self):
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def _become(self, other):
+        """In place: other's coordinates and values."""
+        if tuple(other.shape) != tuple(self.shape):
+            raise RuntimeError("a sparse tensor of sizes %s cannot become one of %s in place" % (tuple(self.shape), tuple(other.shape)))
+        self.__dict__.pop("_rows", None)
+        self._i, self._v, self._is = other._i, other._v, other._is
+        return self
 
 
 _subclass.register(SparseTensor)
@@ -329,10 +345,88 @@ def _same(x, *, memory_format=None):
     return x._with(x._v.clone())
 
 
-_FUNCTIONS = {"mm": _product, "matmul": _product, "__matmul__": _product, "mv": _product, "spmm": _product, "smm": _product, "addmm": _addmm, "t": _transposed, "numpy_T": _transposed, "mT": _transposed,
+def _cat(tensors, dim=0):
+    if not all(isinstance(x, SparseTensor) for x in tensors):
+        raise RuntimeError("cat: sparse tensors are joined with sparse tensors")
+    first = tensors[0]
+    dim = dim % first.ndim
+    for x in tensors[1:]:
+        if x.ndim != first.ndim or any(a != b for d, (a, b) in enumerate(zip(x.shape, first.shape)) if d != dim):
+            raise RuntimeError("All tensors must have the same shape: %s (except in the concatenating dimension) and %s" % (tuple(first.shape), tuple(x.shape)))
+    cat, sizes = _op("cat"), [int(k) for k in first.shape]
+    if dim >= first.sparse_dim():
+        raise NotImplementedError("cat of sparse tensors in a dense dim")
+    parts, at = [], 0
+    for x in tensors:
+        parts.append(_op("stack")([row + at if d == dim else row for d, row in enumerate(x._i)]))
+        at += int(x.shape[dim])
+    sizes[dim] = at
+    return _made(cat(parts, 1), cat([x._v for x in tensors]), sizes, False)
+
+
+def _unsqueezed(x, dim):
+    dim = dim % (x.ndim + 1)
+    sizes = [int(k) for k in x.shape]
+    sizes.insert(dim, 1)
+    if dim > x.sparse_dim():
+        return _made(x._i, x._v.unsqueeze(dim - x.sparse_dim() + 1), sizes, x._is)
+    rows = [*x._i]
+    rows.insert(dim, _op("zeros")([x._nnz()], dtype=_C.int64, device=x._i.device))
+    return _made(_op("stack")(rows), x._v, sizes, x._is)
+
+
+def _index_selected(x, dim, index):
+    dim, sizes = dim % x.ndim, [int(k) for k in x.shape]
+    if len(index) and not (0 <= int(index.min()) and int(index.max()) < sizes[dim]):
+        raise IndexError("index_select(): index contains an index out of range for tensor of size %s at dimension %d" % (sizes, dim))
+    sizes[dim] = int(index.numel())
+    if dim >= x.sparse_dim():
+        return _made(x._i, x._v.index_select(dim - x.sparse_dim() + 1, index), sizes, x._is)
+    place, element = (index.reshape(-1, 1) == x._i[dim]).nonzero().unbind(1)
+    rows = [place if d == dim else row[element] for d, row in enumerate(x._i)]
+    return _made(_op("stack")(rows), x._v[element], sizes, False).coalesce()
+
+
+def _narrowed(x, dim, start, length):
+    return _index_selected(x, dim, _op("arange")(int(start), int(start) + int(length)))
+
+
+def _norm(x, ord=2, dim=None, keepdim=False, *, dtype=None): # noqa: A002
+    if dim is not None or keepdim:
+        raise NotImplementedError("norm of sparse tensors is that of all elements")
+    return _op("linalg_vector_norm")(x.coalesce()._v, ord, None, False, dtype=dtype)
+
+
+def _row_product(a, b):
+    made = _product(a, b)
+    rows = a.coalesce()._i[0].unique()
+    return _made(rows.reshape(1, -1), made[rows], made.shape, True)
+
+
+def _batches(a, b):
+    if not isinstance(a, SparseTensor) or isinstance(b, SparseTensor):
+        raise NotImplementedError("bmm of sparse tensors is that by a dense tensor")
+    return _op("stack")([_product(_row(a, i), b[i]) for i in range(int(a.shape[0]))])
+
+
+def _in_place(f):
+    def call(x, *args, **kwargs):
+        return x._become(f(x, *args, **kwargs))
+    return call
+
+
+_FUNCTIONS = {"bmm": _batches, "cat": _cat, "concat": _cat, "stack": lambda tensors, dim=0: _cat([_unsqueezed(x, dim) for x in tensors], dim), "unsqueeze": _unsqueezed,
+              "index_select": _index_selected, "narrow_copy": _narrowed, "linalg_vector_norm": _norm, "any": lambda x: x.coalesce()._v.any(), "hspmm": _row_product,
+              "is_same_size": lambda a, b: tuple(a.shape) == tuple(b.shape), "resize_as_": lambda x, like: x._become(x._with(x._v)) if x.shape == like.shape else x._become(like),
+              "add_": _in_place(_add), "__iadd__": _in_place(_add), "sub_": _in_place(lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha)), "__isub__": _in_place(lambda a, b: _add(a, b, alpha=-1)),
+              "mul_": _in_place(_times), "__imul__": _in_place(_times), "div_": _in_place(_divided), "__itruediv__": _in_place(_divided),
+              "zero_": lambda x: x._become(_made(x._i[:, :0], x._v[:0], x.shape, True)), "copy_": lambda x, other, non_blocking=False: x._become(other),
+              "mm": _product, "matmul": _product, "__matmul__": _product, "mv": _product, "spmm": _product, "smm": _product, "addmm": _addmm, "t": _transposed, "numpy_T": _transposed, "mT": _transposed,
               "transpose": _transposed, "add": _add, "__add__": _add, "__radd__": _add, "sub": lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha),
               "mul": _times, "multiply": _times, "div": _divided, "true_divide": _divided, "sum": _sum_dense, "clone": _same, "__getitem__": _row, "select": _selected,
               "is_coalesced": SparseTensor.is_coalesced, "coalesce": SparseTensor.coalesce, "to_dense": SparseTensor.to_dense, "zeros_like": lambda x, **k: x._with(x._v * 0),
               "sparse_mask": lambda x, mask: _masked(x, mask), "norm": lambda x, *a, **k: x.coalesce()._v.norm(*a, **k), "detach": SparseTensor.detach}
-for _name in "neg abs relu sqrt sin tan asin atan sinh tanh expm1 log1p sign floor ceil round trunc pow square conj".split():
+for _name in "isnan isinf isposinf isneginf signbit frac deg2rad rad2deg erf erfinv asinh atanh sgn neg abs relu sqrt sin tan asin atan sinh tanh expm1 log1p sign floor ceil round trunc pow square conj".split():
     _FUNCTIONS[_name] = _of_values(_name)
+for _name in "neg abs sqrt sin tan tanh expm1 log1p sign floor ceil round trunc pow square".split():
+    _FUNCTIONS[_name + "_"] = _in_place(_FUNCTIONS[_name])

@@ -9,6 +9,7 @@ import os
 import types
 
 from . import _C
+from ._as_torch import is_ours
 
 Tensor = _C.Tensor
 _OWN = ("training", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "_is_full_backward_hook")
@@ -42,10 +43,10 @@ class Builder:
         return name, True
 
     def _class(self, cls):
-        if cls.__module__.startswith("ctsc."):
+        if cls.__module__.startswith("ctsc.") or is_ours(cls.__module__):
             name, new = self._once(cls, "c")
             if new:
-                self.head.append("from torch%s import %s as %s" % (cls.__module__[len("ctsc"):], cls.__qualname__, name))
+                self.head.append("from torch.%s import %s as %s" % (cls.__module__.partition(".")[2], cls.__qualname__, name))
             return name
         self.program.add(cls, instances=True)
         return cls.__name__

@@ -20,6 +20,7 @@ import typing
 import warnings
 
 from . import _C
+from ._as_torch import is_ours
 from ._types import device, layout, memory_format
 
 Tensor = _C.Tensor
@@ -271,8 +272,8 @@ def _binding(name, v):
     if typing.get_args(v) and _annotation(v):
         return "import typing as _ctsc_typing; %s = %s" % (name, _annotation(v))
     module, own = getattr(v, "__module__", None), getattr(v, "__qualname__", getattr(v, "_name", None))
-    if isinstance(module, str) and (module == "ctsc" or module.startswith("ctsc.")) and own and "." not in own:
-        module = "torch.nn" if module.startswith("ctsc.nn.modules") else "torch" if module.startswith("ctsc._") or module == "ctsc" else _torch_name(module)
+    if isinstance(module, str) and (module == "ctsc" or module.startswith("ctsc.") or is_ours(module)) and own and "." not in own:
+        module = "torch.nn" if module.partition(".")[2].startswith("nn.modules") else "torch" if module.startswith("ctsc._") or module == "ctsc" else _torch_name(module)
         return "from %s import %s as %s" % (module, own, name)
     if module == "torch" and own and "." not in own: # under that name (_as_torch.py)
         return "from torch import %s as %s" % (own, name)
@@ -316,7 +317,7 @@ class _Program:
     @staticmethod
     def _is_ours(v):
         module = getattr(v, "__module__", "") or ""
-        return (isinstance(v, types.FunctionType) or isinstance(v, type)) and not module.startswith("ctsc.") and module not in (
+        return (isinstance(v, types.FunctionType) or isinstance(v, type)) and not module.startswith("ctsc.") and not is_ours(module) and module not in (
             "builtins", "typing", "math", "enum", "collections", "dataclasses", "functools", "itertools", "warnings", "operator", "ctsc", "torch", "abc")
 
     def bind(self, name, v):

@@ -174,7 +174,9 @@ _property("_version", lambda self: _version(self))
 def numpy(self, *, force=False):
     """The tensor as an ndarray on the same memory."""
     import numpy
-    if self.requires_grad and not force:
+
+    from .autograd import is_grad_enabled
+    if self.requires_grad and not force and is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self._device_index != -1:
         if not force or self.is_meta:
@@ -312,7 +314,7 @@ def _torch_function(cls, func, types, args=(), kwargs=None):
 
 
 def _init_subclass(cls, **kwargs):
-    if cls.__module__ != "ctsc.nn.parameter":
+    if not cls.__module__.endswith(".nn.parameter"):
         from ._subclass import register
         register(cls)
 

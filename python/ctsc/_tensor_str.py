@@ -188,7 +188,7 @@ def sparse_str(t, parts, newline):
 
 def tensor_str(t):
     from ._types import device
-    name = type(t).__name__ if type(t) is not Tensor and type(t).__module__ != "ctsc.nn.parameter" else "tensor"
+    name = type(t).__name__ if type(t) is not Tensor and not type(t).__module__.endswith(".nn.parameter") else "tensor"
     prefix = "Parameter containing:\ntensor(" if type(t).__name__ == "Parameter" else name + "("
     indent, notes, given = len(name) + 1, [], t
     t = t.detach()

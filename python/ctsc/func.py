@@ -58,6 +58,9 @@ def stack_module_state(models):
 
 def _wanted(argnums, args):
     one = isinstance(argnums, int)
+    for i in (argnums,) if one else argnums:
+        if not -len(args) <= i < len(args):
+            raise RuntimeError("Got argnum=%d, but only %d positional inputs" % (i, len(args)))
     return one, [args[i] for i in ((argnums,) if one else argnums)], (argnums,) if one else tuple(argnums)
 
 
@@ -66,6 +69,9 @@ def _differentiable(args, indices):
     given, leaves, specs = list(args), [], []
     for i in indices:
         flat, spec = tree_flatten(given[i])
+        for x in flat:
+            if not isinstance(x, Tensor):
+                raise ValueError("Thing passed to transform API must be Tensor, got %s" % type(x))
         fresh = [x.view_as(x) if isinstance(x, Tensor) and x.requires_grad else x.detach().requires_grad_() for x in flat]
         given[i] = tree_unflatten(fresh, spec)
         leaves.append(fresh)
@@ -83,8 +89,11 @@ def grad_and_value(func, argnums=0, has_aux=False):
             given, leaves, specs = _differentiable(args, indices)
             out = func(*given, **kwargs)
             value, aux = out if has_aux else (out, None)
-            if not isinstance(value, Tensor) or value.ndim:
-                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor")
+            if not isinstance(value, Tensor):
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got %s" % type(value))
+            if value.ndim:
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with %d dims. Maybe you wanted to use the vjp or jacrev "
+                                   "APIs instead?" % value.ndim)
             flat = [x for part in leaves for x in part]
             found = _grad(value, flat, create_graph=True, allow_unused=True) if value.requires_grad else (None,) * len(flat)
         found = [_zeros_like(x) if g is None else g if outer or g.requires_grad and _nested() else g.detach() for g, x in zip(found, flat)]
@@ -215,7 +224,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     @functools.wraps(func)
     def run(*args, **kwargs):
         flat, spec = tree_flatten(args)
-        dims = _spread(in_dims, args)
+        dims = _mapped(getattr(func, "__name__", repr(func)), in_dims, args, flat)
         sizes = {x.size(d) for x, d in zip(flat, dims) if d is not None and isinstance(x, Tensor)}
         if not sizes:
             raise ValueError("vmap(f, in_dims=%s): at least one input must be mapped over" % (in_dims,))
@@ -236,12 +245,32 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                 raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or "
                                    "perform the randomness operation out of vmap")
             if any(not isinstance(x, Tensor) for x in row):
-                raise ValueError("vmap(%s, ...): the function must only return Tensors, got type %s" % (
-                    getattr(func, "__name__", func), next(type(x) for x in row if not isinstance(x, Tensor))))
+                name = getattr(func, "__name__", func)
+                raise ValueError("vmap(%s, ...): `%s` must only return Tensors, got type %s. Did you mean to set out_dims= to None for output?" % (
+                    name, name, next(type(x) for x in row if not isinstance(x, Tensor))))
             rows.append(row)
         outs = _spread(out_dims, tree_unflatten(rows[0], out_spec)) if not isinstance(out_dims, int) else [out_dims] * len(rows[0])
         return tree_unflatten([_stack(list(column), d) if d is not None else column[0] for column, d in zip(zip(*rows), outs)], out_spec)
     return run
+
+
+def _mapped(name, in_dims, args, flat):
+    """The dim of each argument that a call is made for the indices of; None: it is the same in all calls."""
+    if not args:
+        raise ValueError("vmap(%s)(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no inputs. The latter is "
+                         "unsupported." % name)
+    called = "vmap(%s, in_dims=%s, ...)(<inputs>): " % (name, in_dims)
+    if not isinstance(in_dims, (int, tuple, list)):
+        raise ValueError(called + "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: %s." % type(in_dims))
+    dims = _spread(in_dims, args)
+    for x, d in zip(flat, [in_dims] * len(flat) if isinstance(in_dims, int) else dims):
+        if d is not None and not isinstance(x, Tensor):
+            raise ValueError(called + "Got in_dim=%s for an input but the input is of type %s. We cannot vmap over non-Tensor arguments, please use None as the respective "
+                             "in_dim" % (d, type(x)))
+        if d is not None and not -x.ndim <= d < x.ndim:
+            raise ValueError(called + "Got in_dim=%s for some input, but that input is a Tensor of dimensionality %d so expected in_dim to satisfy -%d <= in_dim < %d." % (
+                d, x.ndim, x.ndim, x.ndim))
+    return dims
 
 
 def _spread(dims, tree):

@@ -37,6 +37,36 @@ def spdiags(diagonals, offsets, shape, layout=None):
     return made if layout in (None, sparse_coo) else made.coalesce().to_sparse(layout=layout)
 
 
+class check_sparse_tensor_invariants: # noqa: N801
+    """Whether indices of new sparse tensors are checked, which they always are; as a block, or by enable() and disable()."""
+
+    _told = [False]
+
+    def __init__(self, enable=True):
+        self.enabled = enable
+
+    @staticmethod
+    def is_enabled():
+        """What was told last; nothing was: False."""
+        return check_sparse_tensor_invariants._told[0]
+
+    @staticmethod
+    def enable():
+        """Indices are to be checked."""
+        check_sparse_tensor_invariants._told[0] = True
+
+    @staticmethod
+    def disable():
+        """Indices need not be checked."""
+        check_sparse_tensor_invariants._told[0] = False
+
+    def __enter__(self):
+        self.before, self._told[0] = self._told[0], self.enabled
+
+    def __exit__(self, *exc):
+        self._told[0] = self.before
+
+
 class _Typed(type):
     """sparse.FloatTensor(indices, values, sizes)"""
 

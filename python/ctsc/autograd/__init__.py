@@ -188,6 +188,9 @@ def _grad_of_rows(outputs, inputs, grad_outputs, retain_graph, create_graph, all
     return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))
 
 
+_OF_TWO = frozenset("AddBackward0 SubBackward0 MulBackward0 DivBackward0".split())
+
+
 class Node:
     """What made a tensor, or (AccumulateGrad) the end of the graph at a leaf: its name, as PyTorch has it, is that of its class. The graph is the library's own: an operator
     that PyTorch composes of others (linear) may be one node, and a node of several operators' parts (a program) has no parts."""
@@ -200,7 +203,9 @@ class Node:
     @property
     def next_functions(self):
         """((node or None, which of its outputs), ...) by input"""
-        return tuple((made if made is None else node(made), output) for made, output in (_C._node_next(self._handle, i) for i in range(self._edges)))
+        found = tuple((made if made is None else node(made), output) for made, output in (_C._node_next(self._handle, i) for i in range(self._edges)))
+        # a number beside the tensor counts as an input
+        return found + ((None, 0),) if len(found) == 1 and type(self).__name__ in _OF_TWO else found
 
     def register_hook(self, hook):
         raise NotImplementedError("hooks of nodes: Tensor.register_hook sees the gradient of a tensor that the node made")

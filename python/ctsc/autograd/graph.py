@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """graph.py - torch.autograd.graph: the graph that backward passes walk, and how what is saved for them is kept."""
+import collections
 import contextlib
 import threading
 
@@ -95,5 +96,13 @@ def increment_version(tensor):
             t.detach().zero_() if not t.numel() else t.detach().view(-1)[:0].zero_()
 
 
+GradientEdge = collections.namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=(None,))
+
+
 def get_gradient_edge(tensor):
-    raise NotImplementedError("get_gradient_edge: the library's graph is not seen by Python; gradients are asked for by tensors")
+    """Where the gradient of a tensor goes: a node, and which of its outputs the tensor is."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    if tensor.grad_fn is not None:
+        return GradientEdge(tensor.grad_fn, _C._operator("aten::output_nr")(tensor))
+    return GradientEdge(tensor.view_as(tensor).grad_fn.next_functions[0][0], 0)

@@ -37,7 +37,7 @@ class _GreaterThan(Constraint):
         return value > self.lower_bound
 
     def __repr__(self):
-        return "%s(lower_bound=%s)" % (type(self).__name__.lstrip("_"), self.lower_bound)
+        return "{}(lower_bound={})".format(type(self).__name__.lstrip("_"), self.lower_bound)
 
 
 class _GreaterThanEq(_GreaterThan):
@@ -53,7 +53,7 @@ class _LessThan(Constraint):
         return value < self.upper_bound
 
     def __repr__(self):
-        return "%s(upper_bound=%s)" % (type(self).__name__.lstrip("_"), self.upper_bound)
+        return "{}(upper_bound={})".format(type(self).__name__.lstrip("_"), self.upper_bound)
 
 
 class _Interval(Constraint):
@@ -64,7 +64,7 @@ class _Interval(Constraint):
         return (value >= self.lower_bound) & (value <= self.upper_bound)
 
     def __repr__(self):
-        return "%s(lower_bound=%s, upper_bound=%s)" % (type(self).__name__.lstrip("_"), self.lower_bound, self.upper_bound)
+        return "{}(lower_bound={}, upper_bound={})".format(type(self).__name__.lstrip("_"), self.lower_bound, self.upper_bound)
 
 
 class _HalfOpenInterval(_Interval):

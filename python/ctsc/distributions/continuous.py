@@ -208,6 +208,9 @@ class Chi2(Gamma):
         self.concentration, self.rate = half, ctsc.full_like(half, 0.5)
         Distribution.__init__(self, self.df.size() if not isinstance(df, (int, float)) else (), validate_args=validate_args)
 
+    def __repr__(self):
+        return "Chi2()" # PyTorch's df is a property, which it does not show
+
     def _expanded(self):
         return ("df", "concentration", "rate")
 
@@ -361,6 +364,9 @@ class _Half(Distribution):
     def __init__(self, base, validate_args):
         self.base_dist, self.scale = base, base.scale
         super().__init__(base.batch_shape, validate_args=validate_args)
+
+    def __repr__(self):
+        return type(self).__name__ + "()" # PyTorch's parameters are properties, which it does not show
 
     def expand(self, batch_shape, _instance=None):
         return type(self)(self.scale.expand(batch_shape))
