@@ -63,7 +63,8 @@ _LAYERS = tuple(__package__ + ".nn." + name for name in ("modules", "parameter")
 
 
 def _name_layers(module):
-    """Layers are printed as PyTorch's: <class 'torch.nn.modules.linear.Linear'>."""
+    """Layers are printed as PyTorch's: <class 'torch.nn.modules.linear.Linear'>. typing looks for their module by that name."""
+    sys.modules.setdefault("torch" + module.__name__[len(__package__):], module)
     for kind in [*vars(module).values()]:
         if isinstance(kind, type) and kind.__module__ == module.__name__:
             kind.__module__ = "torch" + kind.__module__[len(__package__):]

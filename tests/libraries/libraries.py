@@ -22,6 +22,9 @@ LIBRARIES = {
     "torchvision": ["torchvision==0.29.2"], "torchaudio": ["torchaudio==2.11.1"], "timm": ["timm==1.0.31"], "transformers": ["transformers==5.24.0", "accelerate==1.15.0"],
     "torchmetrics": ["torchmetrics==1.9.0"], "lightning": ["lightning==2.6.6", "pytorch-lightning==2.6.6", "lightning-utilities==0.15.3", "torchmetrics==1.9.0"],
     "einops": ["einops==0.8.2"], "safetensors": ["safetensors==0.8.0"], "accelerate": ["accelerate==1.15.0"], "captum": ["captum==0.9.0"], "skorch": ["skorch==1.4.0"],
+    "gpytorch": ["gpytorch==1.15.2", "linear_operator==0.6.1", "jaxtyping", "wadler_lindig"], "kornia": ["kornia==0.9.0", "kornia_rs"],
+    "torch_geometric": ["torch_geometric==2.8.1", "xxhash"], "peft": ["peft==0.21.2", "transformers==5.24.0", "accelerate==1.15.0"], "diffusers": ["diffusers==0.42.1"],
+    "segmentation_models_pytorch": ["segmentation_models_pytorch==0.6.0", "timm==1.0.31", "torchvision==0.29.2"],
 }
 NEEDED = ["numpy", "pillow", "pyyaml", "requests", "packaging", "tqdm", "regex", "tokenizers", "huggingface_hub", "filelock", "fsspec", "typing_extensions", "scikit-learn", "scipy",
           "tabulate", "psutil", "matplotlib", "aiohttp", "jinja2", "networkx", "sympy", "tensorboard", "setuptools"]
