@@ -250,7 +250,13 @@ static void test_groups_and_errors(void **state) {
                      CTSC_USAGE);
     assert_string_equal(ctsc_error_message(e),
                         "Nesterov momentum requires a momentum and zero dampening");
-    assert_int_equal(ctsc_optimizer_new("adam", none, 0, NULL, &bad, e), CTSC_USAGE);
+    ctsc_value *one = ctsc_int_new(1), *numbers = ctsc_list_new(1, &one);
+    assert_int_equal(ctsc_optimizer_new("adam", numbers, 0, NULL, &bad, e), CTSC_USAGE);
+    ctsc_value_free(numbers);
+    ctsc_value_free(one);
+    assert_int_equal(ctsc_optimizer_new("adam", none, 0, NULL, &bad, e), CTSC_OK);
+    assert_int_equal(ctsc_optimizer_step(bad, e), CTSC_OK); /* of an empty group */
+    ctsc_optimizer_free(bad);
     assert_int_equal(ctsc_value_set_grad(p, none, e), CTSC_USAGE);
     ctsc_value_free(none);
     ctsc_value_free(list);

@@ -96,11 +96,7 @@ enum {
 };
 
 /* What the thread took since its last question, whatever it gave back. */
-#ifdef CTSC_RT
-static _Thread_local size_t mem_since;
-#else
 static MEM_THREAD_LOCAL size_t mem_since;
-#endif
 
 /* Has the machine that much? */
 static __attribute__((noinline, cold)) bool mem_ask(size_t size) {
