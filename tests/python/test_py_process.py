@@ -81,7 +81,7 @@ import multiprocessing as mp
 import torch
 
 def told(queue):
-    queue.put((torch.__name__, torch.ones(2).sum().item(), "libtorch" in open("/proc/self/maps").read()))
+    queue.put(("ctsc" if "+ctsc" in torch.__version__ else torch.__version__, torch.ones(2).sum().item(), "libtorch" in open("/proc/self/maps").read()))
 
 def nested(queue):
     process = mp.get_context("spawn").Process(target=told, args=(queue,))
