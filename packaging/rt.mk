@@ -22,14 +22,14 @@ rt_in = $(addprefix $(1)/,$(addsuffix .c,$(2)))
 # The library proper; of these, what is compiled for speed rather than for size, and what has a section for each function.
 RT_CORE := $(filter-out src/rt/rt_isa.c src/rt/rt_sort.c,$(wildcard src/rt/rt_*.c)) src/ir/op/op_strides.c $(call rt_in,src/codegen/lower/plan,group_guards group_bind) \
     $(call rt_in,src/tensor,tensor storage view strides copy iter dtype element promote value list dict equal) $(call rt_in,src/cpu/convert,half transpose) \
-    $(call rt_in,$(RT_K)/engine,kernel epilogue move combine wide) $(call rt_in,$(RT_K)/shape,channels_last channels_place) \
+    $(call rt_in,$(RT_K)/engine,kernel epilogue move combine) $(call rt_in,$(RT_K)/shape,channels_last channels_place) \
     $(call rt_in,$(RT_K)/conv,conv conv_kernels conv_last conv_last_depthwise conv_rows conv_packed conv_together conv_winograd conv_transpose conv_depthwise) \
     $(call rt_in,$(RT_K)/matmul,gemm gemm_block packed_weights)
 # Operators that many programs do without: all others but those that need LAPACK, random numbers, texts, or classes.
 RT_MORE := src/rt/rt_sort.c src/runtime/ops/body_ops.c $(call rt_in,$(RT_K)/rnn,rnn rnn_pack rnn_prepacked) $(call rt_in,$(RT_K)/pool,pool adaptive_pool fractional_pool pool_last) \
     $(call rt_in,$(RT_K)/reduce,histogram order_statistics reduce reduce_complex reduce_linalg reduce_minmax reduce_norm reduce_sum scan segment) \
     $(call rt_in,$(RT_K)/nn,audio norm nn softmax) $(call rt_in,$(RT_K)/index,index masked pick scatter search select sort unique embedding) \
-    $(call rt_in,$(RT_K)/engine,assert gather3 nested) $(call rt_in,$(RT_K)/shape,view_ops shape join rearrange pad image_slices) \
+    $(call rt_in,$(RT_K)/engine,assert gather3 nested wide) $(call rt_in,$(RT_K)/shape,view_ops shape join rearrange pad image_slices) \
     $(call rt_in,$(RT_K)/vision,grid interpolate upsample upsample_bytes upsample_last vision) $(call rt_in,$(RT_K)/conv,conv_half deform_conv unfold) \
     $(call rt_in,$(RT_K)/matmul,distance einsum linear_half matmul matmul_add products) $(call rt_in,$(RT_K)/loss,loss loss_class loss_ctc) \
     $(call rt_in,$(RT_K)/attention,attention attention_core attention_few attention_tiles attention_online attention_unfused rotary scaled_dot_product) \

@@ -15,6 +15,7 @@
 #include "cpu/conv/depthwise_neon.c"
 #include "cpu/conv/winograd_neon.c"
 #include "cpu/gemm/gemm_neon.c"
+#include "cpu/gemm/widen_neon.c"
 #include "cpu/rows/activation_neon.c"
 
 const ukernel ukernel_elsewhere[] = {
@@ -23,6 +24,8 @@ const ukernel ukernel_elsewhere[] = {
     {UKERNEL_WINOGRAD, UKERNEL_F32, ISA_NEON, "winograd_neon", &winograd_neon},
     {UKERNEL_DEPTHWISE, UKERNEL_F32, ISA_NEON, "depthwise_neon", &depthwise_neon},
     {UKERNEL_ACTIVATION, UKERNEL_F32, ISA_NEON, "activation_neon", &activation_neon},
+    {UKERNEL_WIDEN, UKERNEL_F16, ISA_NEON, "widen_f16_neon", &widen_f16_neon},
+    {UKERNEL_WIDEN, UKERNEL_BF16, ISA_NEON, "widen_bf16_neon", &widen_bf16_neon},
     {.record = NULL},
 };
 #else

@@ -8,6 +8,8 @@
 #ifndef CTSC_CPU_NEON_VECTORS_H
 #define CTSC_CPU_NEON_VECTORS_H
 
+#include "cpu/convert/half.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ ELSEWHERE_VECTOR(float32x2_t, float, 8);
 ELSEWHERE_VECTOR(float32x4_t, float, 16);
 ELSEWHERE_VECTOR(float64x2_t, double, 16);
 ELSEWHERE_VECTOR(int32x4_t, int32_t, 16);
+ELSEWHERE_VECTOR(uint16x4_t, uint16_t, 8);
 ELSEWHERE_VECTOR(uint32x4_t, uint32_t, 16);
 ELSEWHERE_VECTOR(int8x16_t, int8_t, 16);
 ELSEWHERE_VECTOR(uint8x16_t, uint8_t, 16);
@@ -41,6 +44,7 @@ ELSEWHERE_MEMORY(float32x2_t, float, , f32)
 ELSEWHERE_MEMORY(float32x4_t, float, q, f32)
 ELSEWHERE_MEMORY(float64x2_t, double, q, f64)
 ELSEWHERE_MEMORY(int32x4_t, int32_t, q, s32)
+ELSEWHERE_MEMORY(uint16x4_t, uint16_t, , u16)
 #undef ELSEWHERE_MEMORY
 
 static inline float32x2_t vget_low_f32(float32x4_t v) { return (float32x2_t){v[0], v[1]}; }
@@ -76,6 +80,15 @@ static inline float64x2_t vpaddq_f64(float64x2_t a, float64x2_t b) {
 #define vreinterpretq_s32_u32(v) ((int32x4_t)(v))
 #define vreinterpretq_u32_s32(v) ((uint32x4_t)(v))
 #define vreinterpretq_u8_s32(v) ((uint8x16_t)(v))
+
+#define vreinterpretq_f32_u32(v) ((float32x4_t)(v))
+#define vreinterpret_f16_u16(v) (v)
+#define vshll_n_u16(v, n) (__builtin_convertvector(v, uint32x4_t) << (n))
+static inline float32x4_t vcvt_f32_f16(uint16x4_t v) {
+    float32x4_t to;
+    for (int i = 0; i < 4; i++) to[i] = float16_to_float((float16){v[i]});
+    return to;
+}
 
 #define vcgtq_f32(a, b) ((uint32x4_t)((a) > (b)))
 #define vcltq_f32(a, b) ((uint32x4_t)((a) < (b)))

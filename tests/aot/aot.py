@@ -148,8 +148,8 @@ class Bench:
         path = os.path.join(ROOT, model)
         cpu = self.best if "half" in model else None
         arguments = ["@" + os.path.join(os.path.dirname(path), a[1:]) if a.startswith("@") else a for a in arguments]
-        if model.endswith(".py"):
-            run([self.build + "/ctsc", "compile", path, "-o", work + "/m.pt"])
+        if model.endswith(".py"): # weights of 16 bits are packed where they are constants
+            run([self.build + "/ctsc", "compile", path, "-o", work + "/m.pt"] + (["--freeze"] if "half" in model else []))
             path = work + "/m.pt"
         self.interpret(path, work, arguments, values[0] if values else (), cpu)
         command = [self.build + "/ctsc", "compile", path, "--aot", work + "/net.o", "--inputs", work + "/inputs.pt"]

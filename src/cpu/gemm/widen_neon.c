@@ -8,7 +8,7 @@
 
 #include "cpu/convert/half.h"
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/neon.h"
 
 static inline TARGET_NEON float32x4_t widen_f16_neon_four(const float16 *p) {

@@ -28,9 +28,9 @@ typedef struct half_weight {
 
 /* What is kept with a storage (storage.derived): its matrices that were met so far. */
 typedef struct half_weights {
-    pthread_mutex_t lock; /* of packing one more */
     half_weight *_Atomic first;
-    int64_t elements; /* of all of them */
+    int64_t elements;     /* of all of them */
+    pthread_mutex_t lock; /* of packing one more; the last, since its size is the system's */
 } half_weights;
 
 /* `release` of half_weights. */
