@@ -8,8 +8,6 @@
 #ifndef CTSC_CPU_NEON_VECTORS_H
 #define CTSC_CPU_NEON_VECTORS_H
 
-#include "cpu/convert/half.h"
-
 #include <stdint.h>
 #include <string.h>
 
@@ -84,11 +82,6 @@ static inline float64x2_t vpaddq_f64(float64x2_t a, float64x2_t b) {
 #define vreinterpretq_f32_u32(v) ((float32x4_t)(v))
 #define vreinterpret_f16_u16(v) (v)
 #define vshll_n_u16(v, n) (__builtin_convertvector(v, uint32x4_t) << (n))
-static inline float32x4_t vcvt_f32_f16(uint16x4_t v) {
-    float32x4_t to;
-    for (int i = 0; i < 4; i++) to[i] = float16_to_float((float16){v[i]});
-    return to;
-}
 
 #define vcgtq_f32(a, b) ((uint32x4_t)((a) > (b)))
 #define vcltq_f32(a, b) ((uint32x4_t)((a) < (b)))

@@ -11,6 +11,14 @@
 #if defined(__aarch64__) || defined(CPU_NEON_ELSEWHERE)
 #include "cpu/neon.h"
 
+#if defined(CPU_NEON_ELSEWHERE)
+static inline float32x4_t vcvt_f32_f16(uint16x4_t v) {
+    float32x4_t to;
+    for (int i = 0; i < 4; i++) to[i] = float16_to_float((float16){v[i]});
+    return to;
+}
+#endif
+
 static inline TARGET_NEON float32x4_t widen_f16_neon_four(const float16 *p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&p->bits)));
 }
