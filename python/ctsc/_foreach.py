@@ -7,7 +7,7 @@ _ALONE = frozenset("abs acos asin atan ceil cos cosh erf erfc exp expm1 floor fr
 # Others: how many arguments each has beside the list, at least and at most.
 _WITH = {"add": (1, 1), "sub": (1, 1), "mul": (1, 1), "div": (1, 1), "pow": (1, 1), "maximum": (1, 1), "minimum": (1, 1), "clamp_max": (1, 1), "clamp_min": (1, 1),
          "addcmul": (2, 3), "addcdiv": (2, 3), "lerp": (2, 2), "copy": (1, 2), "mm": (1, 1), "norm": (0, 2), "max": (0, 0), "powsum": (1, 2), "clone": (0, 0)}
-_NAMES = {"add": ("other", "scalar"), "copy": ("src", "non_blocking"), "norm": ("ord", "dtype"), "lerp": ("tensors1", "weight"), "pow": ("exponent",), "powsum": ("ord", "dtype"),
+_NAMES = {"copy": ("src", "non_blocking"), "norm": ("ord", "dtype"), "lerp": ("tensors1", "weight"), "pow": ("exponent",), "powsum": ("ord", "dtype"),
           "addcmul": ("tensor1", "tensor2", "value"), "addcdiv": ("tensor1", "tensor2", "value")}
 # For numbers, and in place.
 _CLAMPS = {"maximum": "clamp_min", "minimum": "clamp_max"}
@@ -92,7 +92,7 @@ def function(name):
     def each(self, *args, **kwargs):
         alpha = {"alpha": kwargs.pop("alpha")} if base in ("add", "sub") and "alpha" in kwargs else {}
         args = list(args)
-        for word in _NAMES.get(base, ("other",))[len(args):]:
+        for word in _NAMES.get(base, ("other", "scalar"))[len(args):]:
             if word in kwargs:
                 args.append(kwargs.pop(word))
         if kwargs or not least <= len(args) <= most or (alpha and not _is_list(args[0]) and not isinstance(args[0], _C.Tensor)):

@@ -232,14 +232,15 @@ static bool one(indexing *ix, PyObject *o, int specified) {
         return ok;
     }
     if (PyIndex_Check(o)) return select_at(ix, o);
+    if (PyUnicode_Check(o)) {
+        PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");
+        return false;
+    }
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
-    if (PyUnicode_Check(o)) PyErr_SetString(PyExc_TypeError, "new(): invalid data type 'str'");
-    else
-        PyErr_Format(
-            PyExc_IndexError,
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables "
-            "are valid indices (got %U)",
-            name);
+    PyErr_Format(PyExc_IndexError,
+                 "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables "
+                 "are valid indices (got %U)",
+                 name);
     Py_XDECREF(name);
     return false;
 }

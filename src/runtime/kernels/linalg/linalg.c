@@ -136,8 +136,10 @@ ctsc_status linalg_finish(op_ctx *cx, const value *args, int n, tensor **compute
     const value *outs = args + cx->op->schema->nargs - n;
     ctsc_status st = CTSC_OK;
     for (int i = 0; i < n; i++) {
-        if (!out_form) results[i] = value_tensor_take(computed[i]);
-        if (!out_form) continue;
+        if (!out_form) {
+            results[i] = value_tensor_take(computed[i]);
+            continue;
+        }
         if (st == CTSC_OK) st = move_shape_out(cx, outs[i].u.tensor, computed[i]);
         if (st == CTSC_OK) st = op_finish_out(cx, &outs[i], computed[i], &results[i]);
         else tensor_unref(computed[i]);
