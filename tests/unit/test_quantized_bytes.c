@@ -84,15 +84,20 @@ static tensor *random_bytes(dtype dt, int ndim, const int64_t *sizes, quantiser 
     return t;
 }
 
-/* Half the time all of them, or all but a few, are in the lower half of the range, which kernels
- * may multiply in another way. */
+/* Two thirds of the time all of them, or all but a few, are in the lower half of the range or in
+ * half of it around the zero point, which kernels may multiply in another way. */
 static tensor *random_activations(dtype dt, int ndim, const int64_t *sizes, quantiser *q) {
     tensor *t = random_bytes(dt, ndim, sizes, q);
-    bool lower = random_one_in(2), few = random_one_in(2);
-    for (int64_t i = 0; lower && i < t->numel; i++) {
-        if (few && random_one_in(300)) continue;
+    int64_t kind = random_below(3), least = dtype_qmin(dt), low = least;
+    bool few = random_one_in(2);
+    int many = random_one_in(2) ? 300 : 20;
+    if (kind == 2) low = t->quantiser->zero_point - 64;
+    if (low < least) low = least;
+    if (low > least + 128) low = least + 128;
+    for (int64_t i = 0; kind && i < t->numel; i++) {
+        if (few && random_one_in(many)) continue;
         uint8_t *v = &TENSOR_AT(t, uint8_t)[i];
-        *v = dt == DT_QINT8 ? *v | 128 : *v & 127;
+        *v = (uint8_t)(low + (*v & 127));
     }
     return t;
 }
@@ -280,6 +285,7 @@ static random_layer random_convolution(void) {
     l.transposed = !depthwise && random_one_in(6);
     l.groups = depthwise ? 1 + random_below(150) : random_one_in(4) ? 1 + random_below(4) : 1;
     int64_t in = depthwise ? 1 : 1 + random_below(40), out = depthwise ? 1 : 1 + random_below(70);
+    if (!depthwise && random_one_in(2)) in = (in + 3) / 4 * 4; /* whole quads */
     l.inputs = in * l.groups, l.outputs = out * l.groups;
     l.batch = 1 + random_below(2);
     int64_t sizes[5] = {l.batch, l.inputs}, w[5] = {l.outputs, in};
@@ -412,6 +418,31 @@ static void far_convolutions(int cases) {
 static void test_far_convolutions(void **state) {
     (void)state;
     on_all(far_convolutions, 6);
+}
+
+/* Rows of the kernel that meet padding alone are left out; kernels that add four products in 16
+ * bits have to know for each panel of columns which they may, also then. */
+static void uneven_panels(int cases) {
+    (void)cases;
+    random_layer l = {.dims = 2, .groups = 1, .batch = 1, .inputs = 8, .outputs = 32};
+    for (int d = 0; d < 3; d++) {
+        bool there = d > 0;
+        l.stride[d] = l.dilation[d] = 1;
+        l.kernel[d] = there ? 3 : 1, l.padding[d] = there, l.in[d] = l.place[d] = there ? 5 : 1;
+    }
+    l.x = random_bytes(DT_QUINT8, 4, (int64_t[]){1, 8, 5, 5}, quantiser_new(0.1, 0));
+    l.weight = random_bytes(DT_QINT8, 4, (int64_t[]){32, 8, 3, 3}, quantiser_new(0.1, 0));
+    memset(tensor_data(l.x), INT8_MAX, (size_t)l.x->numel);
+    for (int64_t i = 0; i < l.weight->numel; i++)
+        TENSOR_AT(l.weight, int8_t)[i] = i < l.weight->numel / 2 ? 1 : INT8_MAX;
+    l.scale = 100; /* so that results are in range */
+    run_convolution(&l);
+    layer_free(&l);
+}
+
+static void test_uneven_panels(void **state) {
+    (void)state;
+    on_all(uneven_panels, 1);
 }
 
 /* ---- linear layers --------------------------------------------------------------------------- */
@@ -595,9 +626,13 @@ static void test_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convolutions), cmocka_unit_test(test_far_convolutions),
-        cmocka_unit_test(test_linears),      cmocka_unit_test(test_dynamic_linears),
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_convolutions),
+        cmocka_unit_test(test_far_convolutions),
+        cmocka_unit_test(test_uneven_panels),
+        cmocka_unit_test(test_linears),
+        cmocka_unit_test(test_dynamic_linears),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

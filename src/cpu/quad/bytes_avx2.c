@@ -9,6 +9,9 @@
  * two such sums still fit 16 bits and are widened together: three multiplications
  * instead of four. Otherwise even and odd bytes are widened to 16 bits in place:
  * weights once per quad, so that a row costs four instructions instead of two.
+ * Where few bytes lie outside a window of 128 values, they are clipped to it, and what they
+ * lack is a list of quads per row, whose products are added afterwards: at most 128 each,
+ * and 2 * 128 * -128 is still -2^15.
  * Tests: tests/unit/test_quantized_bytes.c
  */
 #include "cpu/quad/quad.h"
@@ -164,21 +167,113 @@ static TARGET_AVX2 bool quant_tile_is_small(int rows, const quad_tile *t) {
 
 /* Looking at the activations once for several panels. */
 static void quant_avx2_tile(int rows, int panels, const quad_tile *t) {
-    bool small = t->small || quant_tile_is_small(rows, t);
-    quad_tile one = *t;
-    for (int p = 0; p < panels; p++) {
-        if (small) quant_small_tile(rows, 1, &one);
-        else quant_wide_tile(rows, 1, &one);
-        one.b += t->panel;
-        one.narrow += t->segments * quad_pairs(t->quads);
-        one.start = (const int32_t *)one.start + QUAD_COLUMNS;
-        one.sums = (int32_t *)one.sums + QUAD_COLUMNS;
-    }
+    if (t->small || quant_tile_is_small(rows, t)) quant_small_tile(rows, panels, t);
+    else quant_wide_tile(rows, panels, t);
 }
 
 static TARGET_AVX2 void quant_avx2_depthwise(const quant_depthwise *d) {
     if (d->small || quant_are_small(d->spread, d->size)) quant_small_depthwise(d);
     else quant_wide_depthwise(d);
+}
+
+/* Appends the lanes of `quads` that are not 0, few if any, to entry n; how many. */
+static inline __attribute__((always_inline)) TARGET_AVX2 int64_t
+quant_append(__m128i quads, __m128i places, uint32_t *at, uint32_t *quad, int64_t n) {
+    static const uint32_t order[16] = {/* of four lanes, those of the bits in front */
+                                       0x00000000, 0x00000000, 0x00000001, 0x00000100,
+                                       0x00000002, 0x00000200, 0x00000201, 0x00020100,
+                                       0x00000003, 0x00000300, 0x00000301, 0x00030100,
+                                       0x00000302, 0x00030200, 0x00030201, 0x03020100};
+    if (_mm_testz_si128(quads, quads)) return 0;
+    __m128i none = _mm_cmpeq_epi32(quads, _mm_setzero_si128());
+    unsigned there = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(none)) ^ 15;
+    __m128i to = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int32_t)order[there]));
+    _mm_storeu_ps((float *)(void *)(quad + n), _mm_permutevar_ps(_mm_castsi128_ps(quads), to));
+    _mm_storeu_ps((float *)(void *)(at + n), _mm_permutevar_ps(_mm_castsi128_ps(places), to));
+    return (int64_t)(0x4332322132212110u >> (4 * there) & 7);
+}
+
+static TARGET_AVX2 bool quant_avx2_clip(const quad_outliers *o, int64_t first, int64_t last,
+                                        const uint8_t *from, uint8_t *to, int64_t n[2]) {
+    const __m128i lane = _mm_setr_epi32(0, QUAD_BYTES, 2 * QUAD_BYTES, 3 * QUAD_BYTES),
+                  low = _mm_set1_epi8((char)o->low), most = _mm_set1_epi8(INT8_MAX),
+                  high = _mm_set1_epi8((char)(o->low + INT8_MAX));
+    const int64_t unit = o->unit, room = o->most - unit / QUAD_BYTES - QUAD_BYTES;
+    const bool below = o->low;
+    int32_t *span = o->span + 4 * first;
+    uint32_t *at = o->at, *quad = o->quad, *less_at = at + o->most, *less_quad = quad + o->most;
+    int64_t more = n[0], less = n[1];
+    for (int64_t u = first; u < last; u++, from += unit, to += unit, span += 4) {
+        __m128i places = _mm_add_epi32(_mm_set1_epi32((int32_t)(u * unit)), lane);
+        if (more > room || less > room) return false;
+        span[0] = (int32_t)more, span[2] = (int32_t)less;
+        for (int64_t i = 0; i < unit; i += 16) {
+            __m128i x;
+            if (i + 16 <= unit) {
+                x = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
+                _mm_storeu_si128((__m128i *)(void *)(to + i),
+                                 _mm_min_epu8(_mm_subs_epu8(x, low), most));
+            } else { /* lanes that are not there lack nothing */
+                __m128i there = _mm_cmpgt_epi32(_mm_set1_epi32((int32_t)(unit - i)), lane);
+                x = _mm_maskload_epi32((const int *)(const void *)(from + i), there);
+                _mm_maskstore_epi32((int *)(void *)(to + i), there,
+                                    _mm_min_epu8(_mm_subs_epu8(x, low), most));
+                x = _mm_blendv_epi8(low, x, there);
+            }
+            more += quant_append(_mm_subs_epu8(x, high), places, at, quad, more);
+            if (below)
+                less += quant_append(_mm_subs_epu8(low, x), places, less_at, less_quad, less);
+            places = _mm_add_epi32(places, _mm_set1_epi32(16));
+        }
+        span[1] = (int32_t)more, span[3] = (int32_t)less;
+    }
+    n[0] = more, n[1] = less;
+    return true;
+}
+
+/* The products of entries [from, to) with the panels at b, added to acc; less: bytes from b to what
+ * the first unit's first quad would meet. */
+static inline __attribute__((always_inline)) TARGET_AVX2 void quant_entries(
+    __m256i *acc, const quad_outliers *o, int64_t from, int64_t to, const int8_t *b, int64_t less,
+    int64_t panel, const int width) {
+    for (int64_t i = from; i < to; i++) {
+        __m256i x = quant_splat_256(o->quad + i);
+        const int8_t *w = b + (o->at[i] * (int64_t)QUAD_COLUMNS - less);
+#pragma GCC unroll 4
+        for (int c = 0; c < width; c++)
+            acc[c] = quant_pairs(acc[c], x, quant_load_256(w + c / 2 * panel + c % 2 * 32));
+    }
+}
+
+static inline __attribute__((always_inline)) TARGET_AVX2 void quant_amend_row(
+    const quad_tile *t, const int8_t *b, const quad_outliers *o, int64_t first, int32_t *sums,
+    const int width) {
+    __m256i acc[4];
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++) acc[c] = _mm256_setzero_si256();
+    for (int pass = o->low ? 1 : 0; pass >= 0; pass--) { /* what to subtract, and what to add */
+        for (int64_t s = 0; s < o->segments; s++) {
+            int64_t u = first + o->segment[s], more = pass ? o->most : 0,
+                    less = u * o->unit * QUAD_COLUMNS - s * t->filled * QUAD_PANEL;
+            const int32_t *span = o->span + 4 * u + 2 * pass;
+            quant_entries(acc, o, more + span[0], more + span[4 * (o->width - 1) + 1], b, less,
+                          t->panel, width);
+        }
+#pragma GCC unroll 4
+        for (int c = 0; pass && c < width; c++)
+            acc[c] = _mm256_sub_epi32(_mm256_setzero_si256(), acc[c]);
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < width; c++)
+        quant_store_256(sums + c * 8, _mm256_add_epi32(quant_load_256(sums + c * 8), acc[c]));
+}
+
+static TARGET_AVX2 void quant_avx2_amend(int rows, int panels, const quad_tile *t, const int8_t *b,
+                                         const quad_outliers *o, int64_t first) {
+    int32_t *sums = t->sums;
+    for (int r = 0; r < rows; r++, sums += t->ld, first += o->step)
+        if (panels == 2) quant_amend_row(t, b, o, first, sums, 4);
+        else quant_amend_row(t, b, o, first, sums, 2);
 }
 
 const quad_kernels quad_bytes_avxvnni = {.isa = ISA_AVXVNNI,
@@ -201,6 +296,8 @@ const quad_kernels quad_bytes_avx2 = {.isa = ISA_AVX2,
                                       .store = quant_wide_store,
                                       .spread = quant_wide_spread,
                                       .depthwise = quant_avx2_depthwise,
-                                      .small = quant_avx2_small};
+                                      .small = quant_avx2_small,
+                                      .clip = quant_avx2_clip,
+                                      .amend = quant_avx2_amend};
 
 #endif

@@ -34,6 +34,23 @@ enum { QUAD_LANES = 8 };      /* quads of a segment that `groups` takes */
 enum { QUAD_ROW_PANELS = 4 }; /* that one row meets together: more chains of sums */
 enum { QUAD_PANEL = QUAD_COLUMNS * QUAD_BYTES }; /* bytes of a quad of a panel */
 
+/* Outliers: what bytes lack that were moved by -low and clipped to 0 .. 127, for kernels to which
+ * seven bits are faster (quad_kernels.clip). Activations are units of whole quads, one after the
+ * other; a row's segment s is `width` of them, from segment[s] units after the row's first on, and
+ * the next row begins `step` units later. Entries are quads to add, or to subtract. */
+typedef struct quad_outliers {
+    uint32_t *at;   /* of an entry: bytes from the first unit's, without what lies between units */
+    uint32_t *quad; /* its bytes */
+    /* [unit][4]: the first of its entries to add and the one after its last, and of those to
+     * subtract; of units in a row these follow one another */
+    int32_t *span;
+    int64_t most; /* entries there is room for, of each kind */
+    int64_t unit, width, step;
+    const int64_t *segment;
+    int64_t segments;
+    uint8_t low;
+} quad_outliers;
+
 /* Requantisation of sums: round((sum + steps) * scale), clamped to lo .. hi, plus zero.
  * lo and hi are integers, so that clamping before rounding is the same as after it. */
 typedef struct quant_bytes {
@@ -67,7 +84,8 @@ typedef struct quad_tile {
     /* per segment, for each two quads: whether their products may be added before they are
      * widened; NULL: none (read where quad_tile.h has PAIR) */
     const uint8_t *narrow;
-    bool small; /* bytes known to be at most 127, if they were checked */
+    int64_t narrows; /* of them, from one panel's to the next one's */
+    bool small;      /* bytes known to be at most 127, if they were checked */
     /* lines of 64 bytes to prefetch in each step, from `next` on: the panels that are next. Without
      * a depth at most one, and none where quad_tile.h has PAIR */
     const int8_t *next;
@@ -148,6 +166,15 @@ struct quad_kernels {
     void (*depthwise)(const quant_depthwise *d);
     /* Are n bytes all at most 127? NULL: nothing is faster for these (quad_tile.small) */
     bool (*small)(const uint8_t *p, int64_t n);
+    /* Where they are, what makes bytes so (quad_outliers); else NULL. Clips units [first, last),
+     * which lie one after the other, from `from` to `to`, which may be the same, with entries from
+     * n on of either kind. False: there are too many; `to` is undefined. */
+    bool (*clip)(const quad_outliers *o, int64_t first, int64_t last, const uint8_t *from,
+                 uint8_t *to, int64_t n[2]);
+    /* Adds what rows from the one at unit `first` on lack, times `panels` panels, the first of
+     * which begins at b, to t->sums. */
+    void (*amend)(int rows, int panels, const quad_tile *t, const int8_t *b, const quad_outliers *o,
+                  int64_t first);
 };
 
 /* The record for everything but products. */

@@ -64,11 +64,11 @@ static inline __attribute__((always_inline)) TARGET void NAME(pair)(A (*acc)[MP 
 #endif
 
 static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_tile *t,
-                                                                    const int rows,
+                                                                    const int rows, int64_t first,
                                                                     const int panels) {
     A acc[MR][MP * VECTORS];
     const int width = panels * VECTORS;
-    const int8_t *b = t->b;
+    const int8_t *b = t->b + first * t->panel;
 #ifndef PAIR
     const int8_t *next = t->lines ? t->next : b; /* without lines one that is there anyway */
     const int64_t step = t->lines ? QUAD_PANEL : 0;
@@ -77,14 +77,16 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 4
-        for (int c = 0; c < width; c++) acc[r][c] = LOADA((const int32_t *)t->start + c * LANES);
+        for (int c = 0; c < width; c++)
+            acc[r][c] = LOADA((const int32_t *)t->start + first * QUAD_COLUMNS + c * LANES);
     for (int64_t s = 0; s < t->segments; s++, b += zeros) {
         const uint8_t *a[(MR + 2) / 3];
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r += 3) a[r / 3] = t->a + t->segment[s] + r * lda;
         int64_t left = t->quads;
 #ifdef PAIR
-        for (const uint8_t *narrow = t->narrow + s * quad_pairs(left); left > 0; narrow++) {
+        const uint8_t *narrow = t->narrow + first * t->narrows + s * quad_pairs(left);
+        for (; left > 0; narrow++) {
             for (; *narrow; narrow++, left -= 2, b += 2 * QUAD_PANEL)
                 NAME(pair)(acc, a, lda, b, panel, rows, width);
             for (int i = 0; i < 2 && left > 0; i++, left--, b += QUAD_PANEL)
@@ -103,7 +105,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
         return;
     }
 #endif
-    int32_t *sums = t->sums;
+    int32_t *sums = (int32_t *)t->sums + first * QUAD_COLUMNS;
     int64_t ld = t->ld;
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++)
@@ -113,8 +115,9 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
 
 /* One function per height, so that the registers are each one's own. */
 #define HEIGHT(rows)                                                                               \
-    static __attribute__((noinline)) TARGET void NAME(tile_##rows)(const quad_tile *t) {           \
-        NAME(body)(t, rows, MP);                                                                   \
+    static __attribute__((noinline)) TARGET void NAME(tile_##rows)(const quad_tile *t,             \
+                                                                   int64_t first) {                \
+        NAME(body)(t, rows, first, MP);                                                            \
     }
 HEIGHT(1)
 HEIGHT(2)
@@ -136,7 +139,7 @@ HEIGHT(14)
 #if MP > 1
 #define HEIGHT(rows)                                                                               \
     static __attribute__((noinline)) TARGET void NAME(half_##rows)(const quad_tile *t) {           \
-        NAME(body)(t, rows, 1);                                                                    \
+        NAME(body)(t, rows, 0, 1);                                                                 \
     }
 HEIGHT(1)
 HEIGHT(2)
@@ -161,8 +164,9 @@ static const uint8_t NAME(heights)[QUAD_HEIGHTS] = {
     0, 1, 2, 2, 4, 4, 4, 7, 8, 7, 8, 7, 8, 7, 14, 8, 8, 8, 14, 8, 8, 14, 14, 8, 8, 14, 14, 14};
 #endif
 
+/* MP panels at most, or, of one panel each, as many tiles as there are panels. */
 static TARGET void NAME(tile)(int rows, int panels, const quad_tile *t) {
-    static void (*const of[])(const quad_tile *) = {
+    static void (*const of[])(const quad_tile *, int64_t) = {
 #if MR <= 6
         NAME(tile_1),       NAME(tile_2),         NAME(tile_3),       NAME(tile_4),
 #endif
@@ -179,7 +183,7 @@ static TARGET void NAME(tile)(int rows, int panels, const quad_tile *t) {
         NAME(half)(rows, t);
         return;
     }
+    panels = 1;
 #endif
-    (void)panels;
-    of[rows - 1](t);
+    for (int64_t p = 0; p < panels; p++) of[rows - 1](t, p);
 }

@@ -250,7 +250,7 @@ void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t col
     else quant_floats_plain(sums, to->scale + column, bias, to->relu, n, out);
 }
 
-/* ---- strips ---------------------------------------------------------------------------------- */
+/* ---- the sums of a tile ---------------------------------------------------------------------- */
 
 enum { QUAD_ROW_COLUMNS = QUAD_ROW_PANELS * QUAD_COLUMNS };
 
@@ -315,6 +315,45 @@ static void quad_strip_kept(const quad_strip *s, const quad_kernels *u, int32_t 
         if (there > 0)
             quad_strip_store(s, u, sums, ld, row / period * keep + x, (int)there, column, cols);
     }
+}
+
+/* ---- outliers -------------------------------------------------------------------------------- */
+
+enum { OUTLIER_PANELS = 3 }; /* from which on looking for them is worth it */
+
+bool quad_clips(const quad_matrix *m, int64_t unit) {
+    return m->kernels->clip && m->panels >= OUTLIER_PANELS && unit % QUAD_BYTES == 0;
+}
+
+/* Half of the quads: with more, widening all of them is faster. */
+static int64_t quad_outliers_most(int64_t units, int64_t unit) {
+    return units * unit / QUAD_BYTES / 2 + unit + QUAD_BYTES;
+}
+
+int64_t quad_outliers_bytes(int64_t units, int64_t unit) {
+    int64_t bytes;
+    if (__builtin_mul_overflow(units, unit, &bytes) || bytes > INT32_MAX) return INT64_MAX;
+    return (4 * quad_outliers_most(units, unit) + 4 * units) * (int64_t)sizeof(uint32_t);
+}
+
+quad_outliers quad_outliers_in(int64_t units, int64_t unit, int64_t zero, void *memory) {
+    quad_outliers o = {.at = memory, .unit = unit, .most = quad_outliers_most(units, unit)};
+    o.quad = o.at + 2 * o.most;
+    o.span = (int32_t *)(o.quad + 2 * o.most);
+    /* with the zero point in its middle, as far as bytes go */
+    o.low = (uint8_t)int64_min(int64_max(zero - 64, 0), INT8_MAX + 1);
+    return o;
+}
+
+/* ---- strips ---------------------------------------------------------------------------------- */
+
+/* start for clipped rows, whose elements were moved by -low. */
+static const void *quad_clipped_start(const quad_matrix *m, int64_t low, int64_t place, int panels,
+                                      const int32_t *start, int32_t *room) {
+    if (!low) return start;
+    for (int i = 0; i < panels * QUAD_COLUMNS; i++)
+        room[i] = (int32_t)((uint32_t)start[i] + (uint32_t)low * (uint32_t)m->sums[place + i]);
+    return room;
 }
 
 /* What the sums of some panels begin with. */
@@ -406,7 +445,8 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
                    .lanes = s->lanes,
                    .quads = m->quads,
                    .filled = m->filled,
-                   .small = s->small,
+                   .narrows = segments * quad_pairs(m->quads),
+                   .small = s->small || s->outliers,
                    .panel = panel};
     /* sums are the result */
     bool numbers = !s->bytes && !s->floats && !s->halves && !s->period && !s->other &&
@@ -436,6 +476,10 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
             t.narrow = m->narrow +
                        ((group * m->panels + p) * segments + s->from) * quad_pairs(m->quads);
         t.start = quad_strip_start(s, column, (int)panels, cols, start);
+        if (s->outliers)
+            t.start = quad_clipped_start(m, s->outliers->low,
+                                         (group * m->panels + p) * QUAD_COLUMNS, (int)panels,
+                                         t.start, start);
         /* a tile's sums are contiguous, unless they are needed elsewhere */
         t.ld = direct ? s->ldc : s->bytes ? QUAD_TILE_COLUMNS : panels * QUAD_COLUMNS;
         for (int64_t row = 0, rows; row < s->rows; row += rows) {
@@ -447,6 +491,9 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
             if (s->lanes) u->groups((int)rows, &t);
             else if (one) u->row(&t);
             else u->tile((int)rows, (int)panels, &t);
+            if (s->outliers)
+                u->amend((int)rows, (int)panels, &t, b, s->outliers,
+                         s->clipped + row * s->outliers->step);
             if (!direct && !t.bytes)
                 quad_strip_kept(s, quad_vectors(u), sums, t.ld, row, rows, column, cols);
             t.next += t.lines * (t.segments * t.filled / u->depth) * 64;

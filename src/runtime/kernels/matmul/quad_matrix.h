@@ -89,6 +89,17 @@ void quant_store_floats(const quant_floats *to, const int32_t *sums, int64_t col
 /* Rows that should pass the panels together: whole tiles, with this many bytes per row. */
 int64_t quad_block_rows(const quad_matrix *m, int64_t bytes);
 
+/* Rows of bytes may be clipped to a window of seven bits where the matrix's kernels are faster with
+ * these, and what they lack be added as outliers (cpu/quad/quad.h): worth it for a matrix of some
+ * panels and rows most of whose bytes are in the window. unit: bytes of which segments are made,
+ * at row and segment offsets that are multiples of it. */
+bool quad_clips(const quad_matrix *m, int64_t unit);
+/* Bytes of memory for the outliers of so many units; INT64_MAX: too many. */
+int64_t quad_outliers_bytes(int64_t units, int64_t unit);
+/* The window around a zero point, and `memory` for the rest; segments and steps
+ * are the caller's. */
+quad_outliers quad_outliers_in(int64_t units, int64_t unit, int64_t zero, void *memory);
+
 /* What a thread holds while it computes strips: the configuration of its tile registers. Begins as
  * zeros; quad_release gives it back, before the thread does anything else. */
 typedef struct quad_hold {
@@ -112,7 +123,10 @@ typedef struct quad_strip {
      * columns meet the same elements */
     const int32_t *lanes;
     int columns;
-    bool small;     /* quad_tile.small */
+    bool small; /* quad_tile.small */
+    /* NULL, or what the rows, which are clipped, lack; the first begins at unit `clipped` */
+    const quad_outliers *outliers;
+    int64_t clipped;
     int64_t before; /* as long strips that have met these panels, and prefetched some of the next */
     /* of panel `first` on, 32 bits a column; bytes: of whole panels, bfloat16: of the columns that
      * are there, NULL: zeros */

@@ -56,7 +56,10 @@ typedef struct qconv_job {
     int64_t line, slice; /* bytes from one input row, and plane, to the next, as they are read */
     int64_t column;      /* bytes of a gathered place */
     int64_t bytes;       /* of scratch memory, where rows are copied or gathered */
+    bool clips;          /* rows are clipped there, if few enough outliers are found, */
+    int64_t lists;       /* which are listed from this byte on */
     int64_t *segment;
+    int64_t *units; /* of each segment, where rows are clipped: as quad_outliers has them */
     slots slots;
 } qconv_job;
 
@@ -135,8 +138,22 @@ static void qconv_copy_line(const qconv_job *j, int64_t batch, int64_t d, int64_
     memset(to + left + inside, c->zero, (size_t)(j->line - left - inside));
 }
 
+/* The first place's first element of a row in the input. */
+static const uint8_t *qconv_lying(const qconv_job *j, int64_t plane, int64_t row) {
+    const qconv *c = &j->c;
+    if (j->flat) return c->x + row * j->width * c->in_channels;
+    int64_t batch = plane / c->place[0], d = plane % c->place[0] * c->p->stride[0];
+    return c->x +
+           ((batch * c->in[0] + d) * c->in[1] + row * c->p->stride[1]) * c->in[2] * c->in_channels;
+}
+
 static void qconv_copy(const qconv_job *j, int64_t plane, int64_t row, int64_t rows, uint8_t *to) {
     const packed *p = j->c.p;
+    if (j->flat) {
+        int64_t first = row * j->width, places = int64_min(rows * j->width, j->c.places - first);
+        memcpy(to, qconv_lying(j, plane, row), (size_t)(places * j->c.in_channels));
+        return;
+    }
     int64_t batch = plane / j->c.place[0], lines = qconv_lines(p, 1, rows),
             d = plane % j->c.place[0] * p->stride[0] - p->padding[0],
             y = row * p->stride[1] - p->padding[1];
@@ -144,15 +161,6 @@ static void qconv_copy(const qconv_job *j, int64_t plane, int64_t row, int64_t r
         for (int64_t i = 0; i < lines; i++)
             qconv_copy_line(j, batch, d + k * p->dilation[0], y + i,
                             to + k * j->slice + i * j->line);
-}
-
-/* The first place's first element of a row, where nothing is copied. */
-static const uint8_t *qconv_lying(const qconv_job *j, int64_t plane, int64_t row) {
-    const qconv *c = &j->c;
-    if (j->flat) return c->x + row * j->width * c->in_channels;
-    int64_t batch = plane / c->place[0], d = plane % c->place[0] * c->p->stride[0];
-    return c->x +
-           ((batch * c->in[0] + d) * c->in[1] + row * c->p->stride[1]) * c->in[2] * c->in_channels;
 }
 
 typedef struct qconv_chunk { int64_t plane, row, rows, first, last; } qconv_chunk;
@@ -166,16 +174,62 @@ static qconv_chunk qconv_chunk_of(const qconv_job *j, int64_t i) {
     return t;
 }
 
+/* Where row y of a chunk has its first place, for one group, and from one to the next. */
+static const uint8_t *qconv_first(const qconv_job *j, const qconv_chunk *t, int64_t group,
+                                  int64_t y, const uint8_t *scratch, int64_t *lda) {
+    const packed *p = j->c.p;
+    *lda = j->way == QCONV_GATHERED ? j->column : p->stride[2] * j->c.in_channels;
+    if (j->way == QCONV_GATHERED) return scratch;
+    if (j->way == QCONV_COPIED && j->flat)
+        return scratch + y * j->width * j->c.in_channels + group * j->c.inputs;
+    if (j->way == QCONV_COPIED) return scratch + y * p->stride[1] * j->line + group * j->c.inputs;
+    return qconv_lying(j, t->plane, t->row + y) + group * j->c.inputs;
+}
+
+/* Places of row y of a chunk, */
+static int64_t qconv_width(const qconv_job *j, const qconv_chunk *t, int64_t y) {
+    return int64_min(j->width, j->c.places / j->planes - (t->row + y) * j->width);
+}
+
+/* and of all of its rows. */
+static int64_t qconv_places(const qconv_job *j, const qconv_chunk *t) {
+    return (t->rows - 1) * j->width + qconv_width(j, t, t->rows - 1);
+}
+
+/* Copies a chunk's part of the input, clipped, with what that lacks in *o. False: that is too much,
+ * and the copy is lost. */
+static bool qconv_clip(const qconv_job *j, const qconv_chunk *t, uint8_t *scratch,
+                       quad_outliers *o) {
+    const packed *p = j->c.p;
+    const quad_matrix *m = &p->panels;
+    int64_t unit = j->c.inputs, n[2] = {0},
+            all = j->flat ? qconv_places(j, t) * j->c.in_channels
+                          : qconv_lines(p, 1, t->rows) * j->line;
+    const uint8_t *from = j->flat ? qconv_lying(j, t->plane, t->row) : scratch;
+    if (!j->flat) qconv_copy(j, t->plane, t->row, t->rows, scratch);
+    *o = quad_outliers_in(j->bytes / unit, unit, j->c.zero, scratch + j->lists);
+    o->width = m->k / unit;
+    o->step = p->stride[2] * m->groups;
+    o->segment = j->units;
+    o->segments = m->sets * m->segments;
+    for (int64_t k = 0; k < p->kernel[0]; k++) {
+        int64_t at = k * j->slice;
+        if (!m->kernels->clip(o, at / unit, (at + all) / unit, from + at, scratch + at, n))
+            return false;
+    }
+    return true;
+}
+
 /* The rows of a chunk times two panels of a group. */
 static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, int64_t panel,
-                       const uint8_t *scratch, quad_hold *hold) {
+                       const uint8_t *scratch, const quad_outliers *outliers, quad_hold *hold) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
     int64_t column = group * m->n + panel * QUAD_COLUMNS,
             place = (group * m->panels + panel) * QUAD_COLUMNS, total = j->c.places / j->planes;
     /* padding adds nothing, and sums of a row are those of one plane */
-    bool zeros = j->way == QCONV_COPIED && !j->c.zero && !j->period && p->kernel[0] == 1 &&
-                 m->sets == 1;
+    bool zeros = j->way == QCONV_COPIED && !j->flat && !j->c.zero && !j->period &&
+                 p->kernel[0] == 1 && m->sets == 1;
     quant_bytes to = {0};
     if (!j->c.start) {
         to = j->c.ready->to;
@@ -183,9 +237,9 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
         to.steps += place;
     }
     quad_strip s = {.end = j->way == QCONV_DIRECT ? j->c.end : scratch + j->bytes,
-                    .lda = p->stride[2] * j->c.in_channels,
                     .segment = j->segment,
                     .small = j->c.small,
+                    .outliers = outliers,
                     .start = (j->c.start ? j->c.start : j->c.ready->start) + place,
                     .bytes = j->c.start ? NULL : &to,
                     .floats = j->c.floats,
@@ -199,13 +253,11 @@ static void qconv_rows(const qconv_job *j, const qconv_chunk *t, int64_t group, 
         if (zeros)
             quad_strip_see(m, (t->row + y) * p->stride[1] - p->padding[1], p->dilation[1],
                            p->kernel[1], j->c.in[1], &s);
-        s.rows = j->period ? (t->rows - 1) * j->period + j->width : int64_min(j->width, total - at);
+        s.rows = j->period ? (t->rows - 1) * j->period + j->width : qconv_width(j, t, y);
         s.out = j->c.out +
                 ((t->plane * total + at) * p->out_features + column) * (j->c.start ? 4 : 1);
-        if (j->way == QCONV_GATHERED) s.a = scratch, s.lda = j->column;
-        else if (j->way == QCONV_COPIED)
-            s.a = scratch + y * p->stride[1] * j->line + group * j->c.inputs;
-        else s.a = qconv_lying(j, t->plane, t->row + y) + group * j->c.inputs;
+        s.a = qconv_first(j, t, group, y, scratch, &s.lda);
+        if (outliers) s.clipped = ((const uint8_t *)s.a - scratch) / j->c.inputs;
         quad_strip_run(m, group, panel, int64_min(panel + m->kernels->panels, t->last), &s, hold);
     }
 }
@@ -216,16 +268,21 @@ static void qconv_chunks(void *ctx, int64_t begin, int64_t end) {
     slot taken = slots_take(&j->slots);
     uint8_t *scratch = taken.memory;
     quad_hold hold = {0};
+    quad_outliers outliers;
+    bool clipped = false;
     for (int64_t i = begin; i < end; i++) {
         qconv_chunk t = qconv_chunk_of(j, i);
-        if (j->way == QCONV_COPIED && (i == begin || i % j->shares == 0))
-            qconv_copy(j, t.plane, t.row, t.rows, scratch);
+        bool first = i == begin || i % j->shares == 0;
+        if (j->way == QCONV_COPIED && first) {
+            clipped = j->clips && qconv_clip(j, &t, scratch, &outliers);
+            if (!clipped) qconv_copy(j, t.plane, t.row, t.rows, scratch);
+        }
         for (int64_t g = 0; g < m->groups; g++) {
-            int64_t places = int64_min(j->width, j->c.places - t.row * j->width);
+            int64_t places = qconv_width(j, &t, 0);
             for (int64_t k = 0; j->way == QCONV_GATHERED && k < places; k++)
                 qconv_gather(j, t.row * j->width + k, g, scratch + k * j->column);
             for (int64_t panel = t.first; panel < t.last; panel += m->kernels->panels)
-                qconv_rows(j, &t, g, panel, scratch, &hold);
+                qconv_rows(j, &t, g, panel, scratch, clipped ? &outliers : NULL, &hold);
         }
     }
     quad_release(&hold);
@@ -267,6 +324,8 @@ static void qconv_choose(qconv_job *j) {
              : p->transposed || qconv_band_bytes(j, 1) > QCONV_ROW_MOST ? QCONV_GATHERED
              : padded || m->k % QUAD_BYTES                              ? QCONV_COPIED
                                                                         : QCONV_DIRECT;
+    j->clips = quad_clips(m, j->c.inputs) && !j->c.small && j->way != QCONV_GATHERED;
+    if (j->clips) j->way = QCONV_COPIED;
     if (j->flat || j->way == QCONV_GATHERED) {
         j->width = j->flat ? QCONV_PLACES
                            : int64_max(QUAD_MAX_ROWS,
@@ -307,7 +366,8 @@ static void qconv_cut(qconv_job *j) {
 static void qconv_segments(qconv_job *j) {
     const packed *p = j->c.p;
     const quad_matrix *m = &p->panels;
-    int64_t *to = j->segment, taps = packed_whole_rows(p) ? 1 : p->kernel[2];
+    int64_t n = m->sets * m->segments, *to = j->segment,
+            taps = packed_whole_rows(p) ? 1 : p->kernel[2];
     bool copied = j->way == QCONV_COPIED;
     j->line = copied ? qconv_lines(p, 2, j->c.place[2]) * j->c.in_channels
                      : j->c.in[2] * j->c.in_channels;
@@ -320,6 +380,8 @@ static void qconv_segments(qconv_job *j) {
                         : s / taps / p->kernel[1] * j->slice +
                               s / taps % p->kernel[1] * p->dilation[1] * j->line +
                               s % taps * p->dilation[2] * j->c.in_channels;
+    j->units = j->segment + n;
+    for (int64_t i = 0; j->clips && i < n; i++) j->units[i] = j->segment[i] / j->c.inputs;
 }
 
 /* A band's rows are one where that fills more tiles of registers than it adds. */
@@ -339,20 +401,23 @@ static ctsc_status qconv_compute(op_ctx *cx, const qconv *c) {
     if (!c->places) return CTSC_OK;
     if (c->p->taps.data) return quant_depthwise_run(cx, c);
     qconv_job j = {.c = *c};
-    size_t segments = (size_t)(m->sets * m->segments) * sizeof *j.segment;
+    size_t segments = 2 * (size_t)(m->sets * m->segments) * sizeof *j.segment;
     j.segment = recycle_alloc(segments);
     if (!j.segment) return diag_no_memory(cx->diag);
     qconv_choose(&j);
     qconv_cut(&j);
     qconv_segments(&j);
     j.period = qconv_period(&j);
-    j.bytes = j.way == QCONV_COPIED     ? qconv_times(j.slice, c->p->kernel[0])
-              : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
+    j.bytes = j.way == QCONV_COPIED     ? j.flat ? qconv_times(j.band, j.width * c->in_channels)
+                                                 : qconv_times(j.slice, c->p->kernel[0])
+                  : j.way == QCONV_GATHERED ? qconv_times(j.width, j.column)
                                         : 0;
     int64_t chunks = j.planes * j.bands * j.shares,
             work = qconv_times(j.band * j.width * j.share * QUAD_COLUMNS, j.column * m->groups);
-    if (j.bytes > PTRDIFF_MAX / 2 ||
-        !slots_begin(&j.slots, (size_t)j.bytes + QCONV_SLACK, chunks)) {
+    int64_t lists = j.clips ? quad_outliers_bytes(j.bytes / c->inputs, c->inputs) : 0;
+    j.lists = (int64_min(j.bytes, PTRDIFF_MAX / 4) + QCONV_SLACK) / QCONV_SLACK * QCONV_SLACK;
+    if (j.bytes > PTRDIFF_MAX / 4 || lists > PTRDIFF_MAX / 4 ||
+        !slots_begin(&j.slots, (size_t)(j.lists + lists + QCONV_SLACK), chunks)) {
         recycle_free(j.segment, segments);
         return diag_no_memory(cx->diag);
     }
@@ -402,6 +467,16 @@ static ctsc_status qconv_sizes(op_ctx *cx, const packed *p, const tensor *x, qco
     return CTSC_OK;
 }
 
+/* The input, channels-last and unsigned. */
+static void qconv_take_input(qconv *c, const tensor *bytes) {
+    const packed *p = c->p;
+    const quad_kernels *u = quad_vectors(p->taps.data ? p->taps.kernels : p->panels.kernels);
+    c->x = tensor_data(bytes);
+    c->end = c->x + bytes->numel;
+    c->places = c->batch * c->place[0] * c->place[1] * c->place[2];
+    c->small = u->small && c->zero <= INT8_MAX && u->small(c->x, bytes->numel);
+}
+
 /* The result is channels-last. */
 static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, const quant_target *to,
                                     tensor **out) {
@@ -417,12 +492,8 @@ static ctsc_status qconv_run_static(op_ctx *cx, const packed *p, tensor *x, cons
     TRY_OUT(quant_to_channels_last(cx, x, &last));
     TRY_OUT(quant_unsigned(cx, last, &bytes));
     TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, c.zero, to, &c.ready));
-    c.x = tensor_data(bytes);
-    c.end = c.x + bytes->numel;
+    qconv_take_input(&c, bytes);
     c.out = tensor_data(made);
-    c.places = c.batch * c.place[0] * c.place[1] * c.place[2];
-    const quad_kernels *u = quad_vectors(p->taps.data ? p->taps.kernels : p->panels.kernels);
-    c.small = u->small && c.zero <= INT8_MAX && u->small(c.x, bytes->numel);
     TRY_OUT(qconv_compute(cx, &c));
 out:
     tensor_unref(last);
@@ -514,10 +585,8 @@ static ctsc_status qconv_run_numbers(op_ctx *cx, const packed *p, tensor *x, qco
     quant_last_strides(made->ndim, sizes, made->strides);
     TRY_OUT(quant_to_channels_last(cx, x, &last));
     TRY_OUT(quant_unsigned(cx, last, &bytes));
-    c->x = tensor_data(bytes);
-    c->end = c->x + bytes->numel;
+    qconv_take_input(c, bytes);
     c->out = tensor_data(made);
-    c->places = c->batch * c->place[0] * c->place[1] * c->place[2];
     TRY_OUT(qconv_compute(cx, c));
 out:
     tensor_unref(last);

@@ -31,9 +31,12 @@ typedef struct linear_job {
     int64_t shares; /* of the panels */
     int64_t block;  /* rows */
     const int64_t *segment;
+    bool small;                    /* quad_tile.small */
+    const quad_outliers *outliers; /* of each block, or NULL */
 } linear_job;
 
 enum { LINEAR_WORK = 1 << 20 };
+static const int64_t linear_segment[3] = {0}; /* of each set */
 
 /* Chunks are blocks of rows, and within those pairs of panels. */
 static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
@@ -53,6 +56,8 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
                         .rows = int64_min(j->block, j->rows - row),
                         .lda = j->lda,
                         .segment = j->segment,
+                        .small = j->small,
+                        .outliers = j->outliers ? j->outliers + chunk / j->shares : NULL,
                         .start = (j->sums ? j->sums : j->ready->start) + column,
                         .bytes = j->floats || j->sums ? NULL : &to,
                         .floats = j->floats,
@@ -65,11 +70,58 @@ static void linear_chunks(void *ctx, int64_t begin, int64_t end) {
     quad_release(&hold);
 }
 
-static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed *p,
+/* Rows that are clipped, and what each block of them lacks (quad_clips). */
+typedef struct linear_clipped {
+    const uint8_t *a;
+    const quad_matrix *m;
+    int64_t rows, lda, block, blocks;
+    uint8_t *clipped;
+    quad_outliers *outliers; /* per block */
+    void *memory;            /* with all of them, */
+    size_t size;
+    _Atomic(bool) many; /* more outliers than are worth it */
+} linear_clipped;
+
+static void linear_clip_blocks(void *ctx, int64_t begin, int64_t end) {
+    linear_clipped *c = ctx;
+    for (int64_t b = begin; b < end && !atomic_load_explicit(&c->many, memory_order_relaxed); b++) {
+        int64_t first = b * c->block, rows = int64_min(c->block, c->rows - first), n[2] = {0};
+        for (int64_t r = 0; r < rows; r++)
+            if (!c->m->kernels->clip(&c->outliers[b], r, r + 1, c->a + (first + r) * c->lda,
+                                     c->clipped + (first + r) * c->lda, n)) {
+                atomic_store_explicit(&c->many, true, memory_order_relaxed);
+                return;
+            }
+    }
+}
+
+/* False: the rows are multiplied as they are. */
+static bool linear_clip(linear_clipped *c, int64_t zero) {
+    int64_t unit = c->m->quads * QUAD_BYTES, lists = quad_outliers_bytes(c->block, unit), all, copy;
+    if (__builtin_add_overflow(lists, (int64_t)sizeof *c->outliers, &all) ||
+        __builtin_mul_overflow(all, c->blocks, &all) ||
+        __builtin_mul_overflow(c->rows, c->lda, &copy) ||
+        __builtin_add_overflow(all, copy, &c->size) || !(c->memory = recycle_alloc(c->size)))
+        return false;
+    c->outliers = c->memory;
+    char *memory = (char *)(c->outliers + c->blocks);
+    for (int64_t b = 0; b < c->blocks; b++) {
+        quad_outliers o = quad_outliers_in(c->block, unit, zero, memory + b * lists);
+        o.width = o.step = 1;
+        o.segment = linear_segment;
+        o.segments = c->m->sets;
+        c->outliers[b] = o;
+    }
+    c->clipped = (uint8_t *)memory + c->blocks * lists;
+    pool_for(c->blocks, kernel_grain(c->block * c->lda), linear_clip_blocks, c);
+    return !c->many;
+}
+
+/* a: unsigned bytes with this zero point. */
+static void linear_run(const uint8_t *a, int64_t zero, int64_t rows, int64_t lda, const packed *p,
                        const quant_ready *ready, const int32_t *sums, const quant_floats *floats,
                        void *out) {
     const quad_matrix *m = &p->panels;
-    static const int64_t segment[3] = {0}; /* of each set */
     linear_job j = {.a = a,
                     .rows = rows,
                     .lda = lda,
@@ -80,10 +132,17 @@ static void linear_run(const uint8_t *a, int64_t rows, int64_t lda, const packed
                     .out = out,
                     .shares = (m->panels + m->kernels->panels - 1) / m->kernels->panels,
                     .block = quad_block_rows(m, lda),
-                    .segment = segment};
+                    .segment = linear_segment};
     int64_t blocks = (rows + j.block - 1) / j.block,
             work = int64_min(rows, j.block) * m->quads * QUAD_PANEL * m->kernels->panels;
+    linear_clipped c = {
+        .a = a, .m = m, .rows = rows, .lda = lda, .block = j.block, .blocks = blocks};
+    if (quad_clips(m, QUAD_BYTES)) {
+        j.small = m->kernels->small(a, rows * lda);
+        if (!j.small && linear_clip(&c, zero)) j.a = c.clipped, j.outliers = c.outliers;
+    }
     pool_for(blocks * j.shares, int64_max(1, LINEAR_WORK / int64_max(work, 1)), linear_chunks, &j);
+    recycle_free(c.memory, c.size);
 }
 
 /* ---- rows of the input ----------------------------------------------------------------------- */
@@ -210,7 +269,8 @@ static ctsc_status quant_linear_dynamic(op_ctx *cx, const packed *p, tensor *x, 
                           .bias = p->bias ? TENSOR_AT(p->bias, float) : NULL,
                           .relu = relu,
                           .fused = qengine_is_fbgemm()};
-    linear_run(a, flat->numel / m->k, lda, p, NULL, start, &store, tensor_data(made));
+    linear_run(a, qp.zero_point, flat->numel / m->k, lda, p, NULL, start, &store,
+               tensor_data(made));
 out:
     if (st == CTSC_OK && !flat->numel) linear_no_input(made, p);
     tensor_unref(flat);
@@ -289,7 +349,7 @@ static ctsc_status linear_static(op_ctx *cx, const packed *p, tensor *x, const q
     TRY_OUT(quant_unsigned(cx, flat, &bytes));
     TRY_OUT(quant_ready_take(cx, p, x->quantiser->scale, zero, to, &ready));
     if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
-    linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, ready, NULL, NULL,
+    linear_run(a ? a : tensor_data(bytes), zero, made->numel / m->n, lda, p, ready, NULL, NULL,
                tensor_data(made));
 out:
     tensor_unref(flat);
@@ -386,7 +446,7 @@ OPERATOR(integer_linear) {
     if (st != CTSC_OK || !made->numel) goto out;
     TRY_OUT(quant_unsigned(cx, flat, &bytes));
     if (lda > m->k) TRY_OUT(linear_rows(cx, bytes, m->k, lda, 0, zero, &a, &size));
-    linear_run(a ? a : tensor_data(bytes), made->numel / m->n, lda, p, NULL, start,
+    linear_run(a ? a : tensor_data(bytes), zero, made->numel / m->n, lda, p, NULL, start,
                numbers ? &store : NULL, tensor_data(made));
 out:
     tensor_unref(flat);
