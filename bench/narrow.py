@@ -155,9 +155,7 @@ class Models:
         return self.made[group]
 
     def written(self, names):
-        for name in names:
-            if not os.path.exists(os.path.join(self.args.folder, name + ".json")):
-                subprocess.run([self.args.python, os.path.join(HERE, "narrow_models.py"), self.args.folder, name], env=environment(), check=True)
+        subprocess.run([self.args.python, os.path.join(HERE, "narrow_models.py"), self.args.folder, *names], env=environment(), check=True)
         with open(os.path.join(self.args.folder, names[0] + ".json")) as f:
             return self.args.folder, os.path.join(self.args.folder, names[0] + ".npz"), json.load(f)
 

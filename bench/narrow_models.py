@@ -3,7 +3,7 @@
 
     python3 bench/narrow_models.py FOLDER MODEL...       (today's PyTorch, torchvision, transformers, onnx, onnxruntime, openvino: each for what needs it)
 
-Of each MODEL, where NAME.json is not there yet, files that begin with its NAME:
+Of each MODEL, where NAME.json is not there yet or something has been installed that was lacking when it was written, files that begin with its NAME:
 
     bert_128, resnet50, mobilenet_v2     networks of nets/networks.py
     mlp_1, mlp_32                        eight blocks 2048-5632-2048 on so many rows
@@ -17,6 +17,7 @@ Of each MODEL, where NAME.json is not there yet, files that begin with its NAME:
 
 NAME.npz has arguments (x0, ...) and what PyTorch computed in float32 (y0, ...); NAME.json how many weights there are, and the operations of a call.
 """
+import importlib.util
 import json
 import os
 import sys
@@ -108,11 +109,16 @@ def export_onnx(model, inputs, path):
     torch.onnx.export(model, inputs, path, opset_version=17, input_names=["x%d" % i for i in range(len(inputs))], dynamo=False)
 
 
+lacking = set()  # packages that files of the present model needed
+
+
 def attempt(what, make, *args):
     """Files for peers that are not there, or cannot: their cells say so."""
     try:
         make(*args)
     except Exception as e:
+        if isinstance(e, ModuleNotFoundError):
+            lacking.add(e.name.partition(".")[0])
         print("  %s: %s: %s" % (what, type(e).__name__, str(e).split("\n")[0][:160]), file=sys.stderr)
 
 
@@ -263,18 +269,26 @@ def write_gguf(model, folder):
 # ---- all of it -----------------------------------------------------------------------------------------------------
 
 
+def is_made(path):
+    if not os.path.exists(path):
+        return False
+    with open(path) as f:
+        return not any(importlib.util.find_spec(m) for m in json.load(f).get("lacking", []))
+
+
 def main():
     folder, names = sys.argv[1], sys.argv[2:]
     warnings.filterwarnings("ignore")
     os.makedirs(folder, exist_ok=True)
     for name in names:
         base = os.path.join(folder, name)
-        if os.path.exists(base + ".json"):
+        if is_made(base + ".json"):
             continue
+        lacking.clear()
         print("  making %s" % name, file=sys.stderr, flush=True)
         said = (write_qwen3 if name.startswith("qwen3_") else write_network)(name, base)
         with open(base + ".new.json", "w") as f:
-            json.dump(said, f)
+            json.dump(dict(said, lacking=sorted(lacking)), f)
         os.replace(base + ".new.json", base + ".json")
 
 
