@@ -2,16 +2,15 @@
 /*
  * bytes_avx2.c - products of bytes with vectors of 256 bits: AVX-VNNI, and AVX2.
  *
- * Tiles are 6 x 16 and 4 x 16. Without vpdpbusd there are two ways. vpmaddubsw adds
- * pairs of products and saturates at 16 bits, which cannot happen with activations
- * of at most 127 (archives with a reduced range hold hardly any others), so a
- * tile's are checked first. Where weights are not all large, which packing checks,
- * two such sums still fit 16 bits and are widened together: three multiplications
- * instead of four. Otherwise even and odd bytes are widened to 16 bits in place:
- * weights once per quad, so that a row costs four instructions instead of two.
- * Where few bytes lie outside a window of 128 values, they are clipped to it, and what they
- * lack is a list of quads per row, whose products are added afterwards: at most 128 each,
- * and 2 * 128 * -128 is still -2^15.
+ * Tiles are 6 x 16 and 4 x 16. Without vpdpbusd, vpmaddubsw adds pairs of products and
+ * saturates at 16 bits. It cannot with activations of at most 127 (a layer's are checked
+ * first; archives with a reduced range have no others), and not with weights that packing
+ * marked as QUAD_SAFE; two sums that still fit 16 bits, QUAD_NARROW, are widened together:
+ * three multiplications instead of four. Otherwise even and odd bytes are widened to
+ * 16 bits in place.
+ * Where few activations lie outside a window of 128 values, they are clipped to it, and what
+ * they lack is a list of quads per row, whose products are added afterwards: at most 128
+ * each, and 2 * 128 * -128 is still -2^15.
  * Tests: tests/unit/test_quantized_bytes.c
  */
 #include "cpu/quad/quad.h"
@@ -41,7 +40,7 @@ static inline TARGET_AVX2 __m256i quant_widened(__m256i acc, __m256i x, __m256i 
     return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
 }
 
-/* For x of at most 127: 2 * 127 * 128 is less than 2^15. */
+/* For x of at most 127, 2 * 127 * 128 being less than 2^15, or weights that are QUAD_SAFE. */
 static inline TARGET_AVX2 __m256i quant_pairs(__m256i acc, __m256i x, __m256i w) {
     return _mm256_add_epi32(acc,
                             _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
@@ -126,6 +125,8 @@ static inline TARGET_AVX2 __m256i quant_pairs_twice(__m256i acc, __m256i x, __m2
 #define MP 1
 #define DEPTH 1
 #define DP quant_widened
+#define SAFE quant_pairs
+#define DIRECT
 #include "cpu/quad/bytes_tile.h"
 
 #define NAME(x) quant_small_##x
@@ -136,6 +137,7 @@ static inline TARGET_AVX2 __m256i quant_pairs_twice(__m256i acc, __m256i x, __m2
 #define DP quant_pairs
 #define PAIR quant_pairs_twice
 #define SUMS_ONLY
+#define DIRECT
 #include "cpu/quad/bytes_tile.h"
 
 /* ---- AVX2: activations of seven bits, and of eight ------------------------------------------- */
@@ -157,17 +159,8 @@ static TARGET_AVX2 bool quant_avx2_small(const uint8_t *p, int64_t n) {
     return true;
 }
 
-static TARGET_AVX2 bool quant_tile_is_small(int rows, const quad_tile *t) {
-    for (int64_t s = 0; s < t->segments; s++)
-        for (int r = 0; r < rows; r++)
-            if (!quant_are_small(t->a + r * t->lda + t->segment[s], t->quads * QUAD_BYTES))
-                return false;
-    return true;
-}
-
-/* Looking at the activations once for several panels. */
 static void quant_avx2_tile(int rows, int panels, const quad_tile *t) {
-    if (t->small || quant_tile_is_small(rows, t)) quant_small_tile(rows, panels, t);
+    if (t->small) quant_small_tile(rows, panels, t);
     else quant_wide_tile(rows, panels, t);
 }
 
@@ -291,6 +284,7 @@ const quad_kernels quad_bytes_avx2 = {.isa = ISA_AVX2,
                                       .panels = 2,
                                       .depth = 1,
                                       .lanes = 8,
+                                      .direct = true,
                                       .block = 256 << 10,
                                       .tile = quant_avx2_tile,
                                       .store = quant_wide_store,

@@ -9,10 +9,11 @@
  *     MP                      panels of a tile, at most
  *     DEPTH                   results of a depthwise convolution that are made together
  *     DP(acc, x, w)           acc and the products of unsigned bytes x and signed bytes w
- *     PAIR                    quad_tile.h; may be left out
+ *     PAIR, SAFE              quad_tile.h; may be left out
  *     SUMS_ONLY               if defined: neither store nor spread, which do not multiply
  *     TILE_ELSEWHERE          if defined: no tiles, which need MR, MP, SPLAT and PAIR
- *     DIRECT                  if defined: full tiles store bytes (quad_tile.bytes); MP is 2, LANES 16
+ *     DIRECT                  if defined: full tiles store bytes (quad_tile.bytes); they have two
+ *                             vectors to a row
  *
  *     V, F, LANES             vectors of int32 and of float, lanes of one
  *     LOAD(p) STORE(p, v)     a vector
@@ -53,14 +54,16 @@ static inline __attribute__((always_inline)) TARGET V NAME(bytes)(const V *v,
      SET8((char)(to)->flip)}
 
 #ifdef DIRECT
-/* The sums of a tile as bytes (quant_bytes.plain), from where they are. */
-static inline __attribute__((always_inline)) TARGET void NAME(direct)(V (*acc)[MP],
+/* The sums of a tile as bytes (quant_bytes.plain), from where they are; first: its first panel. */
+static inline __attribute__((always_inline)) TARGET void NAME(direct)(V (*acc)[2],
                                                                       const quad_tile *t,
-                                                                      const int rows) {
+                                                                      const int rows,
+                                                                      int64_t first) {
     const quant_bytes *to = t->bytes;
-    F scale[] = {LOADF(to->scale), LOADF(to->scale + LANES)};
+    const float *scales = to->scale + first * QUAD_COLUMNS;
+    F scale[] = {LOADF(scales), LOADF(scales + LANES)};
     V zero = SET16((int16_t)to->zero);
-    uint8_t *out = t->out;
+    uint8_t *out = t->out + first * QUAD_COLUMNS;
     int64_t ldc = t->ldc;
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r += 2, out += 2 * ldc) {
@@ -70,7 +73,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(direct)(V (*acc)[M
         for (int i = 0; i < 4; i++)
             v[i] = INT(MULF(FLOAT(acc[i < 2 ? r : second][i % 2]), scale[i % 2]));
         V a = ADD16(PACK16(v[0], v[1]), zero), b = ADD16(PACK16(v[2], v[3]), zero);
-        PUT_ROWS(out, second > r ? out + ldc : NULL, PACK8(a, b), QUAD_TILE_COLUMNS);
+        PUT_ROWS(out, second > r ? out + ldc : NULL, PACK8(a, b), 2 * LANES);
     }
 }
 #endif
@@ -198,6 +201,7 @@ static TARGET void NAME(depthwise)(const quant_depthwise *d) {
 #undef DEPTH
 #undef DP
 #undef PAIR
+#undef SAFE
 #undef SUMS_ONLY
 #undef TILE_ELSEWHERE
 #undef DIRECT

@@ -81,8 +81,8 @@ typedef struct quad_tile {
     uint8_t *out;
     int64_t ldc;
     const int32_t *lanes; /* of `groups`: which quad of a segment a column begins with */
-    /* per segment, for each two quads: whether their products may be added before they are
-     * widened; NULL: none (read where quad_tile.h has PAIR) */
+    /* per segment, for each two quads: QUAD_NARROW, and QUAD_SAFE of the first and, one bit to the
+     * left, of the second (read where quad_tile.h has PAIR or SAFE) */
     const uint8_t *narrow;
     int64_t narrows; /* of them, from one panel's to the next one's */
     bool small;      /* bytes known to be at most 127, if they were checked */
@@ -104,7 +104,11 @@ static inline void quad_by_heights(int rows, const quad_tile *t,
         }
 }
 
-/* Entries of quad_tile.narrow for a segment: one for each two quads, followed by a 0. */
+/* Marks of weights: of two quads, that four of their products with seven bits fit 16 bits, and of
+ * one, that two products with eight bits do. */
+enum { QUAD_NARROW = 1, QUAD_SAFE = 2 };
+/* Entries of quad_tile.narrow for a segment: one for each two quads, and one that is not
+ * QUAD_NARROW. */
 static inline int64_t quad_pairs(int64_t quads) { return quads / 2 + 1; }
 
 /* Of the sums that `store` reads, from one row to the next. */

@@ -13,32 +13,39 @@
  *     SPLAT(p)                the quad at p in each lane
  *     DP(acc, x, w)           acc and the products of x and w
  *     PAIR(acc, x, w, y, v)   if defined: acc and the products of x and w and of y and v, for
- *                             quads that the tile marks as narrow (16-bit safe)
- *     DIRECT                  if defined: NAME(direct)(acc, t, rows) makes bytes of sums
+ *                             quads that the tile marks as QUAD_NARROW
+ *     SAFE(acc, x, w)         if defined: DP for quads that it marks as QUAD_SAFE
+ *     DIRECT                  if defined: NAME(direct)(acc, t, rows, panel) makes bytes of sums
  * Defines NAME(tile)(rows, panels, tile) and, for tiles of 14 rows, NAME(heights).
  */
 
-/* One quad of each row, a: every third of these. */
+/* One quad of each row, a: every third of these; safe: QUAD_SAFE. */
 static inline __attribute__((always_inline)) TARGET void NAME(quad)(A (*acc)[MP * VECTORS],
                                                                     const uint8_t **a, int64_t lda,
                                                                     const int8_t *b, int64_t panel,
-                                                                    const int rows,
-                                                                    const int width) {
+                                                                    const int rows, const int width,
+                                                                    const bool safe) {
     V w[MP * VECTORS];
+    (void)safe; /* without SAFE */
 #pragma GCC unroll 4
     for (int c = 0; c < width; c++) w[c] = LOAD(b + c / VECTORS * panel + c % VECTORS * 4 * LANES);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; r++) {
         V x = SPLAT(a[r / 3] + r % 3 * lda);
 #pragma GCC unroll 4
-        for (int c = 0; c < width; c++) acc[r][c] = DP(acc[r][c], x, w[c]);
+        for (int c = 0; c < width; c++)
+#ifdef SAFE
+            if (safe) acc[r][c] = SAFE(acc[r][c], x, w[c]);
+            else
+#endif
+                acc[r][c] = DP(acc[r][c], x, w[c]);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r += 3) a[r / 3] += QUAD_BYTES;
 }
 
 #ifdef PAIR
-/* Two quads that are narrow (16-bit safe). */
+/* Two quads that are QUAD_NARROW. */
 static inline __attribute__((always_inline)) TARGET void NAME(pair)(A (*acc)[MP * VECTORS],
                                                                     const uint8_t **a, int64_t lda,
                                                                     const int8_t *b, int64_t panel,
@@ -69,7 +76,7 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
     A acc[MR][MP * VECTORS];
     const int width = panels * VECTORS;
     const int8_t *b = t->b + first * t->panel;
-#ifndef PAIR
+#if !defined PAIR && !defined SAFE
     const int8_t *next = t->lines ? t->next : b; /* without lines one that is there anyway */
     const int64_t step = t->lines ? QUAD_PANEL : 0;
 #endif
@@ -87,21 +94,27 @@ static inline __attribute__((always_inline)) TARGET void NAME(body)(const quad_t
 #ifdef PAIR
         const uint8_t *narrow = t->narrow + first * t->narrows + s * quad_pairs(left);
         for (; left > 0; narrow++) {
-            for (; *narrow; narrow++, left -= 2, b += 2 * QUAD_PANEL)
+            for (; *narrow & QUAD_NARROW; narrow++, left -= 2, b += 2 * QUAD_PANEL)
                 NAME(pair)(acc, a, lda, b, panel, rows, width);
             for (int i = 0; i < 2 && left > 0; i++, left--, b += QUAD_PANEL)
-                NAME(quad)(acc, a, lda, b, panel, rows, width);
+                NAME(quad)(acc, a, lda, b, panel, rows, width, false);
         }
+#elif defined SAFE
+        const uint8_t *narrow = t->narrow + first * t->narrows + s * quad_pairs(left);
+        for (unsigned marks = *narrow; left > 0; marks = *++narrow)
+            for (int i = 0; i < 2 && left > 0; i++, marks >>= 1, left--, b += QUAD_PANEL)
+                if (marks & QUAD_SAFE) NAME(quad)(acc, a, lda, b, panel, rows, width, true);
+                else NAME(quad)(acc, a, lda, b, panel, rows, width, false);
 #else
         for (; left > 0; left--, b += QUAD_PANEL, next += step) {
             __builtin_prefetch(next, 0, 2); /* to the second cache: the first has this panel */
-            NAME(quad)(acc, a, lda, b, panel, rows, width);
+            NAME(quad)(acc, a, lda, b, panel, rows, width, false);
         }
 #endif
     }
 #ifdef DIRECT
     if (panels == MP && t->bytes) {
-        NAME(direct)(acc, t, rows);
+        NAME(direct)(acc, t, rows, first);
         return;
     }
 #endif

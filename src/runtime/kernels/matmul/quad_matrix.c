@@ -107,28 +107,37 @@ static void quad_matrix_put_bytes(quad_matrix *m, int64_t group, int64_t j, int1
     }
 }
 
-/* Can the sums of two products at a time, of these two quads of a panel with bytes of at most 127,
- * be added in 16 bits? */
-static bool quad_is_narrow(const int8_t *quads) {
+/* Do the products of activations of at most `most` with pairs of bytes, from `quads` quads of a
+ * panel that lie one after the other, add up in 16 bits, whatever the activations are? */
+static bool quad_fits(const int8_t *data, int quads, int most) {
     for (int i = 0; i < QUAD_PANEL; i += 2) {
-        const int8_t *a = quads + i, *b = a + QUAD_PANEL;
-        if ((abs(a[0]) + abs(a[1]) + abs(b[0]) + abs(b[1])) * 127 > INT16_MAX) return false;
+        int above = 0, below = 0;
+        for (int q = 0; q < 2 * quads; q++) {
+            int v = data[i + q / 2 * QUAD_PANEL + q % 2];
+            *(v > 0 ? &above : &below) += v;
+        }
+        if (above * most > INT16_MAX || below * most < INT16_MIN) return false;
     }
     return true;
 }
 
-/* A panel with many pairs that are not 16-bit safe gets none: a
- * branch that is hard to predict costs more than it saves. */
+/* A panel with many quads that lack a mark gets none of that kind: a branch that is hard to predict
+ * costs more than it saves. */
 static void quad_panel_narrow(const quad_matrix *m, const int8_t *data, int64_t segments,
                               uint8_t *to) {
-    int64_t quads = m->quads, pairs = quad_pairs(quads), wide = 0;
+    int64_t quads = m->quads, pairs = quad_pairs(quads), wide = 0, unsafe = 0;
     for (int64_t s = 0; s < segments; s++)
-        for (int64_t q = 0; q + 1 < quads; q += 2) {
-            bool narrow = quad_is_narrow(data + (s * m->filled + q) * QUAD_PANEL);
-            to[s * pairs + q / 2] = narrow;
-            wide += !narrow;
+        for (int64_t q = 0; q < quads; q++) {
+            const int8_t *at = data + (s * m->filled + q) * QUAD_PANEL;
+            bool safe = quad_fits(at, 1, UINT8_MAX), first = q % 2 == 0;
+            bool narrow = first && q + 1 < quads && quad_fits(at, 2, INT8_MAX);
+            to[s * pairs + q / 2] |= (narrow ? QUAD_NARROW : 0) | (safe ? QUAD_SAFE << q % 2 : 0);
+            wide += first && q + 1 < quads && !narrow;
+            unsafe += !safe;
         }
-    if (wide > segments * (quads / 2) / QUAD_WIDE_PART) memset(to, 0, (size_t)(segments * pairs));
+    int keep = (wide > segments * (quads / 2) / QUAD_WIDE_PART ? 0 : QUAD_NARROW) |
+               (unsafe > segments * quads / QUAD_WIDE_PART ? 0 : 3 * QUAD_SAFE);
+    for (int64_t i = 0; i < segments * pairs; i++) to[i] &= (uint8_t)keep;
 }
 
 static bool quad_matrix_narrow(quad_matrix *m) {
@@ -319,15 +328,20 @@ static void quad_strip_kept(const quad_strip *s, const quad_kernels *u, int32_t 
 
 /* ---- outliers -------------------------------------------------------------------------------- */
 
-enum { OUTLIER_PANELS = 3 }; /* from which on looking for them is worth it */
+/* Cycles by measurement on Zen 3, for each row: to clip a quad of its unit, what a quad of a panel
+ * takes less when clipped, some outliers included, and what a panel's outliers take at least. */
+static const double clip_cost = 1.6, clip_gain = 0.5, amend_cost = 7;
+enum { OUTLIER_PART = 6 }; /* of the quads, that may be outliers */
 
 bool quad_clips(const quad_matrix *m, int64_t unit) {
-    return m->kernels->clip && m->panels >= OUTLIER_PANELS && unit % QUAD_BYTES == 0;
+    int64_t quads = m->sets * m->segments * m->quads;
+    double gain = (double)m->panels * (clip_gain * (double)quads - amend_cost);
+    return m->kernels->clip && unit % QUAD_BYTES == 0 &&
+           gain > clip_cost * (double)(unit / QUAD_BYTES);
 }
 
-/* Half of the quads: with more, widening all of them is faster. */
 static int64_t quad_outliers_most(int64_t units, int64_t unit) {
-    return units * unit / QUAD_BYTES / 2 + unit + QUAD_BYTES;
+    return units * unit / QUAD_BYTES / OUTLIER_PART + unit + QUAD_BYTES;
 }
 
 int64_t quad_outliers_bytes(int64_t units, int64_t unit) {
@@ -462,7 +476,8 @@ void quad_strip_run(const quad_matrix *m, int64_t group, int64_t first, int64_t 
         bool full = cols == panels * QUAD_COLUMNS, direct = numbers && full;
         quant_bytes to;
         t.bytes = NULL;
-        if (s->bytes && s->bytes->plain && u->direct && panels == u->panels && full && !s->period) {
+        if (s->bytes && s->bytes->plain && u->direct && panels == u->panels && full && !s->period &&
+            !s->outliers) {
             to = quad_bytes_at(s->bytes, column);
             t.bytes = &to;
             t.ldc = s->ldc;

@@ -137,10 +137,10 @@ static void linear_run(const uint8_t *a, int64_t zero, int64_t rows, int64_t lda
             work = int64_min(rows, j.block) * m->quads * QUAD_PANEL * m->kernels->panels;
     linear_clipped c = {
         .a = a, .m = m, .rows = rows, .lda = lda, .block = j.block, .blocks = blocks};
-    if (quad_clips(m, QUAD_BYTES)) {
-        j.small = m->kernels->small(a, rows * lda);
-        if (!j.small && linear_clip(&c, zero)) j.a = c.clipped, j.outliers = c.outliers;
-    }
+    const quad_kernels *u = quad_vectors(m->kernels);
+    j.small = u->small && u->small(a, rows * lda);
+    if (!j.small && quad_clips(m, m->quads * QUAD_BYTES) && linear_clip(&c, zero))
+        j.a = c.clipped, j.outliers = c.outliers;
     pool_for(blocks * j.shares, int64_max(1, LINEAR_WORK / int64_max(work, 1)), linear_chunks, &j);
     recycle_free(c.memory, c.size);
 }

@@ -217,7 +217,9 @@ static void qmatmul_chunk(const qmatmul_job *j, int64_t batch, int64_t first, co
                                  (uint32_t)j->a_zero * (uint32_t)sums[c]);
     }
     qmatmul_rows(j, a, first, rows, r);
+    const quad_kernels *u = quad_vectors(m.kernels);
     quad_strip s = {.a = r->rows,
+                    .small = u->small && u->small(r->rows, rows * j->lda),
                     .end = r->rows + rows * j->lda,
                     .rows = rows,
                     .lda = j->lda,
