@@ -114,7 +114,7 @@ def is_contiguous(self, memory_format=contiguous_format):
         order = (0, 2, 3, 1) if self.ndim == 4 else ()
     else:
         order = (0, 2, 3, 4, 1) if self.ndim == 5 else ()
-    if len(order) != self.ndim:
+    if len(order) != self.ndim or (not order and memory_format is not contiguous_format):
         return False
     sizes, strides, expected = tuple(int(n) for n in self.shape), self.stride(), 1
     if 0 in sizes and memory_format is contiguous_format:

@@ -6,6 +6,8 @@
  */
 #include "tensor/promote.h"
 
+#include <math.h>
+
 enum { PROMOTE_NONE = -1 };
 
 static int promote_category(dtype dt) {
@@ -53,6 +55,10 @@ double dtype_largest(dtype dt) {
 
 bool dtype_fits(dtype dt, double x) {
     double largest = dtype_largest(dt);
+    if (dtype_is_unsigned(dt)) {
+        double end = ldexp(1, 8 * (int)dtype_size(dt));
+        return x > -end && x < end;
+    }
     if (dtype_is_stored(dt)) return true; /* each knows what to make of it */
     if (dt == DT_BOOL || dt == DT_FLOAT64 || dtype_is_complex(dt)) return true;
     if (dtype_is_float(dt)) return x - x != 0 || (x <= largest && x >= -largest);
@@ -68,5 +74,7 @@ const char *dtype_ctype_name(dtype dt) {
         [DT_FLOAT32] = "float",  [DT_BFLOAT16] = "c10::BFloat16",
         [DT_FLOAT64] = "double",
     };
+    if (dtype_is_unsigned(dt))
+        return dt == DT_UINT16 ? "uint16_t" : dt == DT_UINT32 ? "uint32_t" : "uint64_t";
     return !dtype_is_stored(dt) && names[dt] ? names[dt] : dtype_table[dt].ir_name;
 }

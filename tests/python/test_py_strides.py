@@ -514,3 +514,54 @@ def test_factors_of_renorm_are_rounded_as_their_dtype():
     assert torch.renorm(torch.ones(2, 2), 1, 0, 1.0).tolist() == [[0.5, 0.5]] * 2
     x = torch.renorm(torch.tensor([[0.3, 0.4]], dtype=torch.bfloat16), 2, 0, 0.25)
     assert x.tolist() == [[0.1503906250, 0.2001953125]]
+
+
+@pytest.mark.parametrize("f", [torch.nan_to_num, F.hardtanh, torch.clone, torch.rand_like, torch.zeros_like, torch.conj_physical])
+def test_strides_of_dims_of_size_1_are_kept(f):
+    """Results that are made like a tensor (empty_like), where TensorIterator's would be row-major again."""
+    def strides(x):
+        return f(x).stride()
+    assert strides(torch.rand(2, 1, 3, 4).clone(memory_format=torch.channels_last)) == (12, 1, 4, 1)
+    assert strides(torch.rand(1, 3).t()) == (1, 3)
+    assert strides(torch.rand(2, 1, 3).transpose(0, 1)) == (3, 3, 1)
+    assert torch.exp(torch.rand(1, 3).t()).stride() == (1, 1)
+
+
+def test_formats_of_other_dims():
+    for shape in ((), (1,), (1, 1), (1, 1, 1), (0,)):
+        assert not torch.zeros(shape).is_contiguous(memory_format=torch.channels_last)
+        assert not torch.zeros(shape).is_contiguous(memory_format=torch.channels_last_3d)
+
+
+def test_masked_fill_of_expanded():
+    x = torch.zeros(2).expand(3, 2)
+    x.masked_fill_(torch.tensor([[True, False], [False, False], [True, False]]), 7)
+    assert x.tolist() == [[7, 0]] * 3
+    x = torch.zeros(2, 1).expand(2, 3)
+    x.masked_fill_(torch.tensor([False, True, False]), torch.tensor(2.0))
+    assert x.tolist() == [[2, 2, 2], [2, 2, 2]]
+    with pytest.raises(RuntimeError):
+        x.masked_fill_(torch.ones(4, 2, 3, dtype=torch.bool), 1)
+    with pytest.raises(RuntimeError, match="more than one element"):
+        x.add_(1)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64, torch.uint16, torch.uint32, torch.uint64])
+def test_numbers_that_do_not_fit(dtype):
+    calls = [lambda v: torch.zeros(2).to(dtype).fill_(v), lambda v: torch.full((2,), v, dtype=dtype),
+             lambda v: F.pad(torch.zeros(2).to(dtype), (1, 0), value=v)]
+    if dtype in (torch.uint8, torch.int8, torch.int64):
+        calls.append(lambda v: torch.linspace(0, v, 2, dtype=dtype))
+    for call in calls:
+        for v in (float("nan"), float("inf"), 1e30):
+            with pytest.raises(RuntimeError, match="without overflow"):
+                call(v)
+        assert call(2.7).tolist()[-1] in (2, 0)
+    assert torch.zeros(1).to(torch.uint16).fill_(-1).tolist() == [65535]
+
+
+def test_std_beyond_the_variance():
+    x = torch.tensor([1.0, 2.0, 3e38])
+    assert abs(torch.std(x).item() / 1.7320508482001606e38 - 1) < 1e-6
+    assert abs(torch.std(x.bfloat16().unsqueeze(1), 0).item() / 1.7279963945203906e38 - 1) < 1e-2
+    assert torch.var(x).item() == float("inf")

@@ -230,8 +230,11 @@ static bool order_is_out(const op *o, const value *args) {
 
 op_fn op_function_in_order(const op *o, int nargs, const value *args) {
     if (o->schema->has_alias_write && !order_is_out(o, args)) return o->fn;
-    for (int i = 0; i < nargs; i++)
-        if (!order_is_rows(&args[i]))
-            return o->schema->has_alias_write ? op_out_in_order : op_in_order;
-    return o->fn;
+    bool rows = true;
+    /* that of one tensor: strides of dims of size 1 are kept, too */
+    if (o->traits.strides == STRIDES_LIKE && nargs && args[0].tag == V_TENSOR)
+        rows = tensor_has_row_strides(args[0].u.tensor);
+    for (int i = 0; i < nargs && rows; i++) rows = order_is_rows(&args[i]);
+    if (rows) return o->fn;
+    return o->schema->has_alias_write ? op_out_in_order : op_in_order;
 }

@@ -184,6 +184,7 @@ static ctsc_status range_spread_op(op_ctx *cx, const value *args, const char *na
                          "passed dtype %s",
                          name, dtype_table[dt].ir_name);
     if (n < 0) return diag_fail(cx->diag, CTSC_FAILED, "number of steps must be non-negative");
+    for (int i = 0; i < 2 && n > 0; i++) TRY(pw_require_fits(cx, &args[i], dt));
     tensor *t;
     ctsc_status st = CTSC_OK;
     TRY(tensor_new(cx->diag, dt, 1, &n, &t));

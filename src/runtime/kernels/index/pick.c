@@ -316,6 +316,10 @@ ctsc_status op_index_fill(op_ctx *cx, const value *args, value *results) {
                          "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
                          "with %d dimension(s).",
                          arg_tensor(&args[3])->ndim);
+    if (args[3].tag == V_COMPLEX && !dtype_is_complex((dtype)self->dtype))
+        return diag_fail(cx->diag, CTSC_FAILED,
+                         "index_fill_(): Converting complex Scalar to non-complex type is not "
+                         "supported");
     TRY(tensor_wrap_dim(cx->diag, arg_int(&args[1]), self->ndim, &dim));
     if (given->dtype != DT_INT64)
         return diag_fail(cx->diag, CTSC_FAILED, "index_fill_(): Expected dtype int64 for index.");

@@ -41,7 +41,9 @@ static bool pw_fits(const value *v, dtype dt) {
     if (dtype_is_complex(dt) || dt == DT_BOOL) return true;
     if (is_complex && v->u.complex->im != 0) return false;
     /* ints wrap, these do not */
-    if (dt == DT_UINT8 && (v->tag == V_FLOAT ? v->u.f : is_complex ? v->u.complex->re : 0) < 0)
+    if ((dt == DT_UINT8 || dtype_is_unsigned(dt)) && (v->tag == V_FLOAT ? v->u.f
+                                                      : is_complex      ? v->u.complex->re
+                                                                        : 0) < 0)
         return false;
     /* an int that a double cannot represent exactly */
     if (dt == DT_INT64 && v->tag != V_FLOAT && !is_complex) return true;

@@ -266,6 +266,45 @@ OPERATOR(where) {
 /* where(condition) -> Tensor[]: the indices of the set elements. */
 OPERATOR(where_indices) { return op_call(cx, "aten::nonzero_numpy", 1, args, results); }
 
+/* In place, of a tensor whose elements stand for several: of each, once, where the mask has any of
+ * those. */
+static ctsc_status masked_fill_expanded(op_ctx *cx, const value *args, value *results) {
+    const tensor *self = args[0].u.tensor;
+    value part[] = {value_tensor_take(tensor_ref(args[0].u.tensor)), value_ref(args[1]),
+                    value_ref(args[2])};
+    ctsc_status st = CTSC_OK;
+    for (int d = 0; st == CTSC_OK && d < self->ndim; d++) {
+        tensor *one;
+        int at = d - self->ndim + part[1].u.tensor->ndim;
+        if (self->strides[d] || self->sizes[d] < 2) continue;
+        st = tensor_slice(cx->diag, part[0].u.tensor, d, 0, 1, 1, &one);
+        if (st != CTSC_OK) break;
+        value_set(&part[0], value_tensor_take(one));
+        if (at < 0 || part[1].u.tensor->sizes[at] < 2) continue;
+        value any[] = {part[1], value_int(at), value_bool(true)}, whole = value_none();
+        st = op_call(cx, "aten::any.dim", 3, any, &whole);
+        if (st == CTSC_OK) value_set(&part[1], whole);
+    }
+    value filled = value_none();
+    if (st == CTSC_OK) st = op_call(cx, cx->op->key, 3, part, &filled);
+    for (int i = 0; i < 3; i++) value_unref(part[i]);
+    value_unref(filled);
+    return st == CTSC_OK ? op_return(results, value_ref(args[0])) : st;
+}
+
+static bool masked_fill_is_expanded(const op_ctx *cx, const value *args) {
+    int index;
+    const tensor *t = op_target(cx, args, &index), *mask = args[1].u.tensor;
+    bool expanded = false;
+    if (!t || t != args[0].u.tensor || mask->ndim > t->ndim || !t->numel) return false;
+    for (int d = 0; d < t->ndim; d++) expanded |= t->strides[d] == 0 && t->sizes[d] > 1;
+    for (int d = 0; d < mask->ndim; d++) {
+        int64_t there = t->sizes[t->ndim - mask->ndim + d];
+        if (mask->sizes[d] != 1 && mask->sizes[d] != there) return false;
+    }
+    return expanded;
+}
+
 /* masked_fill(self, mask, value); value is a number or a 0-dim tensor. */
 OPERATOR(masked_fill) {
     const value *fill = &args[2];
@@ -281,5 +320,6 @@ OPERATOR(masked_fill) {
         return diag_fail(cx->diag, CTSC_FAILED,
                          "masked_fill_ only supports boolean masks, but got mask with dtype %s",
                          dtype_cpp_name(mask));
+    if (masked_fill_is_expanded(cx, args)) return masked_fill_expanded(cx, args, results);
     return ternary_select(cx, args, &args[1], fill, &args[0], dt, results);
 }

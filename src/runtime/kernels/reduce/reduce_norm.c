@@ -151,12 +151,41 @@ static ctsc_status var_complex(op_ctx *cx, const value *args, const reduce_kind 
     return st;
 }
 
+static bool var_is_finite(const tensor *t) {
+    bool finite = true;
+    for (int64_t i = 0; i < t->numel && finite; i++)
+        finite = isfinite(dtype_load_float((dtype)t->dtype, (const char *)tensor_data(t) +
+                                                                i * dtype_size((dtype)t->dtype)));
+    return finite;
+}
+
+/* The root of a variance that is too large for a float is not: it is taken in double. */
+static ctsc_status std_in_double(op_ctx *cx, const value *args, tensor *in, tensor **out) {
+    dtype dt = (dtype)(*out)->dtype;
+    tensor *wide, *narrow;
+    TRY(var_real(cx, args, in, &norm_kind_std, DT_FLOAT64, &wide, NULL));
+    ctsc_status st = tensor_to_dtype(cx->diag, wide, dt, &narrow);
+    tensor_unref(wide);
+    if (st != CTSC_OK) return st;
+    tensor_unref(*out);
+    *out = narrow;
+    return CTSC_OK;
+}
+
 static ctsc_status var_run(op_ctx *cx, const value *args, const reduce_kind *kind, dtype dt,
                            tensor **out, tensor **mean) {
     tensor *in = arg_tensor(&args[0]);
     if (in->dtype == DT_COMPLEX64 || in->dtype == DT_COMPLEX128)
         return var_complex(cx, args, kind, dt, out, mean);
-    return var_real(cx, args, in, kind, dt, out, mean);
+    TRY(var_real(cx, args, in, kind, dt, out, mean));
+    if (kind != &norm_kind_std || dt == DT_FLOAT64 || geometry_only() ||
+        tensor_device(*out) != DEVICE_HOST || var_is_finite(*out))
+        return CTSC_OK;
+    ctsc_status st = std_in_double(cx, args, in, out);
+    if (st == CTSC_OK) return CTSC_OK;
+    tensor_unref(*out);
+    if (mean) tensor_unref(*mean);
+    return st;
 }
 
 static ctsc_status var_one(op_ctx *cx, const value *args, const reduce_kind *kind, value *results) {

@@ -7,6 +7,7 @@
  * Tests: tests/unit/test_resample.c
  */
 #include "runtime/kernels/engine/wide.h"
+#include "runtime/kernels/pointwise/pointwise.h"
 
 #include <string.h>
 
@@ -75,6 +76,7 @@ static ctsc_status pad_constant(op_ctx *cx, tensor *self, int n, const int64_t *
             "Length of pad should be no more than twice the number of dimensions of the "
             "input. Pad length is %dwhile the input has %ddimensions.",
             n, self->ndim);
+    if (fill->tag != V_NONE) TRY(pw_require_fits(cx, fill, (dtype)self->dtype));
     for (int i = 0; i < self->ndim; i++) sizes[i] = to[i] = self->sizes[i];
     TRY(pad_check_crop(cx, self, n, pad));
     for (int dim = self->ndim - n / 2; dim < self->ndim; dim++) {
