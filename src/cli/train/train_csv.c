@@ -25,7 +25,7 @@ enum { CSV_MAX_COLUMNS = 1 << 16 };
 typedef struct csv {
     const char *path, *end, *at;
     char separator;
-    char *cell; /* the present one, without quotes */
+    char *cell; /* the present one, without quotes; ends with a NUL */
     size_t len, room;
     bool last; /* of its row */
 } csv;
@@ -35,7 +35,7 @@ static int csv_fail(const csv *c, int64_t row, const char *what) {
 }
 
 static bool csv_add(csv *c, const char *text, size_t len) {
-    if (c->room - c->len < len) {
+    if (c->room - c->len <= len) {
         size_t room = 2 * c->room + len + 256;
         char *more = realloc(c->cell, room);
         if (!more) return false;
@@ -44,6 +44,7 @@ static bool csv_add(csv *c, const char *text, size_t len) {
     }
     if (len) memcpy(c->cell + c->len, text, len);
     c->len += len;
+    c->cell[c->len] = '\0';
     return true;
 }
 
@@ -105,7 +106,7 @@ static int csv_read_names(csv *c, csv_names *out) {
                 return cli_complain(CTSC_LIMIT, "out of memory");
             out->names = more;
         }
-        if (!(out->names[out->n] = strndup(c->len ? c->cell : "", c->len)))
+        if (!(out->names[out->n] = strndup(c->cell, c->len)))
             return cli_complain(CTSC_LIMIT, "out of memory");
         out->are_numbers &= csv_is_number(out->names[out->n++]);
     } while (!c->last);
