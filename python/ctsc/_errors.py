@@ -129,6 +129,18 @@ def _all_of(values):
         yield from _all_of(v) if type(v) in (list, tuple) else (v,)
 
 
+# what a message begins with, and the class that PyTorch raises with it
+_KINDS = [(re.compile(words), kind) for words, kind in (
+    (r"Dimension out of range|Dimension specified as|index (.* )?out of (bounds|range)|Target .* is out of bounds|out of range: tried|select\(\): index|"
+     r"\w+(\(\))?: Expected reduction dim \d|arg(max|min)\(\): Expected reduction dim|take\(\): tried to take from an empty|put_\(\): Expected source and index", IndexError),
+    (r"(cov|nanmean|mean)\(\): .*dtype|nansum (on CPU )?does not support|clamp is not supported for complex|std and var only support|\w+: received a bool input|"
+     r"(torch\.)?[\w.]+ (is|does) not (yet )?(implemented|supported?)( for)? (complex|uint8)|Unsupported input type encountered|Unsupported dtype|Bool inputs not supported|"
+     r"(linalg\.)?\w+: (Expected a floating point or complex tensor|Low precision dtypes)|(Subtraction|Negation), the `-` operator|"
+     r"The `\+` operator, on a bool|stft\(.*: expected a tensor of floating point", _C.UnsupportedError),
+    (r"is(neg|pos)inf does not support complex|(maximum|minimum|fmax|fmin) not implemented for complex|"
+     r"i?rfft expects a real", TypeError))]
+
+
 def operator_failed(name, error, args, kwargs, method):
     """The exception to raise instead of error; None: error itself; (result,) where the call fits after all."""
     message = getattr(error, "message", None)
@@ -140,9 +152,11 @@ def operator_failed(name, error, args, kwargs, method):
             message = _UNFIT[0]
         else:
             return None
-    if re.match(r"Dimension out of range|Dimension specified as|index (.* )?out of (bounds|range)|Target .* is out of bounds|out of range: tried|select\(\): index|"
-                r"\w+(\(\))?: Expected reduction dim \d", message) and not name.startswith(("gather", "scatter")):
-        return IndexError(message)
+    for words, kind in _KINDS:
+        if words.match(message) and not (kind is IndexError and name.startswith(("gather", "scatter"))):
+            if kind is not _C.UnsupportedError:
+                return kind(message)
+            return None if isinstance(error, kind) else kind(*error.args)
     if re.match(r"(torch\.)?linalg[._]\w+: .*(singular|positive-definite|failed to converge)", message) and type(error) is _C.Error:
         found = LinAlgError(*error.args)
         found.status, found.origin = error.status, error.origin

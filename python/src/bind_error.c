@@ -35,6 +35,10 @@ PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
 }
 
 static PyObject *error_class(const ctsc_error *e) {
+    /* "name" not implemented for 'Long': of a dtype that no kernel has, as in PyTorch */
+    const char *message = ctsc_error_message(e);
+    if (message && *message == '"' && strstr(message, "\" not implemented for '"))
+        return bind.unsupported_error;
     switch (ctsc_error_status(e)) {
     case CTSC_LIMIT: return bind.limit_error;
     case CTSC_UNSUPPORTED: return bind.unsupported_error;

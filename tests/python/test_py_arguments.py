@@ -102,3 +102,19 @@ def test_one_device():
         warnings.simplefilter("error")
         with pytest.raises(TypeError):
             ctsc.random.fork_rng(unknown=1).__enter__()
+
+
+KINDS = [
+    (NotImplementedError, lambda: ctsc.tensor([1.0]) & 1), (NotImplementedError, lambda: ctsc.tensor([1j]) > 0), (NotImplementedError, lambda: ctsc.tensor([1.0]) << 1),
+    (NotImplementedError, lambda: ctsc.tensor([1, 2]).mean()), (NotImplementedError, lambda: ctsc.std(ctsc.tensor([1, 2]))),
+    (NotImplementedError, lambda: ctsc.linalg.inv(ctsc.ones(2, 2, dtype=ctsc.long))), (NotImplementedError, lambda: ctsc.tensor([1j]).clamp(0)),
+    (NotImplementedError, lambda: ctsc.logcumsumexp(ctsc.tensor([1, 2]), 0)), (NotImplementedError, lambda: ctsc.signbit(ctsc.tensor([1j]))),
+    (IndexError, lambda: ctsc.zeros(0).argmax()), (IndexError, lambda: ctsc.zeros(0).take(ctsc.tensor([0]))), (IndexError, lambda: ctsc.zeros(2).sum(3)),
+    (TypeError, lambda: ctsc.isposinf(ctsc.tensor([1j]))), (TypeError, lambda: ctsc.maximum(ctsc.tensor([1j]), ctsc.tensor([1j]))),
+]
+
+
+@pytest.mark.parametrize("kind,call", KINDS)
+def test_kinds_of_exceptions(kind, call):
+    with pytest.raises(kind):
+        call()

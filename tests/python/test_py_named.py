@@ -21,6 +21,8 @@ def test_call(line, expected):
     found = make.evaluate(torch, line)
     if expected.startswith("TypeError"): # the words for arguments that fit no overload are another test's
         found, expected = found[:9], expected[:9]
+    if expected.startswith("RuntimeError"): # 2.15 raises a subclass of it for dtypes that no kernel has
+        found = found.replace("NotImplementedError", "RuntimeError")
     assert found == expected
 
 

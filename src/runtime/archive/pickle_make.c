@@ -295,7 +295,7 @@ static ctsc_status make_tensor_as(pickle_vm *vm, const value *args, dtype dt, ui
 
 /* Conjugated or negated as {"conj": True}, {"neg": True} say: t, a handle without other
  * references yet, becomes lazy. */
-static ctsc_status make_lazy(pickle_vm *vm, const value *metadata, value *t) {
+static ctsc_status make_lazy_of(pickle_vm *vm, const value *metadata, value *t) {
     bool bits[2] = {false, false};
     if (metadata->tag != V_DICT) return CTSC_OK;
     for (size_t i = 0; i < metadata->u.dict->used; i++) {
@@ -312,6 +312,13 @@ static ctsc_status make_lazy(pickle_vm *vm, const value *metadata, value *t) {
     TRY(tensor_lazy_view(vm->d, t->u.tensor, bits[0], bits[1], &view));
     value_set(t, value_tensor_take(view));
     return CTSC_OK;
+}
+
+/* The same; where it fails, t is none. */
+static ctsc_status make_lazy(pickle_vm *vm, const value *metadata, value *t) {
+    ctsc_status st = make_lazy_of(vm, metadata, t);
+    if (st != CTSC_OK) value_set(t, value_none());
+    return st;
 }
 
 static ctsc_status make_tensor(pickle_vm *vm, const value *args, size_t n, value *out) {

@@ -135,7 +135,8 @@ static void fft_lay_out(int ndim, const int64_t *sizes, int n, const fft_axis *a
     fft_sort_dims(n - kept, order + batch, strides);
     for (int i = ndim - 1; i >= 0; i--) {
         strides[order[i]] = step;
-        step *= sizes[order[i]] ? sizes[order[i]] : 1;
+        /* may overflow for sizes of which there is no tensor: refused when it is made */
+        (void)__builtin_mul_overflow(step, sizes[order[i]] ? sizes[order[i]] : 1, &step);
     }
 }
 
