@@ -155,36 +155,54 @@ static bool measure_all(PyObject *o, int depth, shape *s) {
         memcpy(at, &e, sizeof e);                                                                  \
         return true;                                                                               \
     }
+static bool store_overflows(const char *name) {
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", name);
+    return false;
+}
+
+/* An int, in Python's sense, for uint64 alone: what a sign says is refused. */
+static bool store_uint64(PyObject *o, void *at) {
+    if (!PyLong_Check(o) && (PyFloat_Check(o) || !PyIndex_Check(o)))
+        return PyErr_SetString(PyExc_TypeError, "an integer is required"), false;
+    PyObject *whole = PyNumber_Index(o);
+    if (!whole) return false;
+    unsigned long long i = PyLong_AsUnsignedLongLong(whole);
+    Py_DECREF(whole);
+    if (PyErr_Occurred()) return false;
+    STORE(uint64_t, i)
+}
+
+/* Unsigned dtypes take what an int of that many bits and a sign would have, and wrap it. */
 static bool store_int(PyObject *o, int dtype, void *at) {
     static const struct {
         int dtype;
         long long low, high;
-        const char *name;
     } ranges[] = {
-        {CTSC_UINT8, 0, 255, "uint8_t"},
-        {CTSC_INT8, -128, 127, "int8_t"},
-        {CTSC_INT16, -32768, 32767, "int16_t"},
-        {CTSC_INT32, INT32_MIN, INT32_MAX, "int"},
+        {CTSC_UINT8, -UINT8_MAX, UINT8_MAX},    {CTSC_INT8, INT8_MIN, INT8_MAX},
+        {CTSC_INT16, INT16_MIN, INT16_MAX},     {CTSC_INT32, INT32_MIN, INT32_MAX},
+        {CTSC_UINT16, -UINT16_MAX, UINT16_MAX}, {CTSC_UINT32, -(long long)UINT32_MAX, UINT32_MAX},
     };
-    PyObject *whole = PyFloat_Check(o) || !PyIndex_Check(o) ? PyNumber_Long(o) : PyNumber_Index(o);
-    if (!whole) return false;
-    long long i = PyLong_AsLongLong(whole);
-    if (dtype == CTSC_UINT64 && i == -1 && PyErr_Occurred()) { /* from 2^63 on */
-        PyErr_Clear();
-        i = (long long)PyLong_AsUnsignedLongLong(whole);
-    }
-    Py_DECREF(whole);
-    if (i == -1 && PyErr_Occurred()) {
-        if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long");
-        return false;
-    }
+    const char *name = bind_dtype_row(dtype)->name;
+    if (dtype == CTSC_UINT64) return store_uint64(o, at);
+    long long low = INT64_MIN, high = INT64_MAX, i;
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++)
-        if (ranges[k].dtype == dtype && (i < ranges[k].low || i > ranges[k].high)) {
-            PyErr_Format(PyExc_RuntimeError,
-                         "value cannot be converted to type %s without overflow", ranges[k].name);
+        if (ranges[k].dtype == dtype) low = ranges[k].low, high = ranges[k].high;
+    if (PyFloat_Check(o)) {
+        double x = PyFloat_AsDouble(o), least = low < -high ? (double)low : 0;
+        if (!(x >= least && x <= (double)high && x < 0x1p63)) return store_overflows(name);
+        i = (long long)x;
+    } else {
+        PyObject *whole = PyIndex_Check(o) ? PyNumber_Index(o) : PyNumber_Long(o);
+        if (!whole) return false;
+        i = PyLong_AsLongLong(whole);
+        Py_DECREF(whole);
+        if (i == -1 && PyErr_Occurred()) {
+            if (PyErr_ExceptionMatches(PyExc_OverflowError))
+                PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
             return false;
         }
+        if (i < low || i > high) return store_overflows(name);
+    }
     switch (dtype) {
     case CTSC_UINT8: STORE(uint8_t, i)
     case CTSC_INT8: STORE(int8_t, i)
@@ -270,16 +288,20 @@ PyObject *bind_tensor_of(PyObject *data, int dtype) {
                    ? CTSC_FLOAT32
                : bind_dtype_row(want)->kind == 'U' ? CTSC_INT64
                                                    : want;
-    if (bind_dtype_row(want)->kind != 'c' && s.kind == KIND_COMPLEX)
-        return PyErr_SetString(PyExc_RuntimeError,
-                               "value cannot be converted to type double without overflow"),
+    int kind = bind_dtype_row(want)->kind;
+    if (kind != 'c' && kind != 'b' && s.kind == KIND_COMPLEX)
+        return PyErr_SetString(PyExc_TypeError,
+                               want == CTSC_UINT64 ? "an integer is required"
+                               : strchr("fF", kind)
+                                   ? "must be real number, not complex"
+                                   : "'complex' object cannot be interpreted as an integer"),
                NULL;
     ctsc_value *v = NULL;
     ctsc_error *e = bind_error();
     if (!e || ctsc_tensor_new((ctsc_dtype)made, s.ndim, s.sizes, &v, e) != CTSC_OK)
         return e ? bind_raise(e, "tensor") : NULL;
     char *at = ctsc_tensor_data(v);
-    int stored = want == CTSC_UINT64 ? want : made;
+    int stored = bind_dtype_row(want)->kind == 'U' ? want : made;
     if (!fill(data, 0, &s, stored, bind_dtype_row(made)->size, &at))
         return ctsc_value_free(v), NULL;
     PyObject *t = bind_tensor_take(v);

@@ -279,9 +279,9 @@ def test_unsigned_integers():
     """Of 16 to 64 bits, as in torch 2.15."""
     large = ctsc.tensor([1, 2**64 - 1, 2**63], dtype=ctsc.uint64)
     assert large.tolist() == [1, 2**64 - 1, 2**63] and large.type() == "ctsc.UInt64Tensor"
-    with pytest.raises(RuntimeError, match="Overflow"):
+    with pytest.raises(OverflowError, match="too big"):
         ctsc.tensor([2**64], dtype=ctsc.uint64)
-    with pytest.raises(RuntimeError, match="Overflow"):
+    with pytest.raises(ValueError, match="Overflow"):
         ctsc.tensor([2**63], dtype=ctsc.int64)
     x = ctsc.arange(4).to(ctsc.uint16)
     assert ctsc.outer(x, x)[2].tolist() == [0, 2, 4, 6] and ctsc.msort(x.flip(0)).tolist() == [0, 1, 2, 3]
@@ -428,3 +428,26 @@ def test_operators_for_each_tensor_of_a_list():
         ctsc._foreach_abs(a[0])
     with pytest.raises(AttributeError):
         ctsc._foreach_nothing
+
+
+@pytest.mark.parametrize("dtype,most", [(ctsc.uint8, 2**8), (ctsc.uint16, 2**16), (ctsc.uint32, 2**32)])
+def test_ints_wrap_in_unsigned_dtypes(dtype, most):
+    assert ctsc.tensor([-1, 1 - most, most - 1, 2.7], dtype=dtype).tolist() == [most - 1, 1, most - 1, 2]
+    for number in (most, -most, -1.0, float("nan"), float("inf")):
+        with pytest.raises(RuntimeError, match="value cannot be converted to type %s without overflow" % str(dtype)[5:]):
+            ctsc.tensor(number, dtype=dtype)
+
+
+def test_what_is_no_int():
+    for number, kind in ((-1, OverflowError), (2**64, OverflowError), (2.0, TypeError), (1j, TypeError)):
+        with pytest.raises(kind):
+            ctsc.tensor(number, dtype=ctsc.uint64)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        ctsc.tensor(1j, dtype=ctsc.int32)
+    with pytest.raises(TypeError, match="must be real number"):
+        ctsc.tensor(1j, dtype=ctsc.float16)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        ctsc.tensor(2**63, dtype=ctsc.int64)
+    with pytest.raises(RuntimeError, match="int8 without overflow"):
+        ctsc.tensor(127.5, dtype=ctsc.int8)
+    assert ctsc.tensor([1j, 0j], dtype=ctsc.bool).tolist() == [True, False]
