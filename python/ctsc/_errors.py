@@ -53,6 +53,8 @@ _UNFIT = ("Arguments for call are not valid", "could not match", "no overload", 
 def _fitted(kind, v):
     """v as an argument of this type, as PyTorch's calls from Python take it; scripts are stricter."""
     base = kind.rstrip("?")
+    if v is None and base.endswith("=[]"):
+        return []
     if base == "float" and isinstance(v, int):
         return float(v)
     if base.startswith("float[") and isinstance(v, (list, tuple)):
@@ -73,7 +75,7 @@ def _fitted(kind, v):
 
 
 def _arguments(schema):
-    """[(type, name)]"""
+    """[(type, name)]; "type=[]" where that is the default: None stands for it, too."""
     inside, depth, parts = schema[schema.index("(") + 1:schema.rindex(") ->")], 0, [""]
     for c in inside:
         depth += (c in "([") - (c in ")]")
@@ -81,8 +83,8 @@ def _arguments(schema):
             parts.append("")
         else:
             parts[-1] += c
-    rows = [re.sub(r"\([^)]*\)", "", p).strip().partition("=")[0].rpartition(" ") for p in parts if p.strip() not in ("*", "")]
-    return [(t, n) for t, _, n in rows]
+    rows = [re.sub(r"\([^)]*\)", "", p).strip().partition("=") for p in parts if p.strip() not in ("*", "")]
+    return [(p.rpartition(" ")[0] + ("=[]" if default == "[]" else ""), p.rpartition(" ")[2]) for p, _, default in rows]
 
 
 def _again(name, args, kwargs):
@@ -136,7 +138,8 @@ _KINDS = [(re.compile(words), kind) for words, kind in (
     (r"(cov|nanmean|mean)\(\): .*dtype|nansum (on CPU )?does not support|clamp is not supported for complex|std and var only support|\w+: received a bool input|"
      r"(torch\.)?[\w.]+ (is|does) not (yet )?(implemented|supported?)( for)? (complex|uint8)|Unsupported input type encountered|Unsupported dtype|Bool inputs not supported|"
      r"(linalg\.)?\w+: (Expected a floating point or complex tensor|Low precision dtypes)|(Subtraction|Negation), the `-` operator|"
-     r"The `\+` operator, on a bool|stft\(.*: expected a tensor of floating point", _C.UnsupportedError),
+     r"The `\+` operator, on a bool|Padding size \d+ is not supported|grid_sampler_\dd_cpu not implemented|stft\(.*: expected a tensor of floating point", _C.UnsupportedError),
+    (r"Expected input batch_size", ValueError),
     (r"is(neg|pos)inf does not support complex|(maximum|minimum|fmax|fmin) not implemented for complex|"
      r"i?rfft expects a real", TypeError))]
 

@@ -109,6 +109,7 @@ KINDS = [
     (NotImplementedError, lambda: ctsc.tensor([1, 2]).mean()), (NotImplementedError, lambda: ctsc.std(ctsc.tensor([1, 2]))),
     (NotImplementedError, lambda: ctsc.linalg.inv(ctsc.ones(2, 2, dtype=ctsc.long))), (NotImplementedError, lambda: ctsc.tensor([1j]).clamp(0)),
     (NotImplementedError, lambda: ctsc.logcumsumexp(ctsc.tensor([1, 2]), 0)), (NotImplementedError, lambda: ctsc.signbit(ctsc.tensor([1j]))),
+    (ValueError, lambda: nn.functional.cross_entropy(ctsc.zeros(2, 3), ctsc.tensor([0]))), (NotImplementedError, lambda: nn.functional.pad(ctsc.zeros(1, 1, 2, 2), (1, 1), "reflect")),
     (IndexError, lambda: ctsc.zeros(0).argmax()), (IndexError, lambda: ctsc.zeros(0).take(ctsc.tensor([0]))), (IndexError, lambda: ctsc.zeros(2).sum(3)),
     (TypeError, lambda: ctsc.isposinf(ctsc.tensor([1j]))), (TypeError, lambda: ctsc.maximum(ctsc.tensor([1j]), ctsc.tensor([1j]))),
 ]
@@ -118,3 +119,15 @@ KINDS = [
 def test_kinds_of_exceptions(kind, call):
     with pytest.raises(kind):
         call()
+
+
+def test_none_for_an_empty_list():
+    """Where a list's default is empty, as stride's of the average pools."""
+    x = ctsc.arange(32.).reshape(1, 2, 4, 4)
+    pool = nn.functional.avg_pool2d
+    assert ctsc.equal(pool(x, 2, None, 1), pool(x, 2, 2, 1)) and ctsc.equal(pool(x, 2, stride=None, ceil_mode=True), pool(x, 2))
+    assert nn.functional.avg_pool3d(x, (2, 2, 2), None).shape == (1, 1, 2, 2)
+    with pytest.raises((TypeError, RuntimeError)):
+        pool(x, None)
+    with pytest.raises((TypeError, RuntimeError)):
+        x.reshape(None)
