@@ -37,7 +37,8 @@ PyObject *bind_no_new(PyTypeObject *type, PyObject *args, PyObject *kw) {
 static PyObject *error_class(const ctsc_error *e) {
     /* "name" not implemented for 'Long': of a dtype that no kernel has, as in PyTorch */
     const char *message = ctsc_error_message(e);
-    if (message && *message == '"' && strstr(message, "\" not implemented for '"))
+    if (message && ((*message == '"' && strstr(message, "\" not implemented for '")) ||
+                    !strncmp(message, "Subtraction, the `-`", 20)))
         return bind.unsupported_error;
     switch (ctsc_error_status(e)) {
     case CTSC_LIMIT: return bind.limit_error;

@@ -565,3 +565,12 @@ def test_std_beyond_the_variance():
     assert abs(torch.std(x).item() / 1.7320508482001606e38 - 1) < 1e-6
     assert abs(torch.std(x.bfloat16().unsqueeze(1), 0).item() / 1.7279963945203906e38 - 1) < 1e-2
     assert torch.var(x).item() == float("inf")
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])
+def test_numbers_of_where_and_pow_that_do_not_fit(dtype):
+    x = torch.tensor([1, 2]).to(dtype)
+    for call in (lambda: torch.where(x == 1, x, 70000), lambda: torch.where(x == 1, -70000, x), lambda: x ** 70000, lambda: x.clone().pow_(70000)):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            call()
+    assert torch.where(x == 1, x, 3).tolist() == [1, 3] and (x ** 3).tolist() == [1, 8]

@@ -290,6 +290,9 @@ static lazy_tensor *ops_pow(lazy *l, const ops_rule *r, const op *o, const lazy_
     if (x[1]->is_number) {
         int64_t whole;
         if (dtype_is_integral(dt) && (!lazy_arg_int(l, &args[1], &whole) || whole < 0)) return NULL;
+        if (!x[0]->is_number && lazy_arg_float(&args[1], &exponent) &&
+            !ops_number_fits(l, &args[1], dt))
+            return NULL;
         lazy_tensor *known = lazy_arg_float(&args[1], &exponent) ? ops_power(l, x[0], exponent, dt)
                                                                  : NULL;
         if (known) return known;
@@ -336,6 +339,8 @@ static lazy_tensor *ops_where(lazy *l, const ops_rule *r, const op *o, const laz
     const lazy_tensor *x[3];
     if (!ops_operands(l, 3, args, x) || (x[0]->dt != DT_BOOL && x[0]->dt != DT_UINT8)) return NULL;
     dtype dt = lazy_promote(2, x + 1);
+    for (int i = 1; i < 3; i++)
+        if (x[i]->is_number && dtype_is_int(dt) && !ops_number_fits(l, &args[i], dt)) return NULL;
     return ops_accepts("fib", dt) ? ops_select(l, x[0], x[1], x[2], dt) : NULL;
 }
 static lazy_tensor *ops_masked_fill(lazy *l, const ops_rule *r, const op *o, const lazy_arg *args) {

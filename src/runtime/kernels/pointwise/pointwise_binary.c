@@ -363,6 +363,7 @@ static ctsc_status binary_pow(op_ctx *cx, const value *args, dtype dt, value *re
         if (dtype_is_integral(dt) && arg_int(exponent) < 0)
             return diag_fail(cx->diag, CTSC_FAILED,
                              "Integers to negative integer powers are not allowed.");
+        if (dt != DT_BOOL) TRY(pw_require_fits(cx, exponent, dt));
         const pw_op *special = !dtype_is_integral(dt) ? binary_pow_special(arg_float(exponent))
                                                       : NULL;
         if (special) return pw_run_as(cx, args, 1, args, special, dt, NULL, results);

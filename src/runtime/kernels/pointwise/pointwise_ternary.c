@@ -260,6 +260,8 @@ OPERATOR(where) {
                          "dtype %s",
                          dtype_table[mask->dtype].ir_name);
     dtype dt = promote_operands(2, &args[1]);
+    for (int i = 1; i < 3; i++)
+        if (args[i].tag != V_TENSOR) TRY(pw_require_fits(cx, &args[i], dt));
     return ternary_select(cx, args, &args[0], &args[1], &args[2], dt, results);
 }
 
