@@ -8,8 +8,14 @@ from ._library import DistStoreError, QueueEmptyError, library, milliseconds
 DEFAULT_TIMEOUT = datetime.timedelta(seconds=300)
 
 
+def _text(key):
+    if not isinstance(key, str):
+        raise TypeError("the keys of stores are strings, not %s" % type(key).__name__)
+    return key.encode()
+
+
 def _texts(keys):
-    return (ctypes.c_char_p * len(keys))(*[k.encode() for k in keys])
+    return (ctypes.c_char_p * len(keys))(*[_text(k) for k in keys])
 
 
 def _data(value):
@@ -42,26 +48,26 @@ class Store:
 
     def set(self, key, value):
         value = _data(value)
-        library().store_set(self._handle, key.encode(), value, len(value))
+        library().store_set(self._handle, _text(key), value, len(value))
 
     def get(self, key, timeout=None):
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
-        library().store_get(self._handle, key.encode(), -1 if timeout is None else milliseconds(timeout), ctypes.byref(data), ctypes.byref(size))
+        library().store_get(self._handle, _text(key), -1 if timeout is None else milliseconds(timeout), ctypes.byref(data), ctypes.byref(size))
         return library().taken(data, size)
 
     def add(self, key, amount):
         total = ctypes.c_int64()
-        library().store_add(self._handle, key.encode(), amount, ctypes.byref(total))
+        library().store_add(self._handle, _text(key), amount, ctypes.byref(total))
         return total.value
 
     def append(self, key, value):
         value = _data(value)
-        library().store_append(self._handle, key.encode(), value, len(value))
+        library().store_append(self._handle, _text(key), value, len(value))
 
     def compare_set(self, key, expected_value, desired_value):
         expected, desired = _data(expected_value), _data(desired_value)
         data, size = ctypes.c_void_p(), ctypes.c_size_t()
-        library().store_exchange(self._handle, key.encode(), expected, len(expected), desired, len(desired), ctypes.byref(data), ctypes.byref(size))
+        library().store_exchange(self._handle, _text(key), expected, len(expected), desired, len(desired), ctypes.byref(data), ctypes.byref(size))
         return library().taken(data, size)
 
     def check(self, keys):
@@ -74,7 +80,7 @@ class Store:
 
     def delete_key(self, key):
         there = ctypes.c_bool()
-        library().store_delete(self._handle, key.encode(), ctypes.byref(there))
+        library().store_delete(self._handle, _text(key), ctypes.byref(there))
         return there.value
 
     def num_keys(self):
@@ -115,12 +121,14 @@ class TCPStore(Store):
         self._open("tcp", host_name.encode(), int(port), bool(is_master), milliseconds(timeout))
         self._timeout = timeout
         if wait_for_workers and world_size is not None and int(world_size) > 0:
-            self._meet(int(world_size))
+            self._meet(int(world_size), is_master)
 
-    def _meet(self, size):
-        """Until all processes have come."""
+    def _meet(self, size, waits):
+        """Says that this process has come; the one that has the store waits for all."""
         if self.add("ctsc/workers", 1) == size:
             self.set("ctsc/all_workers", b"1")
+        if not waits:
+            return
         try:
             self.wait(["ctsc/all_workers"])
         except DistStoreError:
@@ -162,7 +170,7 @@ class PrefixStore(Store):
     timeout = property(lambda self: self.underlying_store.timeout)
 
     def _name(self, key):
-        return "%s/%s" % (self._prefix, key)
+        return "%s/%s" % (self._prefix, _text(key).decode())
 
     def set_timeout(self, timeout):
         self.underlying_store.set_timeout(timeout)

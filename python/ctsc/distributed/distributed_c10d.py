@@ -310,9 +310,12 @@ def new_subgroups(group_size=None, group=None, timeout=None, backend=None, pg_op
 def new_subgroups_by_enumeration(ranks_per_subgroup_list, timeout=None, backend=None, pg_options=None, group_desc=None):
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    everyone = [r for ranks in ranks_per_subgroup_list for r in ranks]
-    if len(set(everyone)) != len(everyone):
-        raise ValueError("The arg 'ranks_per_subgroup_list' has a rank in more than one subgroup")
+    found = {}
+    for ranks in ranks_per_subgroup_list:
+        for r in ranks:
+            if r in found:
+                raise ValueError("Rank %d has appeared in both subgroup %s and %s" % (r, found[r], ranks))
+            found[r] = ranks
     own, groups = None, []
     for ranks in ranks_per_subgroup_list:
         made = new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)

@@ -86,7 +86,15 @@ class FSDPModule:
     def _unchanged(self, *args, **kwargs):
         """About when things are done, not what: everything is done when it is needed."""
 
-    set_is_last_backward = set_requires_all_reduce = set_reshard_after_backward = set_modules_to_forward_prefetch = set_modules_to_backward_prefetch = _unchanged
+    set_is_last_backward = set_requires_all_reduce = set_reshard_after_backward = _unchanged
+
+    def set_modules_to_forward_prefetch(self, modules):
+        """Checked, and no more: whole parameters are gathered when they are needed."""
+        for m in modules:
+            if not isinstance(m, FSDPModule):
+                raise ValueError("Expects FSDPModule but got %s: %s" % (type(m), m))
+
+    set_modules_to_backward_prefetch = set_modules_to_forward_prefetch
     set_post_optim_event = set_unshard_in_backward = set_all_reduce_hook = set_allocate_memory_from_process_group_for_comm = set_force_sum_reduction_for_comms = _unchanged
 
 
@@ -119,7 +127,7 @@ def fully_shard(module, *, mesh=None, reshard_after_forward=None, shard_placemen
         if isinstance(m, (ModuleList, ModuleDict)) and type(m).forward is Module.forward:
             raise ValueError("fully_shard does not support containers that do not implement forward: %s" % m)
         if isinstance(m, FSDPModule):
-            raise AssertionError("Each distinct composable distributed API can only be applied to a module once. 'fully_shard' has already been applied to the following module:\n%s" % m)
+            raise AssertionError("Each distinct composable distributed API can only be applied to a module once. fully_shard has already been applied to the following module:\n%s" % m)
     if mesh is None:
         mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     if mesh.ndim not in (1, 2):
