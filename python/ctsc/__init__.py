@@ -57,7 +57,7 @@ _LAZY.update(dict.fromkeys(
     "ComplexDoubleStorage".split(), "storage"))
 _MODULES = ("nn", "linalg", "special", "fft", "jit", "optim", "data", "utils", "cuda", "array_api", "safetensors", "_jit_internal", "_VF", "distributions", "func",
             "random", "amp", "backends", "compiler", "distributed", "testing", "overrides", "types", "multiprocessing", "functional", "mps", "xpu", "cpu",
-            "accelerator", "sparse", "nested", "export", "masked", "_subclasses", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "quantization", "version", "_dynamo", "_custom_ops", "_utils", "library", "return_types", "serialization", "profiler", "storage")
+            "accelerator", "sparse", "nested", "export", "masked", "_subclasses", "package", "monitor", "quasirandom", "mtia", "_inductor", "signal", "futures", "torch_version", "__config__", "onnx", "hub", "fx", "ao", "quantization", "version", "__future__", "_dynamo", "_custom_ops", "_utils", "library", "return_types", "serialization", "profiler", "storage")
 _here = __name__ # which is torch for programs that import that
 
 

@@ -250,7 +250,8 @@ def __reduce_ex__(self, protocol):
     refuse_serialisation(self)
     here = self.detach().cpu().contiguous()
     raw = here.view(_C.uint8) if here.ndim else here.reshape([1]).view(_C.uint8)
-    return _rebuild, (type(self), self.dtype, tuple(self.shape), bytes(memoryview(raw).cast("B")) if raw.numel() else b"", self.requires_grad)
+    made = _rebuild, (type(self), self.dtype, tuple(self.shape), bytes(memoryview(raw).cast("B")) if raw.numel() else b"", self.requires_grad)
+    return made + (self.__dict__,) if self.__dict__ else made
 
 
 @_method("__deepcopy__")
@@ -264,6 +265,9 @@ def __deepcopy__(self, memo):
         t = type(self)(t)
     t.requires_grad = self.requires_grad
     memo[id(self)] = t
+    if self.__dict__:
+        from copy import deepcopy
+        t.__dict__ = deepcopy(self.__dict__, memo)
     return t
 
 
@@ -276,6 +280,7 @@ def __copy__(self):
     if type(self) is not Tensor:
         t = type(self)(t)
     t.requires_grad = self.requires_grad
+    t.__dict__.update(self.__dict__)
     return t
 
 

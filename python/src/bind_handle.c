@@ -11,14 +11,15 @@
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 PyObject *bind_tensor_take(ctsc_value *v) {
-    Tensor *t = v ? (Tensor *)PyType_GenericAlloc(bind.tensor, 0) : NULL;
+    Tensor *t = v ? PyObject_GC_New(Tensor, bind.tensor) : NULL;
     if (!t) {
         if (!v && !PyErr_Occurred()) PyErr_NoMemory();
         ctsc_value_free(v);
         return NULL;
     }
     t->v = v;
-    return (PyObject *)t;
+    t->weak = t->program = t->dict = NULL;
+    return (PyObject *)t; /* tracked by the collector from its first attribute on */
 }
 
 int64_t bind_numel(const ctsc_value *v) {

@@ -14,14 +14,61 @@
 static void tensor_dealloc(PyObject *self) {
     Tensor *t = (Tensor *)self;
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
     if (t->weak) PyObject_ClearWeakRefs(self);
     ctsc_value_free(t->v);
     Py_XDECREF(t->program);
-    freefunc release = type == bind.tensor ? PyObject_Free
+    Py_CLEAR(t->dict);
+    freefunc release = type == bind.tensor ? PyObject_GC_Del
                                            : (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
 }
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static int tensor_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((Tensor *)self)->dict);
+    return 0;
+}
+
+static int tensor_clear(PyObject *self) {
+    Py_CLEAR(((Tensor *)self)->dict);
+    return 0;
+}
+
+/* Most tensors have no attributes, cannot be a part of a cycle, and cost the collector nothing. */
+static void track(PyObject *self) {
+    if (((Tensor *)self)->dict && !PyObject_GC_IsTracked(self)) PyObject_GC_Track(self);
+}
+
+static int tensor_setattro(PyObject *self, PyObject *name, PyObject *value) {
+    int r = PyObject_GenericSetAttr(self, name, value);
+    track(self);
+    return r;
+}
+
+static PyObject *get_dict(PyObject *self, void *unused) {
+    (void)unused;
+    Tensor *t = (Tensor *)self;
+    if (!t->dict && !(t->dict = PyDict_New())) return NULL;
+    track(self);
+    return bind_ref(t->dict);
+}
+
+static int set_dict(PyObject *self, PyObject *dict, void *unused) {
+    (void)unused;
+    if (!dict || !PyDict_Check(dict))
+        return PyErr_SetString(PyExc_TypeError, "__dict__ must be set to a dictionary"), -1;
+    PyObject *before = ((Tensor *)self)->dict;
+    ((Tensor *)self)->dict = bind_ref(dict);
+    Py_XDECREF(before);
+    track(self);
+    return 0;
+}
+
+/* ---- new ones -------------------------------------------------------------------------------- */
 
 /* Another handle on the elements, without history. */
 static ctsc_value *detached(ctsc_value *of) {
@@ -523,14 +570,21 @@ static PyGetSetDef tensor_properties[] = {
      "aten::real"},
     {"imag", get_operator, NULL, "The imaginary parts, as a view.", "aten::imag"},
     {"__array_interface__", get_array_interface, NULL, NULL, NULL},
+    {"__dict__", get_dict, set_dict, NULL, NULL},
     {0},
 };
 static PyMemberDef tensor_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weak), READONLY, NULL}, {0}};
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weak), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(Tensor, dict), READONLY, NULL},
+    {0},
+};
 static PyType_Slot tensor_slots[] = {
     {Py_tp_doc, "Tensor(*args, **kwargs)\n--\n\nNumbers of one dtype in any number of dimensions, "
                 "on a device."},
     {Py_tp_dealloc, tensor_dealloc},
+    {Py_tp_traverse, tensor_traverse},
+    {Py_tp_clear, tensor_clear},
+    {Py_tp_setattro, tensor_setattro},
     {Py_tp_new, tensor_new},
     {Py_tp_repr, tensor_repr},
     {Py_tp_hash, tensor_hash},
@@ -580,7 +634,8 @@ static PyType_Slot tensor_slots[] = {
     {0, NULL},
 };
 static PyType_Spec tensor_spec = {"ctsc.Tensor", sizeof(Tensor), 0,
-                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, tensor_slots};
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                                  tensor_slots};
 
 int bind_init_tensor(PyObject *m) {
     for (PyType_Slot *s = tensor_slots; s->slot; s++)

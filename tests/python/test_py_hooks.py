@@ -377,3 +377,79 @@ def test_threads():
     for t in threads:
         t.join()
     assert not failures
+
+
+# ---- hooks of all modules, and on what modules register
+
+
+def test_hooks_of_all_modules_go_with_their_dict():
+    module = nn.modules.module
+    seen = []
+    module.register_module_forward_hook(lambda *args: seen.append("all"), always_call=True)
+    assert len(module._global_forward_hooks_always_called) == 1
+    net = nn.ReLU()
+    handle = net.register_forward_hook(lambda *args, **kwargs: seen.append("own"), with_kwargs=True)
+    assert handle.id in net._forward_hooks_with_kwargs and len(handle.hooks_dict_ref()) == 1
+    net(ctsc.ones(1))
+    module._global_forward_hooks = type(module._global_forward_hooks)()
+    net(ctsc.ones(1))
+    assert seen == ["all", "own", "own"]
+
+
+def test_full_and_plain_backward_hooks_do_not_mix():
+    module = nn.modules.module
+    with module.register_module_backward_hook(lambda *args: None):
+        with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full backward hooks as a global"):
+            module.register_module_full_backward_hook(lambda *args: None)
+    net = nn.Linear(1, 1)
+    net.register_full_backward_hook(lambda *args: None)
+    with pytest.raises(RuntimeError, match="Cannot use both"):
+        net.register_backward_hook(lambda *args: None)
+
+
+@pytest.mark.parametrize("forward, text", [(lambda x: [x * 1], "does not return a single Tensor"), (lambda x: (x * 2, x * 3), "different autograd Nodes"),
+                                           (lambda x: (x * 2) * 3, "multiple autograd Nodes"), (lambda x: x * 2, None)])
+def test_plain_backward_hooks_warn(forward, text, recwarn):
+    net = nn.Module()
+    net.forward = forward
+    net.register_backward_hook(lambda *args: None)
+    net(ctsc.ones(2, requires_grad=True))
+    found = [str(w.message) for w in recwarn if issubclass(w.category, FutureWarning)]
+    assert found == [] if text is None else len(found) == 1 and text in found[0]
+
+
+def test_registration_hooks():
+    module, seen = nn.modules.module, []
+    handles = [getattr(module, "register_module_%s_registration_hook" % kind)(lambda m, name, x: seen.append(name)) for kind in ("buffer", "module", "parameter")]
+    net = nn.Sequential(nn.Linear(1, 1, bias=False))
+    net.register_buffer("b", ctsc.ones(1))
+    net.b = ctsc.zeros(1)
+    net.part = nn.ReLU()
+    for h in handles:
+        h.remove()
+    net.other = nn.ReLU()
+    assert seen == ["weight", "0", "b", "b", "part"]
+
+
+def test_hooks_of_state_dicts():
+    import pickle
+    net = nn.Linear(1, 1)
+    net.register_load_state_dict_pre_hook(_of_module)
+    there = weakref.ref(net)
+    again = pickle.loads(pickle.dumps(net))
+    del net
+    assert there() is None
+    again.load_state_dict(again.state_dict())
+    assert again.seen == 1
+
+    def post(module, state, prefix, metadata):
+        return {}
+    again.register_state_dict_post_hook(post)
+    with pytest.raises(RuntimeError, match="state_dict post-hook must return None"):
+        again.state_dict()
+    with pytest.raises(RuntimeError, match="previously registered via register_state_dict_post_hook"):
+        again._register_state_dict_hook(post)
+
+
+def _of_module(module, *args):
+    module.seen = 1

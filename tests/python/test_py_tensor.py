@@ -451,3 +451,29 @@ def test_what_is_no_int():
     with pytest.raises(RuntimeError, match="int8 without overflow"):
         ctsc.tensor(127.5, dtype=ctsc.int8)
     assert ctsc.tensor([1j, 0j], dtype=ctsc.bool).tolist() == [True, False]
+
+
+def test_attributes():
+    import copy
+    import gc
+    import pickle
+    import weakref
+    t = ctsc.ones(2)
+    t.note = [1]
+    assert t.__dict__ == {"note": [1]} and (t * 2).__dict__ == {} and not hasattr(t, "other")
+    deep, shallow, pickled = copy.deepcopy(t), copy.copy(t), pickle.loads(pickle.dumps(t))
+    assert deep.note == [1] and deep.note is not t.note and shallow.note is t.note and pickled.note == [1]
+    del t.note
+    with pytest.raises(AttributeError, match="object has no attribute 'note'"):
+        t.note
+    with pytest.raises(AttributeError):
+        t.shape = 3
+    with pytest.raises(TypeError, match="must be set to a dictionary"):
+        t.__dict__ = 1
+    # what a tensor refers to is found by the collector, also through a parameter
+    t.itself, t.part = t, ctsc.nn.Parameter(t)
+    t.part.whole = t
+    gone = [weakref.ref(t), weakref.ref(t.part)]
+    del t
+    gc.collect()
+    assert [g() for g in gone] == [None, None]

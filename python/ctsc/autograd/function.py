@@ -18,10 +18,10 @@ class RemovableHandle:
     """Of a hook: remove(), or the end of a with block, ends it."""
 
     def __init__(self, registry, key):
-        self._registry, self.id = weakref.ref(registry), key
+        self.hooks_dict_ref, self.id = weakref.ref(registry), key
 
     def remove(self):
-        registry = self._registry()
+        registry = self.hooks_dict_ref()
         if registry is not None:
             registry.pop(self.id, None)
 

@@ -90,10 +90,52 @@ def _state_dict(self, *args, destination=None, prefix='', keep_vars=False):
         destination._metadata[prefix[:-1]] = {'version': self._version}
     for hook in list(self.__dict__.get('_state_dict_pre_hooks', {}).values()):
         hook(self, prefix, keep_vars)
-    return _plain_state_dict(self, destination, prefix, keep_vars)
+    self._save_to_state_dict(destination, prefix, keep_vars)
+    for name, module in self._modules.items():
+        if module is not None:
+            module.state_dict(destination=destination, prefix=prefix + name + '.', keep_vars=keep_vars)
+    metadata = destination._metadata[prefix[:-1]] if hasattr(destination, '_metadata') else {}
+    for hook in list(self._state_dict_hooks.values()):
+        changed = hook(self, destination, prefix, metadata)
+        if changed is not None:
+            if getattr(hook, '_from_public_api', False):
+                raise RuntimeError('state_dict post-hook must return None')
+            destination = changed
+    return destination
 
 
-_plain_state_dict = Module.state_dict
+_init_registries = Module.__init__
+
+
+def _init(self) -> None:
+    _init_registries(self)
+    self.__dict__['_state_dict_pre_hooks'] = OrderedDict()
+
+
+def _set_state(self, state):
+    # of pickles that older versions wrote, which lack registries
+    self.__dict__.update(state)
+    for name in ('_forward_pre_hooks', '_forward_hooks', '_backward_hooks', '_state_dict_hooks', '_state_dict_pre_hooks', '_load_state_dict_pre_hooks',
+                 '_load_state_dict_post_hooks'):
+        self.__dict__.setdefault(name, OrderedDict())
+    self.__dict__.setdefault('_non_persistent_buffers_set', set())
+    self.__dict__.setdefault('_is_full_backward_hook', None)
+
+
+def _register_private_state_dict_hook(self, hook):
+    if getattr(hook, '_from_public_api', False):
+        raise RuntimeError('Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook')
+    return _register_hook(self._state_dict_hooks, hook)
+
+
+def _register_state_dict_post_hook(self, hook):
+    """Calls hook(module, state_dict, prefix, local_metadata) after state_dict; it may change the state_dict, and returns None."""
+    hook._from_public_api = True
+    return _register_hook(self._state_dict_hooks, hook)
+
+
+Module.__init__, Module.__setstate__ = _init, _set_state
+Module._register_state_dict_hook, Module.register_state_dict_post_hook = _register_private_state_dict_hook, _register_state_dict_post_hook
 Module.state_dict, Module._metadata_of = _state_dict, _metadata_of
 
 
