@@ -286,13 +286,18 @@ CTSC_API ctsc_value *ctsc_list_new(size_t n, ctsc_value *const *items);
 CTSC_API ctsc_value *ctsc_dict_new(size_t n, ctsc_value *const *keys, ctsc_value *const *items);
 
 /* A future whose result the caller's function gives: the result of an operator of the program's own
- * (ctsc_register_op) whose schema says "-> Future(Tensor)". A script that waits for it calls wait,
- * from any thread, as often as the script waits: *result is a new handle, of which the operator's
- * schema says the type, or the status is that of an error in e. free(ctx), when nobody has the
+ * (ctsc_register_op) whose schema says "-> Future(Tensor)" or "-> RRef(Tensor)", or an argument of
+ * such a type. A script that waits for it calls wait, from any thread, as often as the script
+ * waits: *result is a new handle, of which that type says what it is, or the status is that of an
+ * error in e. free(ctx), when nobody has the
  * future any more; it may be NULL. NULL if out of memory: ctx is then the caller's still. */
 CTSC_API ctsc_value *ctsc_future_new(ctsc_status (*wait)(void *ctx, ctsc_value **result,
                                                          ctsc_error *e),
                                      void (*free)(void *ctx), void *ctx);
+/* The ctx of a future that ctsc_future_new made with that function; NULL for all other values. */
+CTSC_API void *ctsc_future_context(const ctsc_value *v,
+                                   ctsc_status (*wait)(void *ctx, ctsc_value **result,
+                                                       ctsc_error *e));
 /* Whether ctsc_future_wait will return at once; false for other kinds of values. */
 CTSC_API bool ctsc_future_done(const ctsc_value *v);
 /* The result, a new handle, when it is there. Errors: those of what was forked; CTSC_USAGE for
@@ -365,6 +370,11 @@ CTSC_API ctsc_status ctsc_value_save(const ctsc_value *v, const char *path, ctsc
  * archive. In a checkpoint it has to be the only dict of tensors. Data stored in the in-memory
  * layout is mapped, not copied: the file must not be changed while a tensor of it lives. */
 CTSC_API ctsc_status ctsc_state_load(const char *path, ctsc_value **out, ctsc_error *e);
+/* The same for a model that is a part of a larger one: of an index, only the tensors whose names
+ * are keys of the dict `names` (ctsc_module_state), and scales beside them; only files that have
+ * such are opened. Of any other file all tensors. */
+CTSC_API ctsc_status ctsc_state_load_part(const char *path, const ctsc_value *names,
+                                          ctsc_value **out, ctsc_error *e);
 /* What print(v) writes in TorchScript. Free with ctsc_string_free; NULL if out of memory. */
 CTSC_API char *ctsc_value_print(const ctsc_value *v);
 /* True if |got - want| <= atol + rtol * |want| for every floating-point element

@@ -20,19 +20,20 @@ class Builder:
 
     def __init__(self, program, literal, binding):
         self.program, self.literal, self.binding = program, literal, binding
-        self.lines, self.head, self.names, self.tensors, self.archives = [], [], {}, [], []
+        self.lines, self.head, self.names, self.tensors, self.archives, self.rrefs = [], [], {}, [], [], []
 
     def text(self, root):
         name = self._module(root, "")
         body = "\n    ".join(self.lines + ["return " + name])
-        return "\n".join(self.head + ["def _ctsc_build():", "    " + body])
+        imports = ["import typing as _ctsc_typing, torch.distributed.rpc as _ctsc_rref"] if self.rrefs else []
+        return "\n".join(imports + self.head + ["def _ctsc_build():", "    " + body])
 
     def globals(self, folder):
         """folder: where programs that are parts are put, for as long as it takes to read them."""
         paths = [os.path.join(folder, "%d.pt" % i) for i in range(len(self.archives))]
         for m, path in zip(self.archives, paths):
             m._save(path)
-        return {"_ctsc_tensors": [t.detach().cpu().clone() for t in self.tensors], "_ctsc_archives": paths}
+        return {"_ctsc_tensors": [t.detach().cpu().clone() for t in self.tensors], "_ctsc_archives": paths, "_ctsc_rrefs": self.rrefs}
 
     def _once(self, obj, prefix):
         """(name, whether it is new)"""
@@ -95,7 +96,25 @@ class Builder:
             self.lines.append("%s = %s" % (name, "torch.nn.Parameter(%s, %r)" % (made, bool(t.requires_grad)) if parameter else made))
         return name
 
+    def _references(self, v):
+        """Of remote values: (text, text of the type); (None, None): v is something else."""
+        if hasattr(type(v), "_script_type"):
+            self.rrefs.append(v)
+            return "_ctsc_rrefs[%d]" % (len(self.rrefs) - 1), "_ctsc_rref.RRef[%s]" % v._script_type()
+        if type(v) not in (list, dict) or not v:
+            return None, None
+        keys = [self.literal(k) for k in v] if type(v) is dict else None
+        items, kinds = zip(*map(self._references, v.values() if keys else v))
+        if None in kinds or len(set(kinds)) > 1 or (keys and not all(type(k) is str for k in v)):
+            return None, None
+        if keys:
+            return "{%s}" % ", ".join("%s: %s" % i for i in zip(keys, items)), "_ctsc_typing.Dict[str, %s]" % kinds[0]
+        return "[%s]" % ", ".join(items), "_ctsc_typing.List[%s]" % kinds[0]
+
     def _value(self, v):
+        text, kind = self._references(v)
+        if text:
+            return "torch.jit.Attribute(%s, %s)" % (text, kind)
         if isinstance(v, Tensor):
             return self._tensor(v, type(v).__name__ == "Parameter")
         if type(v) in (list, tuple) and v and all(isinstance(x, Tensor) or self._is_plain(x) for x in v):

@@ -275,8 +275,8 @@ def _binding(name, v):
     if isinstance(module, str) and (module == "ctsc" or module.startswith("ctsc.") or is_ours(module)) and own and "." not in own:
         module = "torch.nn" if module.partition(".")[2].startswith("nn.modules") else "torch" if module.startswith("ctsc._") or module == "ctsc" else _torch_name(module)
         return "from %s import %s as %s" % (module, own, name)
-    if module == "torch" and own and "." not in own: # under that name (_as_torch.py)
-        return "from torch import %s as %s" % (own, name)
+    if module in ("torch", "torch.distributed.rpc") and own and "." not in own: # under that name (_as_torch.py)
+        return "from %s import %s as %s" % (module, own, name)
     if module == "typing" and own:
         return "from typing import %s as %s" % (own, name)
     if hasattr(typing, name) and getattr(typing, name) is v:
@@ -318,7 +318,7 @@ class _Program:
     def _is_ours(v):
         module = getattr(v, "__module__", "") or ""
         return (isinstance(v, types.FunctionType) or isinstance(v, type)) and not module.startswith("ctsc.") and not is_ours(module) and module not in (
-            "builtins", "typing", "math", "enum", "collections", "dataclasses", "functools", "itertools", "warnings", "operator", "ctsc", "torch", "abc")
+            "builtins", "typing", "math", "enum", "collections", "dataclasses", "functools", "itertools", "warnings", "operator", "ctsc", "torch", "torch.distributed.rpc", "abc")
 
     def bind(self, name, v):
         if isinstance(v, (ScriptFunction, ScriptClass)):

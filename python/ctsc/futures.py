@@ -15,7 +15,7 @@ class Future:
     @property
     def _ctsc_value_(self):
         """What a script sees of it."""
-        return _C._future(self.wait)
+        return _C._future(self)
 
     def done(self):
         return self._event.is_set()
@@ -39,6 +39,8 @@ class Future:
     def wait(self):
         self._event.wait()
         return self.value()
+
+    _ctsc_wait_ = wait
 
     def value(self):
         if self._error is not None:

@@ -2,14 +2,15 @@
 /*
  * bind_future.c - futures between Python and scripts, which futures.py has as its own.
  *
- * A future that an operator in Python gives to a script holds a function, which is called with the
- * interpreter's lock for each wait. What it raises ends the call, and is raised again by it.
+ * A future that Python gives to a script holds an object, whose method _ctsc_wait_ is called with
+ * the interpreter's lock for each wait. What it raises ends the call, and is raised again by it.
+ * Python gets the future back as that object.
  */
 #include "bind.h"
 
 static ctsc_status future_wait(void *ctx, ctsc_value **result, ctsc_error *e) {
     PyGILState_STATE s = PyGILState_Ensure();
-    PyObject *o = PyObject_CallObject(ctx, NULL);
+    PyObject *o = PyObject_CallMethod(ctx, "_ctsc_wait_", NULL);
     bool ok = o && bind_give(o, result);
     if (!ok) bind_stash_exception(e, "a future of Python failed");
     Py_XDECREF(o);
@@ -24,12 +25,17 @@ static void future_free(void *ctx) {
     PyGILState_Release(s);
 }
 
-/* _future(wait): what a script sees as a future */
-static PyObject *future_new(PyObject *self, PyObject *wait) {
+PyObject *bind_future_owner(const ctsc_value *v) {
+    PyObject *owner = ctsc_future_context(v, future_wait);
+    return owner ? bind_ref(owner) : NULL;
+}
+
+/* _future(object): what a script sees as a future */
+static PyObject *future_new(PyObject *self, PyObject *owner) {
     (void)self;
-    ctsc_value *v = ctsc_future_new(future_wait, future_free, bind_ref(wait));
+    ctsc_value *v = ctsc_future_new(future_wait, future_free, bind_ref(owner));
     if (v) return bind_object_take(v);
-    Py_DECREF(wait);
+    Py_DECREF(owner);
     return PyErr_NoMemory();
 }
 

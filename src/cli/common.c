@@ -184,8 +184,10 @@ static void common_alert(void *ctx, ctsc_log_level level, const char *text) {
 void cli_hear_alerts(void) { ctsc_set_log(CTSC_LOG_ALERT, common_alert, NULL); }
 
 int cli_load_weights(ctsc_module *m, const char *path, ctsc_error *e) {
-    ctsc_value *state = NULL;
-    ctsc_status s = ctsc_state_load(path, &state, e);
+    ctsc_value *own = NULL, *state = NULL;
+    ctsc_status s = ctsc_module_state(m, &own, e);
+    if (s == CTSC_OK) s = ctsc_state_load_part(path, own, &state, e);
+    ctsc_value_free(own);
     if (s == CTSC_OK && (s = ctsc_module_load_state(m, state, e)) != CTSC_OK)
         fprintf(stderr, "ctsc: %s does not fit the model\n", path);
     ctsc_value_free(state);

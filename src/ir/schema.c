@@ -120,8 +120,9 @@ static const struct {
 
 static ctsc_status schema_type(schema_parser *p, schema_type_info *out);
 
-static ctsc_status schema_elements(schema_parser *p, int want, type **elems, int max, int *n) {
-    for (*n = 0; !schema_is(p, ")");) {
+static ctsc_status schema_elements(schema_parser *p, const char *end, int want, type **elems,
+                                   int max, int *n) {
+    for (*n = 0; !schema_is(p, end);) {
         schema_type_info e = {0};
         if (*n && !schema_accept(p, ",")) return schema_error(p, "expected ','");
         TRY(schema_type(p, &e));
@@ -136,7 +137,7 @@ static ctsc_status schema_base(schema_parser *p, schema_type_info *out) {
     type *elems[32];
     int n;
     if (schema_accept(p, "(")) {
-        ctsc_status s = schema_elements(p, -1, elems, 32, &n);
+        ctsc_status s = schema_elements(p, ")", -1, elems, 32, &n);
         if (s == CTSC_OK) out->type = type_tuple(n, elems);
         return s;
     }
@@ -144,15 +145,17 @@ static ctsc_status schema_base(schema_parser *p, schema_type_info *out) {
     if (!word) return schema_error(p, "expected a type");
     static const char *const wrappers[] = {"Dict", "Future", "RRef"};
     for (int w = 0; w < 3; w++) {
-        if (strcmp(word, wrappers[w]) || !schema_accept(p, "(")) continue;
-        TRY(schema_elements(p, w == 0 ? 2 : 1, elems, 32, &n));
+        if (strcmp(word, wrappers[w])) continue;
+        bool brackets = w > 0 && schema_accept(p, "["); /* as in the text of a graph */
+        if (!brackets && !schema_accept(p, "(")) continue;
+        TRY(schema_elements(p, brackets ? "]" : ")", w == 0 ? 2 : 1, elems, 32, &n));
         out->type = w == 0   ? type_dict(elems[0], elems[1])
                     : w == 1 ? type_future(elems[0])
                              : type_rref(elems[0]);
         return CTSC_OK;
     }
     if (!strcmp(word, "Union") && schema_accept(p, "(")) {
-        ctsc_status s = schema_elements(p, -1, elems, 32, &n);
+        ctsc_status s = schema_elements(p, ")", -1, elems, 32, &n);
         if (s == CTSC_OK) out->type = type_union(n, elems);
         return s;
     }

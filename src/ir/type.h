@@ -165,6 +165,10 @@ bool type_admits_none(const type *t); /* NoneType, Optional, Union with None, An
 /* Would a value of this shape of tag fit statically known type t? Deep check, for arguments from
  * outside and for isinstance. */
 bool type_admits_value(const type *t, value v);
+/* The same of a value that has just come from outside: a future whose type nobody knows is one of t
+ * from now on, and what it gives is checked when it is there. Not for types of a unit, which the
+ * value might outlive. */
+bool type_takes_value(const type *t, value v);
 /* The static type of a value, for constants and for Any. */
 type *type_of_value(value v);
 /* The same, with what is known of tensors: the type of a constant. */

@@ -204,3 +204,10 @@ static bool type_admits_depth(const type *t, value v, int depth) {
 }
 
 bool type_admits_value(const type *t, value v) { return type_admits_depth(t, v, 0); }
+
+bool type_takes_value(const type *t, value v) {
+    bool later = (t->kind == T_FUTURE || t->kind == T_RREF) && !t->owner;
+    if (later && v.tag == V_FUTURE && v.u.future->source && !v.u.future->source->elem)
+        v.u.future->source->elem = type_elem(t);
+    return type_admits_value(t, v);
+}

@@ -132,7 +132,7 @@ static bool value_of_plain(program *g, source_range r, py_object *o, type *t, va
         *out = value_float((double)v.u.i);
         return true;
     }
-    if (!type_admits_value(t, v)) return value_mismatch(g, r, o, t);
+    if (!type_takes_value(t, v)) return value_mismatch(g, r, o, t);
     *out = value_ref(v);
     return true;
 }

@@ -52,6 +52,14 @@ ctsc_value *ctsc_future_new(ctsc_status (*wait)(void *ctx, ctsc_value **result, 
     return v;
 }
 
+void *ctsc_future_context(const ctsc_value *v,
+                          ctsc_status (*wait)(void *ctx, ctsc_value **result, ctsc_error *e)) {
+    const future_source *s = v && v->v.tag == V_FUTURE ? v->v.u.future->source : NULL;
+    if (!s || s->wait != api_future_wait) return NULL;
+    const api_future *f = (const api_future *)s;
+    return f->wait == wait ? f->ctx : NULL;
+}
+
 bool ctsc_future_done(const ctsc_value *v) {
     return v && v->v.tag == V_FUTURE && v->v.u.future->done;
 }

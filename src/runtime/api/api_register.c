@@ -49,13 +49,25 @@ static ctsc_status custom_result(op_ctx *cx, const custom_op *c, size_t nargs,
     return *out ? CTSC_OK : diag_no_memory(cx->diag);
 }
 
-static ctsc_status custom_check(op_ctx *cx, int i, const ctsc_value *v) {
-    const schema *s = cx->op->schema;
+/* The type of the i-th result. One that is a variable, as t in "RRef(t) self -> t", is what the
+ * argument was said to give when it came. */
+static const type *custom_type(const schema *s, const value *args, int i) {
+    type *t = s->returns[i].type;
+    for (int k = 0; t->kind == T_VAR && k < s->nargs; k++) {
+        const type *given = s->args[k].type;
+        bool gives = (given->kind == T_RREF || given->kind == T_FUTURE) && type_elem(given) == t;
+        const future_source *of = gives && args[k].tag == V_FUTURE ? args[k].u.future->source
+                                                                   : NULL;
+        if (of && of->elem) return of->elem;
+    }
+    return t;
+}
+
+static ctsc_status custom_check(op_ctx *cx, const value *args, int i, const ctsc_value *v) {
+    const type *t = custom_type(cx->op->schema, args, i);
     strbuf sb = STRBUF_INIT;
-    if (v && v->v.tag == V_FUTURE && v->v.u.future->source && s->returns[i].type->kind == T_FUTURE)
-        v->v.u.future->source->elem = type_elem(s->returns[i].type); /* operators are for good */
-    if (v && type_admits_value(s->returns[i].type, v->v)) return CTSC_OK;
-    type_print_python(s->returns[i].type, &sb);
+    if (v && type_takes_value(t, v->v)) return CTSC_OK;
+    type_print_python(t, &sb);
     ctsc_status st = diag_fail(cx->diag, CTSC_USAGE,
                                "%s: its function gave %s as result %d, not %s", cx->op->key,
                                v ? "a value of another type" : "nothing", i, sb_str(&sb));
@@ -81,7 +93,7 @@ static ctsc_status op_custom(op_ctx *cx, const value *args, value *results) {
         st = custom_result(cx, c, (size_t)s->nargs, handles, (size_t)i, &made[i], &said);
     if (st == CTSC_OK && (st = c->fn(c->ctx, (size_t)s->nargs, handles, made, &said)) != CTSC_OK)
         custom_fail(cx, st, &said);
-    for (int i = 0; i < s->nreturns && st == CTSC_OK; i++) st = custom_check(cx, i, made[i]);
+    for (int i = 0; i < s->nreturns && st == CTSC_OK; i++) st = custom_check(cx, args, i, made[i]);
     for (int i = 0; i < s->nreturns; i++) {
         if (st == CTSC_OK) results[i] = value_ref(made[i]->v);
         ctsc_value_free(made[i]);

@@ -101,7 +101,7 @@ ctsc_status ctsc_module_set_attribute(ctsc_module *m, const char *name, const ct
     const attribute *a = &of->cls->cls->attributes.data[slot];
     value in = v->v;
     if (a->type->kind == T_FLOAT && in.tag == V_INT) in = value_float((double)in.u.i);
-    if (!type_admits_value(a->type, in)) {
+    if (!type_takes_value(a->type, in)) {
         strbuf want = STRBUF_INIT, got = STRBUF_INIT;
         type_print_python(a->type, &want);
         type_print_python(type_of_value(in), &got);

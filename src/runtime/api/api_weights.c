@@ -15,13 +15,23 @@ static ctsc_status weights_give(diag *d, value v_take, ctsc_value **out) {
     return h ? (*out = h, CTSC_OK) : diag_no_memory(d);
 }
 
-ctsc_status ctsc_state_load(const char *path, ctsc_value **out, ctsc_error *e) {
+static ctsc_status weights_load(const char *path, const dict *wanted, ctsc_value **out,
+                                ctsc_error *e) {
     diag own, *d = api_enter(e, &own);
     value v = value_none();
     ctsc_status s = api_given(d, path, "the path");
-    if (s == CTSC_OK) s = weights_state(d, path, &v);
+    if (s == CTSC_OK) s = weights_state(d, path, wanted, &v);
     if (s == CTSC_OK) s = weights_give(d, v, out);
     return api_leave_file(e, &own, s, path);
+}
+
+ctsc_status ctsc_state_load(const char *path, ctsc_value **out, ctsc_error *e) {
+    return weights_load(path, NULL, out, e);
+}
+
+ctsc_status ctsc_state_load_part(const char *path, const ctsc_value *names, ctsc_value **out,
+                                 ctsc_error *e) {
+    return weights_load(path, names && names->v.tag == V_DICT ? names->v.u.dict : NULL, out, e);
 }
 
 /* ---- safetensors ----------------------------------------------------------------------------- */

@@ -179,7 +179,7 @@ static conversion convert(value in, type *t, value *out) {
     case T_OPTIONAL:
     case T_UNION: return convert_union(in, t, out);
     default:
-        if (!type_admits_value(t, in)) return UNFIT;
+        if (!type_takes_value(t, in)) return UNFIT;
         *out = value_ref(in);
         return CONVERTED;
     }

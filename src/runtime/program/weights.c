@@ -11,7 +11,13 @@
 
 #include <jansson.h>
 
-enum { WEIGHTS_MAX_INDEX = 32 << 20, WEIGHTS_DEPTH = 2 };
+static const char *const weights_suffixes[] = {"_scale", "_scale_inv"}; /* see the end */
+
+enum {
+    WEIGHTS_MAX_INDEX = 32 << 20,
+    WEIGHTS_DEPTH = 2,
+    WEIGHTS_SUFFIXES = sizeof weights_suffixes / sizeof *weights_suffixes
+};
 
 /* ---- weights in several files ---------------------------------------------------------------- *
  *
@@ -24,15 +30,19 @@ typedef struct weights_index {
     const char *folder; /* of the index, with a slash at its end, or "" */
     strmap shards;      /* file -> dict */
     dict *into;
+    const dict *wanted; /* NULL: all */
 } weights_index;
+
+static ctsc_status weights_in_files(diag *d, reader r, const dict *wanted, value *out);
 
 /* What is not a file that is known is taken for one of torch.save, to say what it lacks; so is an
  * index that an index names. */
-static ctsc_status weights_file(diag *d, reader r, bool index, value *out) {
+static ctsc_status weights_file(diag *d, reader r, bool index, const dict *wanted, value *out) {
     const format *f = NULL;
     ctsc_status s = format_of_reader(d, &r, CTSC_FORMAT_WEIGHTS, &f);
     if (s != CTSC_OK) return reader_close(&r), s;
-    bool fits = f && (index || f->weights != weights_of_index);
+    if (f && index && f->weights == weights_of_index) return weights_in_files(d, r, wanted, out);
+    bool fits = f && f->weights != weights_of_index;
     return fits ? f->weights(d, r, out) : load_checkpoint(d, r, out);
 }
 
@@ -49,7 +59,7 @@ static ctsc_status weights_shard(weights_index *x, const char *file, const dict 
     sb_printf(&path, "%s%s", x->folder, file);
     ctsc_status s = path.failed ? diag_no_memory(x->d) : reader_open_file(x->d, sb_str(&path), &r);
     sb_free(&path);
-    if (s == CTSC_OK) s = weights_file(x->d, r, false, &v);
+    if (s == CTSC_OK) s = weights_file(x->d, r, false, NULL, &v);
     if (s == CTSC_OK && v.tag != V_DICT)
         s = diag_fail(x->d, CTSC_BAD_FILE, "%s does not hold a dict of tensors", file);
     if (s == CTSC_OK && !strmap_put(&x->shards, file, v.u.dict)) s = diag_no_memory(x->d);
@@ -75,10 +85,31 @@ static ctsc_status weights_indexed(weights_index *x, const char *name, const jso
                                                                       : diag_no_memory(x->d);
 }
 
+static bool weights_names(const dict *x, const char *name, size_t n) {
+    value v;
+    str *key = str_new(name, n);
+    bool found = key && dict_get(x, (value){.tag = V_STR, .u.str = key}, &v);
+    if (key) value_unref(value_str_take(key));
+    return found;
+}
+
+/* Also the scale of a tensor that is wanted. */
+static bool weights_wanted(const dict *wanted, const char *name) {
+    size_t n = strlen(name);
+    bool is = !wanted || weights_names(wanted, name, n);
+    for (int i = 0; !is && i < WEIGHTS_SUFFIXES; i++) {
+        size_t k = strlen(weights_suffixes[i]);
+        is = n > k && !strcmp(name + n - k, weights_suffixes[i]) &&
+             weights_names(wanted, name, n - k);
+    }
+    return is;
+}
+
 static ctsc_status weights_map(weights_index *x, json_t *map) {
     const char *name;
     json_t *file;
-    json_object_foreach(map, name, file) TRY(weights_indexed(x, name, file));
+    json_object_foreach(map, name, file) if (weights_wanted(x->wanted, name))
+        TRY(weights_indexed(x, name, file));
     return CTSC_OK;
 }
 
@@ -97,12 +128,13 @@ static ctsc_status weights_parse(diag *d, reader r, json_t **out) {
                      *out || large ? "" : error.text);
 }
 
-ctsc_status weights_of_index(diag *d, reader r, value *out) {
+static ctsc_status weights_in_files(diag *d, reader r, const dict *wanted, value *out) {
     const char *path = r.path ? r.path : "", *slash = strrchr(path, '/');
     json_t *json = NULL;
     char *folder = mem_strdup(path);
     if (folder) folder[slash ? slash + 1 - path : 0] = '\0';
-    weights_index x = {.d = d, .folder = folder, .into = dict_new(TYPE_STR, TYPE_TENSOR)};
+    weights_index x = {
+        .d = d, .folder = folder, .into = dict_new(TYPE_STR, TYPE_TENSOR), .wanted = wanted};
     ctsc_status s = weights_parse(d, r, &json);
     if (s == CTSC_OK && (!folder || !x.into)) s = diag_no_memory(d);
     if (s == CTSC_OK) s = weights_map(&x, json_object_get(json, "weight_map"));
@@ -116,11 +148,19 @@ ctsc_status weights_of_index(diag *d, reader r, value *out) {
     return s;
 }
 
-ctsc_status weights_values(diag *d, const char *path, value *out) {
+ctsc_status weights_of_index(diag *d, reader r, value *out) {
+    return weights_in_files(d, r, NULL, out);
+}
+
+static ctsc_status weights_read(diag *d, const char *path, const dict *wanted, value *out) {
     reader r;
     TRY(reader_open_file(d, path, &r));
     r.path = path;
-    return weights_file(d, r, true, out);
+    return weights_file(d, r, true, wanted, out);
+}
+
+ctsc_status weights_values(diag *d, const char *path, value *out) {
+    return weights_read(d, path, NULL, out);
 }
 
 /* A zip that holds a program; NULL: the file is none. */
@@ -146,7 +186,7 @@ static ctsc_status weights_of_archive(diag *d, archive *a, value *out) {
     return s;
 }
 
-static ctsc_status weights_dict_of(diag *d, const char *path, value *out) {
+static ctsc_status weights_dict_of(diag *d, const char *path, const dict *wanted, value *out) {
     value v = value_none();
     archive *a = weights_archive(path);
     if (a) {
@@ -154,7 +194,7 @@ static ctsc_status weights_dict_of(diag *d, const char *path, value *out) {
         archive_unref(a);
         return s;
     }
-    TRY(weights_values(d, path, &v));
+    TRY(weights_read(d, path, wanted, &v));
     if (v.tag == V_DICT) return *out = v, CTSC_OK;
     ctsc_status s =
         v.tag == V_CAPSULE && v.u.capsule->kind == capsule_opaque
@@ -168,10 +208,14 @@ static ctsc_status weights_dict_of(diag *d, const char *path, value *out) {
     return s;
 }
 
-ctsc_status weights_dict(diag *d, const char *path, value *out) {
-    ctsc_status s = weights_dict_of(d, path, out);
+static ctsc_status weights_part(diag *d, const char *path, const dict *wanted, value *out) {
+    ctsc_status s = weights_dict_of(d, path, wanted, out);
     if (s == CTSC_BAD_FILE) diag_name_file(d, path);
     return s;
+}
+
+ctsc_status weights_dict(diag *d, const char *path, value *out) {
+    return weights_part(d, path, NULL, out);
 }
 
 /* ---- the state_dict in a checkpoint ---------------------------------------------------------- *
@@ -184,7 +228,7 @@ ctsc_status weights_dict(diag *d, const char *path, value *out) {
  *     the only dict of tensors inside.
  */
 
-static const char *const weights_names[] = {
+static const char *const weights_usual[] = {
     "state_dict", "model_state_dict", "model_state", "model",  "module",
     "net",        "network",          "weights",     "params",
 };
@@ -231,9 +275,9 @@ static bool weights_of_module(const dict *x) {
 static dict *weights_chosen(dict *x, int depth) {
     dict *in = NULL;
     if (weights_tensors(x) == x->len && x->len) return weights_are_random(x) ? NULL : x;
-    for (size_t i = 0; depth < WEIGHTS_DEPTH && i < sizeof weights_names / sizeof *weights_names;
+    for (size_t i = 0; depth < WEIGHTS_DEPTH && i < sizeof weights_usual / sizeof *weights_usual;
          i++)
-        if ((in = weights_entry(x, weights_names[i])) && (in = weights_chosen(in, depth + 1)))
+        if ((in = weights_entry(x, weights_usual[i])) && (in = weights_chosen(in, depth + 1)))
             return in;
     return weights_of_module(x) ? x : NULL;
 }
@@ -265,9 +309,9 @@ static ctsc_status weights_only(diag *d, const dict *x, value *out) {
     return diag_no_memory(d);
 }
 
-ctsc_status weights_state(diag *d, const char *path, value *out) {
+ctsc_status weights_state(diag *d, const char *path, const dict *wanted, value *out) {
     value v = value_none();
-    TRY(weights_dict(d, path, &v));
+    TRY(weights_part(d, path, wanted, &v));
     weights_search w = {.names = STRBUF_INIT};
     ctsc_status s = CTSC_OK;
     w.found = v.u.dict->len ? weights_chosen(v.u.dict, 0) : v.u.dict;
@@ -292,9 +336,6 @@ ctsc_status weights_state(diag *d, const char *path, value *out) {
  *     fc.weight_scale_inv   the same, as DeepSeek names it
  *     fc.input_scale        of activations, for computing in eight bits
  */
-
-static const char *const weights_suffixes[] = {"_scale", "_scale_inv"};
-enum { WEIGHTS_SUFFIXES = sizeof weights_suffixes / sizeof *weights_suffixes };
 
 /* The tensor called by the first n bytes of a name, and a suffix. */
 static tensor *weights_find_tensor(const dict *x, const char *name, size_t n, const char *suffix) {

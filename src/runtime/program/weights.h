@@ -18,8 +18,9 @@ ctsc_status weights_of_index(diag *d, reader r, value *out);
  * the state_dict somewhere inside. */
 ctsc_status weights_dict(diag *d, const char *path, value *out);
 /* The state_dict itself: a dict of tensors by name. Of a checkpoint what training scripts keep as
- * such (weights.c says which dict that is); fails where several could be it. */
-ctsc_status weights_state(diag *d, const char *path, value *out);
+ * such (weights.c says which dict that is); fails where several could be it. wanted: of an index
+ * only what has names of that dict, and scales beside it; NULL: all. */
+ctsc_status weights_state(diag *d, const char *path, const dict *wanted, value *out);
 
 /* What the tensor of that name in `given` is multiplied with: a scale beside it, where it is of
  * eight bits and a module's own one is of floats. NULL: it is taken as it is. */

@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from ctsc import _C
 from ctsc.futures import Future
 
 from .._library import Error, library
@@ -31,6 +32,11 @@ class WorkerInfo:
 
     def __hash__(self):
         return hash((self.name, self.id))
+
+    @property
+    def _ctsc_value_(self):
+        """What a script sees of it: something that it can only hand on."""
+        return _C._future(self)
 
 
 class _Pickler(pickle.Pickler):

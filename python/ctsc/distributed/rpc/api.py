@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import traceback
+import types
 
 from ctsc import _C
 from ctsc.futures import Future
@@ -367,6 +368,26 @@ def _rref_type(rref):
     return type(rref.local_value())
 
 
+def _script_type(v):
+    """The type of a value, as scripts write it."""
+    if isinstance(v, _C.Tensor) or v is None:
+        return "None" if v is None else "torch.Tensor"
+    if type(v) in (bool, int, float, str, complex):
+        return type(v).__name__
+    parts = list(dict.fromkeys(map(_script_type, v))) if type(v) in (list, dict) else []
+    if type(v) is list and len(parts) == 1:
+        return "_ctsc_typing.List[%s]" % parts[0]
+    if type(v) is dict and len(parts) == 1 and len(set(map(_script_type, v.values()))) == 1:
+        return "_ctsc_typing.Dict[%s, %s]" % (parts[0], _script_type(next(iter(v.values()))))
+    if type(v) is tuple:
+        return "_ctsc_typing.Tuple[%s]" % ", ".join(map(_script_type, v))
+    raise RuntimeError("a script has no type for the value of an RRef of %s" % type(v).__name__)
+
+
+def _rref_script_type(rref):
+    return _script_type(rref.local_value())
+
+
 class _Proxy:
     """Methods of the value, called where it is."""
 
@@ -392,7 +413,7 @@ class RRef:
         state.value(rref_id).future.set_result(value)
 
     def __class_getitem__(cls, item):
-        return cls
+        return types.GenericAlias(cls, item)
 
     @classmethod
     def _refer(cls, state, owner, rref_id, fork):
@@ -440,10 +461,21 @@ class RRef:
             raise _own(value)
         return self._held(value)
 
+    _ctsc_wait_ = to_here
+
+    @property
+    def _ctsc_value_(self):
+        """What a script sees of it."""
+        return _C._future(self)
+
     def _get_type(self, timeout=constants.UNSET_RPC_TIMEOUT, blocking=True):
         if self._type is None:
             self._type = _rref_type(self) if self.is_owner() else rpc_sync(self._owner, _rref_type, args=(self,), timeout=timeout)
         return self._type
+
+    def _script_type(self):
+        """That of the value."""
+        return _rref_script_type(self) if self.is_owner() else rpc_sync(self._owner, _rref_script_type, args=(self,))
 
     def _get_future(self):
         made = Future()

@@ -336,7 +336,7 @@ static const py_row jit_rows[] = {
 };
 
 static bool jit_fill(py *p, py_object *mod) {
-    static const char *const types[] = {"Final", "Future"};
+    static const char *const types[] = {"Final", "Future", "RRef"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!py_module_set_take(p, mod, types[i], py_plain_type(p, types[i]))) return false;
     py_object *cls = py_class_new(p, mod, "Attribute", 0, NULL, PYC_BUILTIN);

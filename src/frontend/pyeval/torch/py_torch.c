@@ -116,6 +116,7 @@ static const struct { const char *module, *name, *home; } torch_elsewhere[] = {
     {"torch", "enable_grad", "torch.autograd.grad_mode"},
     {"torch", "set_grad_enabled", "torch.autograd.grad_mode"},
     {"torch", "inference_mode", "torch.autograd.grad_mode"},
+    {"torch.distributed.rpc", "RRef", "torch.jit"},
     {"torch", "autocast", "torch.amp.autocast_mode"},
     {"torch.amp", "autocast", "torch.amp.autocast_mode"},
     {"torch.amp", "is_autocast_available", "torch.amp.autocast_mode"},
