@@ -6,6 +6,7 @@
  */
 #include "support.h"
 
+#include "amx_model.h"
 #include "base/threads/thread_pool.h"
 #include "fenced.h"
 #include "runtime/kernels/matmul/nbits_matrix.h"
@@ -36,6 +37,7 @@ typedef struct nbits_case {
     tensor *x, *out;
     nbits_matrix m;
     size_t bytes; /* of its data, fenced */
+    bool rounds;  /* rows that become integers elsewhere may be rounded to bfloat16 */
     /* of rows that are integers; ints NULL: they are not */
     int8_t *ints;
     float *row_scale;
@@ -108,10 +110,13 @@ static void case_ints(nbits_case *c) {
     }
 }
 
+static bool pairs; /* cases of test_pairs */
+
 static void case_make(nbits_case *c) {
     static const int64_t groups[] = {8, 16, 24, 32, 64, 128, 136, 256, 1 << 20};
     static const dtype dtypes[] = {DT_FLOAT32, DT_FLOAT32, DT_FLOAT16, DT_BFLOAT16};
-    *c = (nbits_case){.rows = 1 + random_below(random_one_in(4) ? 40 : 5),
+    *c = (nbits_case){.rows = 1 + random_below(random_one_in(4) ? 40 : 5) + (pairs ? 15 : 0),
+                      .rounds = pairs,
                       .dt = dtypes[random_below(4)],
                       .as = (nbits_rows)random_below(3)};
     c->s = (nbits_source){.n = 1 + random_below(random_one_in(4) ? 300 : 80),
@@ -176,6 +181,8 @@ static void check_element(const nbits_case *c, int64_t r, int64_t j, const char 
         }
         if (c->as != NBITS_AS_FLOATS) steps += most / levels / 2 * weights * 1.001;
     }
+    /* both factors, to bfloat16 */
+    if (c->rounds && c->as != NBITS_AS_FLOATS && !c->ints) steps += size * 0x1.02p-7;
     if (c->dt == DT_FLOAT16 && fabs(want) > 65000) return; /* infinity, perhaps */
     double got = element(c->out, r * c->s.n + j),
            bound = steps + size * (double)(c->s.k + 8) * 0x1p-23 + fabs(want) * step + 0x1p-24;
@@ -230,6 +237,21 @@ static void test_shapes(void **state) {
         check_cases((*u)->isa == ISA_PLAIN ? 300 : 1000, (*u)->name);
     }
     isa_limit(ISA_COUNT);
+    tensor_set_allocator(NULL);
+}
+
+/* Many rows where pairs of bfloat16 are multiplied: by the model of tile registers, and as it is
+ * done here. */
+static void test_pairs(void **state) {
+    (void)state;
+    const quad_kernels *model = amx_model_record(UKERNEL_BF16);
+    tensor_set_allocator(&(tensor_allocator){fenced_alloc, fenced_free, NULL});
+    pairs = true;
+    ukernel_pretend(UKERNEL_QUAD, UKERNEL_BF16, model);
+    check_cases(400, "model of tile registers");
+    ukernel_pretend(UKERNEL_QUAD, UKERNEL_BF16, NULL);
+    if (ukernel_quad(UKERNEL_BF16)) check_cases(1000, "pairs of bfloat16");
+    pairs = false;
     tensor_set_allocator(NULL);
 }
 
@@ -292,9 +314,8 @@ static void test_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_shapes),  cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_largest), cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

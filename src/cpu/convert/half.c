@@ -281,6 +281,40 @@ void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
     if (left) bfloat16_rows_from_floats(src, 0, NULL, dst, 0, 1, left, -INFINITY, INFINITY);
 }
 
+#if defined(__x86_64__)
+static inline TARGET_AVX512 __mmask32 half_line_mask(int64_t n) {
+    return (__mmask32)(n >= 32 ? 0xffffffffu : n > 0 ? (UINT32_C(1) << n) - 1 : 0);
+}
+
+static TARGET_AVX512 void bfloat16_rows_padded_avx512(const bfloat16 *src, int64_t n, bfloat16 *dst,
+                                                      int64_t step, int64_t rows) {
+    const int64_t whole = n & ~INT64_C(31);
+    const __mmask32 from = half_line_mask(n - whole), to = half_line_mask(step - whole);
+    for (; rows > 0; rows--, src += n, dst += step) {
+        int64_t i = 0;
+        for (; i < whole; i += 32) _mm512_storeu_si512(dst + i, _mm512_loadu_si512(src + i));
+        if (i < step)
+            _mm512_mask_storeu_epi16(dst + i, to, _mm512_maskz_loadu_epi16(from, src + i));
+        for (i += 32; i < step; i += 32)
+            _mm512_mask_storeu_epi16(dst + i, half_line_mask(step - i), _mm512_setzero_si512());
+    }
+}
+#endif
+
+void bfloat16_rows_padded(const bfloat16 *src, int64_t n, bfloat16 *dst, int64_t step,
+                          int64_t rows) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX512)) {
+        bfloat16_rows_padded_avx512(src, n, dst, step, rows);
+        return;
+    }
+#endif
+    for (; rows > 0; rows--, src += n, dst += step) {
+        memcpy(dst, src, (size_t)n * sizeof *dst);
+        memset(dst + n, 0, (size_t)(step - n) * sizeof *dst);
+    }
+}
+
 VECTOR_CLONES static void bfloat16_settle_plain(float *x, const bfloat16 *other, bool twice,
                                                 int64_t n) {
     for (int64_t i = 0; i < n; i++) x[i] = float_of_bits(bfloat16_rounded(float_bits(x[i])));

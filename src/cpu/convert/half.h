@@ -43,6 +43,9 @@ void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n);
 void bfloat16_rows_from_floats(const float *src, int64_t src_step, const bfloat16 *other,
                                bfloat16 *dst, int64_t dst_step, int64_t rows, int64_t n, float low,
                                float high);
+/* `rows` rows of n elements without gaps, to rows at stride step >= n, filled up with zeros. */
+void bfloat16_rows_padded(const bfloat16 *src, int64_t n, bfloat16 *dst, int64_t step,
+                          int64_t rows);
 /* x[r * ld + i] of `rows` rows of n floats is rounded to 16 bits; other[r * other_ld + i] is added
  * unless other is NULL, and the sum rounded as well if `twice`. */
 void float16_settle(float *x, int64_t ld, const float16 *other, int64_t other_ld, bool twice,

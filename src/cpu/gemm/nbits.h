@@ -25,6 +25,7 @@
 #ifndef CTSC_CPU_GEMM_NBITS_H
 #define CTSC_CPU_GEMM_NBITS_H
 
+#include "cpu/convert/half.h"
 #include "cpu/isa.h"
 
 #include <stddef.h>
@@ -98,5 +99,11 @@ typedef struct nbits_micro {
     void (*whole)(int rows, const nbits_tile *t);
     void (*floats)(int rows, const nbits_tile *t);
 } nbits_micro;
+
+/* k elements of a block's NBITS_MOST_COLUMNS columns as pairs of bfloat16: scale * (q - less),
+ * rounded, of 16 columns each [k / 2][column][2], `apart` elements from one 16 to the next. Needs
+ * AVX512-BF16, and as many columns in a panel. */
+void nbits_pairs_avx512(const nbits_form *f, const uint8_t *b, const float *scale,
+                        const float *less, int64_t k, bfloat16 *to, int64_t apart);
 
 #endif

@@ -37,6 +37,56 @@ static inline __attribute__((always_inline)) TARGET_AVX512 __m512 nbits_nibble_5
     return _mm512_permutexvar_ps(i ? _mm512_srli_epi32(w, (unsigned)(4 * i)) : w, less8);
 }
 
+/* Numbers of two elements of k side by side. */
+static inline TARGET_AVX512BF16 void nbits_store_pair_512(__m512 first, __m512 second,
+                                                          bfloat16 *to) {
+    const __m512i beside = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9,
+                                            24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,
+                                            16, 0);
+    __m512i both = (__m512i)_mm512_cvtne2ps_pbh(second, first);
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi16(beside, both));
+}
+
+#define NUMBER8(i)                                                                                 \
+    _mm512_mul_ps(_mm512_sub_ps(_mm512_cvtepi32_ps(_mm512_and_si512(                               \
+                                    i ? _mm512_srli_epi32(w, (unsigned)(8 * i)) : w, mask)),       \
+                                zero[v]),                                                          \
+                  by[v])
+#define NUMBER4(i) _mm512_mul_ps(_mm512_sub_ps(nbits_nibble_512(w, i), zero[v]), by[v])
+
+void TARGET_AVX512BF16 nbits_pairs_avx512(const nbits_form *f, const uint8_t *b, const float *scale,
+                                          const float *less, int64_t k, bfloat16 *to,
+                                          int64_t apart) {
+    enum { VECTORS = NBITS_MOST_COLUMNS / 16, AHEAD = 2048 }; /* bytes */
+    const __m512i mask = _mm512_set1_epi32(255);
+    __m512 by[VECTORS], zero[VECTORS];
+    for (int v = 0; v < VECTORS; v++) {
+        by[v] = _mm512_loadu_ps(scale + 16 * v);
+        zero[v] = _mm512_sub_ps(_mm512_loadu_ps(less + 16 * v),
+                                _mm512_set1_ps(f->bits == 8 ? 0 : 8));
+    }
+    for (int64_t i = 0; f->bits == 8 && i < k; i += 4, to += 64)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++, b += 64) {
+            __m512i w = _mm512_loadu_si512(b);
+            _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
+            nbits_store_pair_512(NUMBER8(0), NUMBER8(1), to + v * apart);
+            nbits_store_pair_512(NUMBER8(2), NUMBER8(3), to + v * apart + 32);
+        }
+    for (int64_t i = 0; f->bits == 4 && i < k; i += NBITS_EIGHT, to += 128)
+#pragma GCC unroll 4
+        for (int v = 0; v < VECTORS; v++, b += 64) {
+            __m512i w = _mm512_loadu_si512(b);
+            _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
+            nbits_store_pair_512(NUMBER4(0), NUMBER4(2), to + v * apart);
+            nbits_store_pair_512(NUMBER4(4), NUMBER4(6), to + v * apart + 32);
+            nbits_store_pair_512(NUMBER4(1), NUMBER4(3), to + v * apart + 64);
+            nbits_store_pair_512(NUMBER4(5), NUMBER4(7), to + v * apart + 96);
+        }
+}
+#undef NUMBER4
+#undef NUMBER8
+
 #define VECTOR(x) nbits_512_##x
 #define VTARGET TARGET_AVX512
 #define I __m512i

@@ -9,8 +9,9 @@
  *
  * Kernels of bfloat16 mix dtypes as they come. A 3x3 convolution may be done with Winograd's
  * transforms instead, in float32: it is fast where its input, its result and what it
- * adds are all bfloat16, or none is, and such results are given up until that is so. Depthwise
- * convolutions and others without kernels of bfloat16 have float32 on both sides.
+ * adds are all bfloat16, or none is, and such results are given up until that is so. The same is
+ * true of depthwise convolutions, which are made of float32 from rows that are widened as they are
+ * read. Others without kernels of bfloat16 have float32 on both sides.
  * Tests: tests/ir/reduce-bf16/results.ir, tests/unit/test_precision.c
  */
 #include "passes/weights/reduce_results.h"
@@ -94,7 +95,13 @@ static bool results_read(results_pass *w, const results_conv *c) {
 
 /* ---- which of them --------------------------------------------------------------------------- */
 
+static bool results_is_depthwise(const tensor *weight, int64_t groups) {
+    return weight->ndim > 2 && weight->sizes[0] == groups && weight->sizes[1] == 1;
+}
+
 static bool results_has_kernel(const tensor *weight, int64_t groups) {
+    if (results_is_depthwise(weight, groups))
+        return weight->dtype == DT_FLOAT32 && groups >= RESULTS_LEAST_CHANNELS;
     return weight->dtype == DT_FLOAT32 && weight->ndim > 2 && groups >= 1 &&
            weight->sizes[0] / groups >= RESULTS_LEAST_CHANNELS &&
            (groups == 1 || weight->sizes[1] % 2 == 0);
@@ -114,9 +121,10 @@ static results_conv *results_make(graph *g, node *n) {
     results_conv *c = arena_alloc(&g->arena, sizeof *c);
     int last = weight->ndim - 1;
     if (c)
-        *c = (results_conv){.n = n,
-                            .uniform = last > 2 && weight->sizes[last] == 3 &&
-                                       weight->sizes[last - 1] == 3};
+        *c = (results_conv){
+            .n = n,
+            .uniform = results_is_depthwise(weight, groups) ||
+                       (last > 2 && weight->sizes[last] == 3 && weight->sizes[last - 1] == 3)};
     return c;
 }
 

@@ -25,7 +25,7 @@ enum {
     BF16_CHUNKS = 8,          /* to aim for in all */
     BF16_WORK = 1 << 20,      /* multiplications worth a thread of their own */
     BF16_LEAST_CHANNELS = 16, /* outputs of a group: a vector */
-    BF16_FEW = 32,            /* channels of a pixel that are few */
+    BF16_SOME = 1024,         /* elements that are rounded before they get their stride */
 };
 
 typedef struct bf16_job {
@@ -150,31 +150,22 @@ static void bf16_round(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
 
 /* The same, at their stride in the buffer. */
 static void bf16_pixels(const bf16_job *j, int64_t at, int64_t n, bfloat16 *to) {
-    int64_t channels = j->s.in_channels;
+    bfloat16 some[BF16_SOME];
+    int64_t channels = j->s.in_channels, most = int64_max(BF16_SOME / channels, 1);
     if (j->pixel == channels) {
         bf16_round(j, at, n, to);
         return;
     }
-    bfloat16 some[BF16_FEW * BF16_FEW] = {{0}};
-    for (int64_t i = 0, count = 1; i < n; i += count) {
-        const bfloat16 *from = NULL;
-        if (channels < BF16_FEW) { /* several, so that a call has more to do */
-            count = int64_min(BF16_FEW, n - i);
-            bf16_round(j, at + i, count, some);
-            from = some;
-        } else bf16_round(j, at + i, 1, to);
-        /* of colours */
-        for (; j->pixel == 4 && channels == 3 && count; count--, i++, from += 3, to += 4) {
-            uint64_t four;
-            memcpy(&four, from, sizeof four);
-            four &= (UINT64_C(1) << 48) - 1;
-            memcpy(to, &four, sizeof four);
-        }
-        for (int64_t x = 0; x < count; x++, to += j->pixel) {
-            for (int64_t c = 0; c < channels && channels < BF16_FEW; c++)
-                to[c] = from[x * channels + c];
-            for (int64_t c = channels; c < j->pixel; c++) to[c] = (bfloat16){0};
-        }
+    if (j->dt.in == DT_BFLOAT16 && !j->scale) {
+        const bfloat16 *from = (const bfloat16 *)(const void *)j->in + at * channels;
+        bfloat16_rows_padded(from, channels, to, j->pixel, n);
+        return;
+    }
+    for (int64_t i = 0, count; i < n; i += count, to += count * j->pixel) {
+        count = int64_min(most, n - i);
+        bf16_round(j, at + i, count, channels > BF16_SOME ? to : some);
+        if (channels <= BF16_SOME) bfloat16_rows_padded(some, channels, to, j->pixel, count);
+        else memset(to + channels, 0, (size_t)(j->pixel - channels) * sizeof *to);
     }
 }
 
@@ -306,7 +297,7 @@ static void bf16_cut(bf16_job *j) {
             room = u->block / 2; /* of the buffer of a chunk, roughly */
     j->flat = bf16_is_flat(s);
     j->pixel = bf16_pixel(s, u);
-    if (j->flat) j->pixel = quad_pitch(s->batch * s->out_size, 2 * j->pixel) / 2;
+    if (j->flat) j->pixel = quad_pitch(u, s->batch * s->out_size, 2 * j->pixel) / 2;
     j->direct = j->flat && j->sets == 1 && j->dt.in == DT_BFLOAT16 && !j->scale &&
                 j->pixel == s->in_channels;
     if (j->flat) {

@@ -101,6 +101,7 @@ enum {
 enum {
     /* [linear] rows of floats up to which weights become floats in registers */
     NBITS_FEW = 16,
+    NBITS_QUADS = 16,        /* [linear] rows from which on they are rounded to bfloat16 */
     NBITS_BLOCK = 256 << 10, /* [linear] bytes of rows that pass the panels together */
     NBITS_PANELS = 1 << 20,  /* [linear] bytes of float panels that are made together */
 };

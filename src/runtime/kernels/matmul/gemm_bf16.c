@@ -174,8 +174,8 @@ static bool bf16_rows(bf16_job *j, size_t *room, size_t *pairs) {
     int64_t width = (int64_t)sizeof *j->a;
     *room = *pairs = 0;
     bool lies = p->a.cs == 1 && p->k == j->b.k && p->a.rs >= p->k &&
-                quad_pitch(p->m, p->a.rs * width) == p->a.rs * width;
-    j->lda = lies ? p->a.rs : quad_pitch(p->m, j->b.k * width) / width;
+                quad_pitch(j->b.kernels, p->m, p->a.rs * width) == p->a.rs * width;
+    j->lda = lies ? p->a.rs : quad_pitch(j->b.kernels, p->m, j->b.k * width) / width;
     j->a = p->a.p;
     if (lies) return true;
     bool turned = bf16_is_turned(p);

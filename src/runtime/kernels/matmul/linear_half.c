@@ -234,7 +234,8 @@ static void half_copy_rows(void *ctx, int64_t begin, int64_t end) {
 /* Rows that are not whole steps are copied, zero-padded; so are rows with too large a stride. */
 static bool half_quad_rows(half_job *j, size_t *room) {
     const half_weight *h = j->h;
-    j->lda = quad_pitch(j->rows, h->quads.k * (int64_t)sizeof *j->a) / (int64_t)sizeof *j->a;
+    j->lda = quad_pitch(h->quads.kernels, j->rows, h->quads.k * (int64_t)sizeof *j->a) /
+             (int64_t)sizeof *j->a;
     j->a = j->x;
     *room = 0;
     if (j->lda == h->k) return true;

@@ -173,7 +173,7 @@ static void bf16_chunks(void *ctx, int64_t begin, int64_t end) {
 static ctsc_status bf16_linear(diag *d, const reduced_call *c, const quad_matrix *m) {
     bf16_job j = {.c = c, .m = m};
     size_t bytes;
-    j.lda = quad_pitch(c->rows, m->k * (int64_t)sizeof *j.a) / (int64_t)sizeof *j.a;
+    j.lda = quad_pitch(m->kernels, c->rows, m->k * (int64_t)sizeof *j.a) / (int64_t)sizeof *j.a;
     if (!size_mul((size_t)c->rows, (size_t)j.lda * sizeof *j.a, &bytes)) return diag_no_memory(d);
     j.a = recycle_alloc(bytes);
     if (!j.a) return diag_no_memory(d);

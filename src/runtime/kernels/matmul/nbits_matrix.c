@@ -116,6 +116,7 @@ bool nbits_matrix_make(nbits_matrix *m, const nbits_source *s) {
                            .segment = nbits_segment(s, k),
                            .half = nbits_all_half(s->scale, all),
                            .zeros = nbits_zeros_of(s->zero, all)};
+    m->one = s->group >= s->k && m->form.zeros != NBITS_FLOAT_ZEROS;
     m->panels = (m->n + m->form.columns - 1) / m->form.columns;
     size_t bytes;
     if (!size_mul((size_t)m->panels, (size_t)nbits_panel_bytes(&m->form), &bytes) ||

@@ -30,6 +30,7 @@ typedef struct nbits_matrix {
     const nbits_micro *micro;
     nbits_form form;
     int64_t n, k, panels;
+    bool one; /* a column has one scale, and numbers are integers, to be multiplied by it */
     uint8_t *data;
     void *memory;
 } nbits_matrix;

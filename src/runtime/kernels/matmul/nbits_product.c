@@ -6,7 +6,10 @@
  * integer instructions, floats by weights converted to floats in registers. Many rows
  * of integers work the same way, a block of rows passing each panel, which stays in
  * the L2 cache. Many rows of floats, and of two-byte integers where there are no byte
- * dot products, take some columns at a time as float panels, for the float kernels.
+ * dot products, take some columns at a time as float panels, for the float kernels. Where
+ * pairs of bfloat16 are multiplied faster than all these, many rows of what becomes integers
+ * are rounded to it, and some columns at a time become panels of quads (cpu/quad/quad.h): scaled,
+ * or as the integers that they are, which are exact, where sums can be scaled instead.
  * Tests: tests/unit/test_nbits.c
  */
 #include "base/memory/recycle.h"
@@ -18,6 +21,7 @@
 #include "runtime/kernels/matmul/gemm_block.h"
 #include "runtime/kernels/matmul/nbits_matrix.h"
 #include "runtime/kernels/matmul/packed_weights.h"
+#include "runtime/kernels/matmul/quad_matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,6 +50,11 @@ typedef struct nbits_job {
     /* float panels of nr columns from column `first` on; what they give for `some` columns */
     float *panels, *sums;
     int64_t first, some, nr;
+    /* the same of bfloat16, and rows */
+    quad_matrix quads;
+    bfloat16 *pairs;
+    int64_t pairs_ld, shares;
+    float *scales; /* of the columns, for sums of integers */
     void *memory;
     size_t room;
 } nbits_job;
@@ -322,6 +331,166 @@ static ctsc_status nbits_by_panels(diag *d, nbits_job *j, const gemm_micro *u) {
     return st;
 }
 
+/* ---- many rows as bfloat16 ------------------------------------------------------------------- */
+
+/* Rows with zeros up to whole steps of the kernels. */
+static void nbits_pair_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    int64_t k = j->m->k;
+    for (int64_t r = begin; r < end; r++) {
+        bfloat16 *to = j->pairs + r * j->pairs_ld;
+        const uint16_t *halves = (const uint16_t *)j->x + r * k;
+        if (j->dt == DT_BFLOAT16) memcpy(to, halves, (size_t)k * sizeof *to);
+        else if (j->dt == DT_FLOAT32)
+            bfloat16_from_floats((const float *)j->x + r * k, to, (size_t)k);
+        else {
+            float some[NBITS_SEGMENT];
+            for (int64_t i = 0, n; i < k; i += n) {
+                n = int64_min(NBITS_SEGMENT, k - i);
+                halves_to_floats(j->dt, halves + i, some, n);
+                bfloat16_from_floats(some, to + i, (size_t)n);
+            }
+        }
+        memset(to + k, 0, (size_t)(j->pairs_ld - k) * sizeof *to);
+    }
+}
+
+/* k elements of a block, 16 columns each `apart` elements from those before. */
+static void nbits_pairs(const nbits_form *f, const uint8_t *b, const float *scale,
+                        const float *less, int64_t k, bfloat16 *to, int64_t apart) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX512BF16) && f->columns == NBITS_MOST_COLUMNS) {
+        nbits_pairs_avx512(f, b, scale, less, k, to, apart);
+        return;
+    }
+#endif
+    float floats[NBITS_SEGMENT * QUAD_COLUMNS];
+    for (int64_t c = 0; c < f->columns; c += QUAD_COLUMNS, to += apart) {
+        (f->bits == 4 ? nbits_widen4 : nbits_widen8)(b + c * 4, f->columns, scale + c, less + c, k,
+                                                     QUAD_COLUMNS, floats);
+        for (int64_t i = 0; i < k * QUAD_COLUMNS; i++)
+            to[i] = bfloat16_from_float(floats[i / 32 * 32 + i % 2 * QUAD_COLUMNS + i % 32 / 2]);
+    }
+}
+
+/* Panels of the weights, each of which is some of quads. */
+static void nbits_pair_panels(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    const nbits_form *f = &j->m->form;
+    float scale[NBITS_MOST_COLUMNS], less[NBITS_MOST_COLUMNS];
+    int64_t apart = j->quads.filled * QUAD_COLUMNS * QUAD_PAIR, some = f->columns / QUAD_COLUMNS;
+    for (int64_t p = begin; p < end; p++) {
+        const uint8_t *b = j->m->data + (j->first / f->columns + p) * nbits_panel_bytes(f);
+        bfloat16 *all = (bfloat16 *)(void *)j->quads.data + p * some * apart, *to = all;
+        for (int64_t x = 0, k; x < f->k; x += k, to += k * QUAD_COLUMNS) {
+            k = int64_min(f->segment, f->k - x);
+            const uint8_t *rest = b + nbits_data_bytes(f, k);
+            nbits_numbers(f, rest, 0, f->columns, scale, less);
+            for (int64_t c = 0; j->m->one && c < f->columns; c++) {
+                j->scales[p * f->columns + c] = scale[c];
+                scale[c] = 1;
+            }
+            nbits_pairs(f, b, scale, less, k, to, apart);
+            b = rest + nbits_scale_bytes(f) + nbits_zero_bytes(f);
+        }
+        int64_t used = f->k * QUAD_COLUMNS;
+        for (int64_t i = 0; i < some; i++)
+            memset(all + i * apart + used, 0, (size_t)(apart - used) * sizeof *all);
+    }
+}
+
+static void nbits_pair_chunks(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    static const int64_t segment[1] = {0};
+    bool halves = j->dt == DT_BFLOAT16 && !j->sums;
+    int64_t size = halves ? (int64_t)sizeof(bfloat16) : (int64_t)sizeof(float),
+            ld = j->sums ? j->some : j->m->n;
+    quad_hold hold = {0};
+    for (int64_t i = begin; i < end; i++) {
+        int64_t panel = i % j->shares * QUAD_MAX_PANELS, row = i / j->shares * j->block,
+                column = panel * QUAD_COLUMNS;
+        char *out = j->sums ? (char *)j->sums : (char *)j->out + j->first * size;
+        quad_strip s = {.a = j->pairs + row * j->pairs_ld,
+                        .rows = int64_min(j->rows - row, j->block),
+                        .of = j->rows,
+                        .lda = j->pairs_ld * (int64_t)sizeof *j->pairs,
+                        .segment = segment,
+                        .start = j->bias && !j->scales ? j->bias + j->first + column : NULL,
+                        .halves = halves,
+                        .out = out + (row * ld + column) * size,
+                        .ldc = ld};
+        quad_strip_run(&j->quads, 0, panel, int64_min(panel + QUAD_MAX_PANELS, j->quads.panels), &s,
+                       &hold);
+    }
+    quad_release(&hold);
+}
+
+/* The kernels for that; NULL: others are faster. Bytes are multiplied as fast as bfloat16 but on
+ * tile registers, which integers would leave after every segment. */
+static const quad_kernels *nbits_quads(const nbits_job *j) {
+    const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
+    bool fits = u && j->rows >= NBITS_QUADS && !j->ints && j->m->form.columns % QUAD_COLUMNS == 0;
+    return fits && (j->as == NBITS_AS_WIDE || (j->as == NBITS_AS_BYTES && u->begin)) ? u : NULL;
+}
+
+static VECTOR_CLONES void nbits_scale_sums(const float *sums, const float *scale, const float *bias,
+                                           int64_t n, float *out) {
+    if (bias)
+        for (int64_t c = 0; c < n; c++) out[c] = sums[c] * scale[c] + bias[c];
+    else
+        for (int64_t c = 0; c < n; c++) out[c] = sums[c] * scale[c];
+}
+
+/* Sums of integers become results. */
+static void nbits_scale_rows(void *ctx, int64_t begin, int64_t end) {
+    const nbits_job *j = ctx;
+    for (int64_t r = begin; r < end; r++) {
+        const float *bias = j->bias ? j->bias + j->first : NULL;
+        float *sums = j->sums + r * j->some, *out = sums;
+        if (j->dt == DT_FLOAT32) out = (float *)j->out + r * j->m->n + j->first;
+        nbits_scale_sums(sums, j->scales, bias, j->some, out);
+    }
+    if (j->dt != DT_FLOAT32) nbits_round_rows(ctx, begin, end);
+}
+
+static ctsc_status nbits_by_quads(diag *d, nbits_job *j, const quad_kernels *u) {
+    const nbits_matrix *m = j->m;
+    int64_t columns = m->form.columns, k = quad_whole_k(u, m->form.k);
+    while (columns * 2 * k * (int64_t)sizeof(bfloat16) <= NBITS_PANELS / 4) columns *= 2;
+    j->quads = (quad_matrix){.kernels = u, .n = columns, .groups = 1, .segments = 1, .k = k};
+    j->pairs_ld = quad_pitch(u, j->rows, k * (int64_t)sizeof *j->pairs) / (int64_t)sizeof *j->pairs;
+    size_t panels, rows, sums = 0;
+    bool apart = m->one || j->dt == DT_FLOAT16; /* sums are worked on later */
+    if (!quad_matrix_bf16(&j->quads, &panels) || !size_add(panels, NBITS_ALIGN, &panels) ||
+        !size_mul((size_t)j->rows * sizeof *j->pairs, (size_t)j->pairs_ld, &rows) ||
+        (apart && !size_mul((size_t)(j->rows + 1) * sizeof(float), (size_t)columns, &sums)))
+        return diag_no_memory(d);
+    char *memory = recycle_alloc(panels);
+    j->pairs = recycle_alloc(rows);
+    j->sums = apart ? recycle_alloc(sums) : NULL;
+    ctsc_status st = memory && j->pairs && (j->sums || !apart) ? CTSC_OK : diag_no_memory(d);
+    if (st == CTSC_OK && m->one) j->scales = j->sums + j->rows * columns;
+    if (st == CTSC_OK) pool_for(j->rows, kernel_grain(k), nbits_pair_rows, j);
+    if (memory) j->quads.data = (int8_t *)memory + (-(uintptr_t)memory & (NBITS_ALIGN - 1));
+    j->block = quad_block_rows(&j->quads, j->pairs_ld * (int64_t)sizeof *j->pairs);
+    int64_t work = int64_min(j->rows, j->block) * k * QUAD_MAX_PANELS * QUAD_COLUMNS;
+    for (j->first = 0; j->first < m->n && st == CTSC_OK; j->first += columns) {
+        j->some = int64_min(columns, m->n - j->first);
+        j->quads.n = j->some;
+        j->quads.panels = (j->some + QUAD_COLUMNS - 1) / QUAD_COLUMNS;
+        j->shares = (j->quads.panels + QUAD_MAX_PANELS - 1) / QUAD_MAX_PANELS;
+        pool_for((j->some + m->form.columns - 1) / m->form.columns, 1, nbits_pair_panels, j);
+        pool_for((j->rows + j->block - 1) / j->block * j->shares, 1 + GEMM_CHUNK / work,
+                 nbits_pair_chunks, j);
+        if (apart)
+            pool_for(j->rows, 1 + 32768 / j->some, m->one ? nbits_scale_rows : nbits_round_rows, j);
+    }
+    if (memory) recycle_free(memory, panels);
+    if (j->pairs) recycle_free(j->pairs, rows);
+    if (j->sums) recycle_free(j->sums, sums);
+    return st;
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* Room for what rows become: floats, and whole numbers with what belongs to them. */
@@ -368,8 +537,10 @@ static ctsc_status nbits_run(diag *d, nbits_job *j) {
                   (j->as == NBITS_AS_FLOATS || (j->as == NBITS_AS_WIDE && !m->micro->dots)),
          copied = j->ints ? panels : j->dt != DT_FLOAT32 || m->k != m->form.k;
     j->segments = nbits_segments(&m->form);
-    if (panels) j->as = NBITS_AS_FLOATS;
     if (j->rows == 0) return CTSC_OK;
+    const quad_kernels *quads = nbits_quads(j);
+    if (quads) return nbits_by_quads(d, j, quads);
+    if (panels) j->as = NBITS_AS_FLOATS;
     if (!nbits_room(j, copied)) return diag_no_memory(d);
     int64_t grain = kernel_grain(m->k);
     j->floats = copied ? j->wide : j->x;

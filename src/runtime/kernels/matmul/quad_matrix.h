@@ -43,9 +43,11 @@ static inline int64_t quad_whole_k(const quad_kernels *u, int64_t k) {
     int64_t step = u->depth * QUAD_PAIR;
     return (k + step - 1) / step * step;
 }
-/* Bytes from one row of `bytes` to the next where this many rows are copied. */
-static inline int64_t quad_pitch(int64_t rows, int64_t bytes) {
-    return rows < QUAD_FAR_ROWS || bytes % QUAD_FAR ? bytes : bytes + QUAD_GAP;
+/* Bytes from one row of `bytes` to the next where this many rows are copied. Tile registers read
+ * each line of a row whole, and once per panel: rows that share sets of a cache do no harm. */
+static inline int64_t quad_pitch(const quad_kernels *u, int64_t rows, int64_t bytes) {
+    bool far = rows >= QUAD_FAR_ROWS && bytes % QUAD_FAR == 0 && !u->begin;
+    return far ? bytes + QUAD_GAP : bytes;
 }
 /* Puts column j of a group, its segments one after the other, rounded. k is even. */
 void quad_matrix_put(const quad_matrix *m, int64_t group, int64_t j, const float *column);

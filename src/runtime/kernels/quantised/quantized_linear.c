@@ -180,7 +180,7 @@ static void linear_fill_rows(void *ctx, int64_t begin, int64_t end) {
 
 /* Bytes from one of x's rows to the next as they are multiplied. */
 static int64_t linear_pitch(const quad_matrix *m, const tensor *x) {
-    return quad_pitch(x->numel / int64_max(m->k, 1), m->quads * QUAD_BYTES);
+    return quad_pitch(m->kernels, x->numel / int64_max(m->k, 1), m->quads * QUAD_BYTES);
 }
 
 /* x (contiguous; float, or unsigned bytes) as rows of whole quads; recycle_free(*out, *size)
