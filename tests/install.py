@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
     return why != NULL;
 }
 """
-LARGEST = 5_060_000  # bytes of the stripped shared library: what it has, and what another compiler may need
+LARGEST = 5_085_000  # bytes of the stripped shared library: what it has, and what another compiler may need
 LIBC = (2, 35)  # the oldest glibc that they run with, where they are built with Debian 12's
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 

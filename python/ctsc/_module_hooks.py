@@ -110,6 +110,7 @@ def register_module_full_backward_hook(hook):
 
 
 def register_module_backward_hook(hook):
+    """hook(module, grad_input, grad_output) for all modules, as register_module_full_backward_hook; warns where PyTorch's would see other gradients."""
     return _put_backward(hook, False)
 
 

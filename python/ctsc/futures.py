@@ -67,7 +67,10 @@ class Future:
 
 
 def _of_script(held):
-    """A script's future as one of Python's."""
+    """A script's future as one of Python's: what a script got from here comes back as it was."""
+    owner = _C._future_owner(held)
+    if owner is not None:
+        return owner
     made = Future()
 
     def settle():

@@ -220,8 +220,6 @@ ctsc_profiler *bind_profiler(void); /* that calls of this thread report to; NULL
 extern PyMethodDef bind_register_methods[];
 /* ---- bind_future.c */
 extern PyMethodDef bind_future_methods[];
-/* The object that a future of Python is to Python; NULL without an error: v is no such future. */
-PyObject *bind_future_owner(const ctsc_value *v);
 /* ---- bind_interrupt.c */
 const ctsc_cancel *bind_interrupt_enter(void); /* for a call on the main thread; NULL elsewhere */
 /* After the call: true if a signal ended it, with the exception that its handler raised. */

@@ -25,9 +25,13 @@ static void future_free(void *ctx) {
     PyGILState_Release(s);
 }
 
-PyObject *bind_future_owner(const ctsc_value *v) {
+/* _future_owner(future): the object that it holds; None: it is not one of Python's */
+static PyObject *future_owner(PyObject *self, PyObject *o) {
+    ctsc_value *v = bind_object_value(o);
+    (void)self;
+    if (!v) return NULL;
     PyObject *owner = ctsc_future_context(v, future_wait);
-    return owner ? bind_ref(owner) : NULL;
+    return bind_ref(owner ? owner : Py_None);
 }
 
 /* _future(object): what a script sees as a future */
@@ -58,6 +62,7 @@ static PyObject *future_result(PyObject *self, PyObject *o) {
 
 PyMethodDef bind_future_methods[] = {
     {"_future", future_new, METH_O, NULL},
+    {"_future_owner", future_owner, METH_O, NULL},
     {"_future_done", future_done, METH_O, NULL},
     {"_future_result", future_result, METH_O, NULL},
     {0},

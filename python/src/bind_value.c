@@ -306,8 +306,6 @@ PyObject *bind_object_take(ctsc_value *v) {
 
 /* v, a future, as one of futures.py; it is taken. */
 static PyObject *future_take(ctsc_value *v) {
-    PyObject *known = bind_future_owner(v);
-    if (known) return ctsc_value_free(v), known;
     PyObject *held = bind_object_take(v),
              *futures = held ? PyImport_ImportModule("ctsc.futures") : NULL,
              *made = futures ? PyObject_CallMethod(futures, "_of_script", "O", held) : NULL;

@@ -56,7 +56,7 @@ double dtype_largest(dtype dt) {
 bool dtype_fits(dtype dt, double x) {
     double largest = dtype_largest(dt);
     if (dtype_is_unsigned(dt)) {
-        double end = ldexp(1, 8 * (int)dtype_size(dt));
+        double half = (double)(UINT64_C(1) << (8 * dtype_size(dt) - 1)), end = 2 * half;
         return x > -end && x < end;
     }
     if (dtype_is_stored(dt)) return true; /* each knows what to make of it */

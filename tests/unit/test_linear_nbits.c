@@ -139,9 +139,11 @@ static void check(const nbits_case *c, const tensor *y, bool packed) {
             /* without packing, weights are rounded to the dtype */
             double rounded = packed ? 0 : size * step,
                    rows = packed && c->level > 1 ? most / levels / 2 * weights * 1.001 : 0,
+                   brains = packed && c->level > 2 && ukernel_quad(UKERNEL_BF16) ? size * 0x1.02p-7
+                                                                                 : 0,
                    bound = size * (double)(c->k + 8) * 0x1p-23 + fabs(want) * step + 0x1p-24,
                    got = element(y, r * c->n + j);
-            if (!(fabs(got - want) <= (bound + rounded + rows) * (1 + step)))
+            if (!(fabs(got - want) <= (bound + rounded + rows + brains) * (1 + step)))
                 fail_msg("%d bits, groups of %lld, level %lld, [%lld, %lld] to %lld: %.9g instead "
                          "of %.9g, bound %.3g",
                          c->bits, (long long)c->group, (long long)c->level, (long long)c->rows,

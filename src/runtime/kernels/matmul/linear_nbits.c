@@ -66,7 +66,7 @@ static ctsc_status linear_reduced(op_ctx *cx, const value *args, nbits_reduction
 }
 
 OPERATOR(linear_int8w) {
-    return linear_reduced(cx, args, (nbits_reduction){.bits = 8}, NBITS_AS_WIDE, results);
+    return linear_reduced(cx, args, (nbits_reduction){.bits = 8}, NBITS_AS_BRAINS, results);
 }
 
 OPERATOR(linear_int4w) {
@@ -196,7 +196,7 @@ static ctsc_status linear_unpacked(op_ctx *cx, tensor *x, const nbits_file *f, t
 
 /* (input, weight, scales, zeros, bias, bits, group, features, level) */
 OPERATOR(linear_nbits) {
-    enum { LEVEL_FLOAT32 = 1, LEVEL_INT8 = 4 };
+    enum { LEVEL_FLOAT32 = 1, LEVEL_BFLOAT16 = 3, LEVEL_INT8 = 4 };
     tensor *x = arg_tensor(&args[0]), *b = arg_tensor_or_null(&args[4]), *out = NULL;
     nbits_file f = {.data = arg_tensor(&args[1]),
                     .scale = arg_tensor(&args[2]),
@@ -205,9 +205,10 @@ OPERATOR(linear_nbits) {
                     .group = arg_int(&args[6]),
                     .k = arg_int(&args[7])};
     int64_t level = arg_int(&args[8]);
-    nbits_rows as = level >= LEVEL_INT8      ? NBITS_AS_BYTES
-                    : level <= LEVEL_FLOAT32 ? NBITS_AS_FLOATS
-                                             : NBITS_AS_WIDE;
+    nbits_rows as = level >= LEVEL_INT8       ? NBITS_AS_BYTES
+                    : level <= LEVEL_FLOAT32  ? NBITS_AS_FLOATS
+                    : level == LEVEL_BFLOAT16 ? NBITS_AS_BRAINS
+                                              : NBITS_AS_WIDE;
     ctsc_status st = nbits_file_open(cx, "linear_nbits", &f);
     if (st == CTSC_OK) {
         const nbits_matrix *m = linear_nbits_fits(x, b, f.n, f.k) ? nbits_filed(&f) : NULL;

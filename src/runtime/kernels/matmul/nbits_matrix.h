@@ -43,9 +43,14 @@ static inline bool nbits_group_fits(int64_t k, int64_t group) {
 bool nbits_matrix_make(nbits_matrix *m, const nbits_source *s);
 void nbits_matrix_free(nbits_matrix *m);
 
-/* The form that rows are multiplied in: floats, or integers
- * of this many bytes, with a scale for each segment. */
-typedef enum nbits_rows { NBITS_AS_FLOATS, NBITS_AS_BYTES, NBITS_AS_WIDE } nbits_rows;
+/* The form that rows are multiplied in: floats, or integers of one or two bytes with a scale for
+ * each segment. BYTES and BRAINS, which is WIDE, may be bfloat16 where that is faster. */
+typedef enum nbits_rows {
+    NBITS_AS_FLOATS,
+    NBITS_AS_BYTES,
+    NBITS_AS_WIDE,
+    NBITS_AS_BRAINS
+} nbits_rows;
 
 /* out = x m + bias. x and out are contiguous, of dtype dt: float32, float16 or bfloat16; bias has
  * n floats, or is NULL. Fails only if out of memory. */

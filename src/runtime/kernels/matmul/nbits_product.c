@@ -430,7 +430,7 @@ static void nbits_pair_chunks(void *ctx, int64_t begin, int64_t end) {
 static const quad_kernels *nbits_quads(const nbits_job *j) {
     const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
     bool fits = u && j->rows >= NBITS_QUADS && !j->ints && j->m->form.columns % QUAD_COLUMNS == 0;
-    return fits && (j->as == NBITS_AS_WIDE || (j->as == NBITS_AS_BYTES && u->begin)) ? u : NULL;
+    return fits && (j->as == NBITS_AS_BRAINS || (j->as == NBITS_AS_BYTES && u->begin)) ? u : NULL;
 }
 
 static VECTOR_CLONES void nbits_scale_sums(const float *sums, const float *scale, const float *bias,
@@ -532,14 +532,15 @@ static ctsc_status nbits_odd_rows(diag *d, const nbits_job *j) {
 
 static ctsc_status nbits_run(diag *d, nbits_job *j) {
     const nbits_matrix *m = j->m;
+    const quad_kernels *quads = nbits_quads(j);
+    if (quads && j->rows > 0) return nbits_by_quads(d, j, quads);
+    if (j->as == NBITS_AS_BRAINS) j->as = NBITS_AS_WIDE;
     const gemm_micro *u = gemm_micro_best(DT_FLOAT32);
     bool panels = u && m->form.columns % u->nr == 0 && j->rows > NBITS_FEW &&
                   (j->as == NBITS_AS_FLOATS || (j->as == NBITS_AS_WIDE && !m->micro->dots)),
          copied = j->ints ? panels : j->dt != DT_FLOAT32 || m->k != m->form.k;
     j->segments = nbits_segments(&m->form);
     if (j->rows == 0) return CTSC_OK;
-    const quad_kernels *quads = nbits_quads(j);
-    if (quads) return nbits_by_quads(d, j, quads);
     if (panels) j->as = NBITS_AS_FLOATS;
     if (!nbits_room(j, copied)) return diag_no_memory(d);
     int64_t grain = kernel_grain(m->k);
