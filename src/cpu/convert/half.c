@@ -281,6 +281,33 @@ void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n) {
     if (left) bfloat16_rows_from_floats(src, 0, NULL, dst, 0, 1, left, -INFINITY, INFINITY);
 }
 
+VECTOR_CLONES static void halves_pair_rows_plain(const uint16_t *src, int64_t apart, int64_t pairs,
+                                                 uint32_t *dst) {
+    for (; pairs > 0; pairs--, src += 2 * apart, dst += 16)
+        for (int c = 0; c < 16; c++) dst[c] = (uint32_t)src[c] | (uint32_t)src[apart + c] << 16;
+}
+
+#if defined(__x86_64__)
+static TARGET_AVX512 void halves_pair_rows_avx512(const uint16_t *src, int64_t apart, int64_t pairs,
+                                                  uint32_t *dst) {
+    for (; pairs > 0; pairs--, src += 2 * apart, dst += 16) {
+        __m512i low = _mm512_cvtepu16_epi32(BFLOAT16_LOAD(src)),
+                high = _mm512_cvtepu16_epi32(BFLOAT16_LOAD(src + apart));
+        _mm512_storeu_si512(dst, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+}
+#endif
+
+void halves_pair_rows(const uint16_t *src, int64_t apart, int64_t pairs, uint32_t *dst) {
+#if defined(__x86_64__)
+    if (isa_has(ISA_AVX512)) {
+        halves_pair_rows_avx512(src, apart, pairs, dst);
+        return;
+    }
+#endif
+    halves_pair_rows_plain(src, apart, pairs, dst);
+}
+
 #if defined(__x86_64__)
 static inline TARGET_AVX512 __mmask32 half_line_mask(int64_t n) {
     return (__mmask32)(n >= 32 ? 0xffffffffu : n > 0 ? (UINT32_C(1) << n) - 1 : 0);

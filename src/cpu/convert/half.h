@@ -43,6 +43,9 @@ void bfloat16_from_floats(const float *src, bfloat16 *dst, size_t n);
 void bfloat16_rows_from_floats(const float *src, int64_t src_step, const bfloat16 *other,
                                bfloat16 *dst, int64_t dst_step, int64_t rows, int64_t n, float low,
                                float high);
+/* Of each two rows of 16 elements of 16 bits, `apart` from one to the next, those of one column
+ * side by side: [pair][16][2]. */
+void halves_pair_rows(const uint16_t *src, int64_t apart, int64_t pairs, uint32_t *dst);
 /* `rows` rows of n elements without gaps, to rows at stride step >= n, filled up with zeros. */
 void bfloat16_rows_padded(const bfloat16 *src, int64_t n, bfloat16 *dst, int64_t step,
                           int64_t rows);

@@ -20,6 +20,7 @@
 #include "base/memory/recycle.h"
 #include "base/minmax.h"
 #include "base/threads/thread_pool.h"
+#include "cpu/convert/half.h"
 #include "cpu/convert/transpose.h"
 #include "cpu/vector.h"
 #include "runtime/kernels/matmul/quad_matrix.h"
@@ -56,14 +57,6 @@ static void bf16_widen_line(const uint16_t *line, int64_t n, uint32_t *out) {
 
 /* ---- panels ---------------------------------------------------------------------------------- */
 
-/* Quads of a whole panel, of rows without gaps. */
-static VECTOR_CLONES void bf16_pack_whole(const uint16_t *from, int64_t apart, int64_t quads,
-                                          uint32_t *to) {
-    for (int64_t q = 0; q < quads; q++, from += QUAD_PAIR * apart, to += QUAD_COLUMNS)
-        for (int c = 0; c < QUAD_COLUMNS; c++)
-            to[c] = (uint32_t)from[c] | (uint32_t)from[apart + c] << 16;
-}
-
 /* Rows without gaps: some at a time, of all panels, so that lines of memory are used up. */
 static void bf16_pack_rows(const gemm_bf16_product *p, int64_t first, int64_t panels, int64_t words,
                            uint32_t *to) {
@@ -76,7 +69,7 @@ static void bf16_pack_rows(const gemm_bf16_product *p, int64_t first, int64_t pa
             const uint16_t *from = b + q * QUAD_PAIR * p->b.rs + i * QUAD_COLUMNS;
             uint32_t *out = to + i * words + q * QUAD_COLUMNS;
             if (cols == QUAD_COLUMNS) {
-                bf16_pack_whole(from, p->b.rs, some, out);
+                halves_pair_rows(from, p->b.rs, some, out);
                 continue;
             }
             for (int64_t r = 0; r < some; r++, from += QUAD_PAIR * p->b.rs, out += QUAD_COLUMNS)
