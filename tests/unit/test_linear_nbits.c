@@ -7,6 +7,7 @@
 #include "support.h"
 
 #include "base/threads/thread_pool.h"
+#include "cpu/ukernel.h"
 #include "fenced.h"
 #include "ir/op/op.h"
 #include "runtime/context/runtime.h"

@@ -126,10 +126,11 @@ static void layout_conv_knows(const layout_convolution *c, layout_twin *x) {
 
 /* In multiplications per pixel. Kernels of one element are products in either order of
  * dims: what they gain (40% of a layer of 64 to 256 channels, 56 x 56) is less than turning
- * the result costs. */
+ * the result costs. Those of 16 bits have no such products. */
 static double layout_conv_worth(const layout_convolution *c) {
     enum { PRODUCTS = 8 };
-    bool product = c->weight->numel == c->weight->sizes[0] * c->weight->sizes[1];
+    bool product = c->weight->dtype == DT_FLOAT32 &&
+                   c->weight->numel == c->weight->sizes[0] * c->weight->sizes[1];
     return (double)c->weight->numel / (product ? PRODUCTS : 1);
 }
 

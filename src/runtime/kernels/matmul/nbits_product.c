@@ -429,7 +429,8 @@ static void nbits_pair_chunks(void *ctx, int64_t begin, int64_t end) {
  * tile registers, which integers would leave after every segment. */
 static const quad_kernels *nbits_quads(const nbits_job *j) {
     const quad_kernels *u = ukernel_quad(UKERNEL_BF16);
-    bool fits = u && j->rows >= NBITS_QUADS && !j->ints && j->m->form.columns % QUAD_COLUMNS == 0;
+    bool fits = u && (u->begin || isa_has(ISA_AVX512BF16)) && j->rows >= NBITS_QUADS && !j->ints &&
+                j->m->form.columns % QUAD_COLUMNS == 0;
     return fits && (j->as == NBITS_AS_BRAINS || (j->as == NBITS_AS_BYTES && u->begin)) ? u : NULL;
 }
 
