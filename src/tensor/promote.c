@@ -6,8 +6,6 @@
  */
 #include "tensor/promote.h"
 
-#include <math.h>
-
 enum { PROMOTE_NONE = -1 };
 
 static int promote_category(dtype dt) {

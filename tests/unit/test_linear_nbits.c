@@ -140,8 +140,9 @@ static void check(const nbits_case *c, const tensor *y, bool packed) {
             /* without packing, weights are rounded to the dtype */
             double rounded = packed ? 0 : size * step,
                    rows = packed && c->level > 1 ? most / levels / 2 * weights * 1.001 : 0,
-                   brains = packed && c->level > 2 && ukernel_quad(UKERNEL_BF16) ? size * 0x1.02p-7
-                                                                                 : 0,
+                   brains = packed && c->level > 2 && c->rows >= 16 && ukernel_quad(UKERNEL_BF16)
+                                ? size * 0x1.02p-7
+                                : 0,
                    bound = size * (double)(c->k + 8) * 0x1p-23 + fabs(want) * step + 0x1p-24,
                    got = element(y, r * c->n + j);
             if (!(fabs(got - want) <= (bound + rounded + rows + brains) * (1 + step)))

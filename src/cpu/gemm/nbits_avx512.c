@@ -65,23 +65,23 @@ void TARGET_AVX512BF16 nbits_pairs_avx512(const nbits_form *f, const uint8_t *b,
         zero[v] = _mm512_sub_ps(_mm512_loadu_ps(less + 16 * v),
                                 _mm512_set1_ps(f->bits == 8 ? 0 : 8));
     }
-    for (int64_t i = 0; f->bits == 8 && i < k; i += 4, to += 64)
+    const bool eight = f->bits == 8;
+    const int64_t step = eight ? 4 : NBITS_EIGHT; /* elements of k in a vector's lane */
+    for (int64_t i = 0; i < k; i += step, to += 16 * step)
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; v++, b += 64) {
             __m512i w = _mm512_loadu_si512(b);
+            bfloat16 *at = to + v * apart;
             _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
-            nbits_store_pair_512(NUMBER8(0), NUMBER8(1), to + v * apart);
-            nbits_store_pair_512(NUMBER8(2), NUMBER8(3), to + v * apart + 32);
-        }
-    for (int64_t i = 0; f->bits == 4 && i < k; i += NBITS_EIGHT, to += 128)
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; v++, b += 64) {
-            __m512i w = _mm512_loadu_si512(b);
-            _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
-            nbits_store_pair_512(NUMBER4(0), NUMBER4(2), to + v * apart);
-            nbits_store_pair_512(NUMBER4(4), NUMBER4(6), to + v * apart + 32);
-            nbits_store_pair_512(NUMBER4(1), NUMBER4(3), to + v * apart + 64);
-            nbits_store_pair_512(NUMBER4(5), NUMBER4(7), to + v * apart + 96);
+            if (eight) {
+                nbits_store_pair_512(NUMBER8(0), NUMBER8(1), at);
+                nbits_store_pair_512(NUMBER8(2), NUMBER8(3), at + 32);
+            } else {
+                nbits_store_pair_512(NUMBER4(0), NUMBER4(2), at);
+                nbits_store_pair_512(NUMBER4(4), NUMBER4(6), at + 32);
+                nbits_store_pair_512(NUMBER4(1), NUMBER4(3), at + 64);
+                nbits_store_pair_512(NUMBER4(5), NUMBER4(7), at + 96);
+            }
         }
 }
 #undef NUMBER4

@@ -100,11 +100,13 @@ ctsc_status ctsc_module_compile_ahead(const ctsc_module *m, const char *method,
     int n = f && f->schema ? f->schema->nargs : 0;
     if (s == CTSC_OK) s = aot_check_dims(d, &o, n, full);
     if (s == CTSC_OK) {
-        /* Runs show what the program will need: it has kernels of its own set alone. */
+        /* Runs show what the program will need: it has kernels of its own set alone. For another
+         * architecture they are this one's. */
         isa before = isa_get_limit();
-        if (!o.arm64) isa_limit(o.isa);
+        bool here = isa_has(o.isa);
+        if (here) isa_limit(o.isa);
         s = aot_compile(m->m, f, &o, n, full, d, &made);
-        if (!o.arm64) isa_limit(before);
+        if (here) isa_limit(before);
     }
     for (int i = 0; full && i < n; i++) value_unref(full[i]);
     mem_free(full);

@@ -26,7 +26,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NBITS_ALIGN = 64 };
+enum { NBITS_ALIGN = 64, NBITS_PAIRS = 256 << 10 /* bytes of quads that are made together */ };
 
 typedef struct nbits_job {
     const nbits_matrix *m;
@@ -457,7 +457,7 @@ static void nbits_scale_rows(void *ctx, int64_t begin, int64_t end) {
 static ctsc_status nbits_by_quads(diag *d, nbits_job *j, const quad_kernels *u) {
     const nbits_matrix *m = j->m;
     int64_t columns = m->form.columns, k = quad_whole_k(u, m->form.k);
-    while (columns * 2 * k * (int64_t)sizeof(bfloat16) <= NBITS_PANELS / 4) columns *= 2;
+    while (columns * 2 * k * (int64_t)sizeof(bfloat16) <= NBITS_PAIRS) columns *= 2;
     j->quads = (quad_matrix){.kernels = u, .n = columns, .groups = 1, .segments = 1, .k = k};
     j->pairs_ld = quad_pitch(u, j->rows, k * (int64_t)sizeof *j->pairs) / (int64_t)sizeof *j->pairs;
     size_t panels, rows, sums = 0;
@@ -541,8 +541,8 @@ static ctsc_status nbits_run(diag *d, nbits_job *j) {
                   (j->as == NBITS_AS_FLOATS || (j->as == NBITS_AS_WIDE && !m->micro->dots)),
          copied = j->ints ? panels : j->dt != DT_FLOAT32 || m->k != m->form.k;
     j->segments = nbits_segments(&m->form);
-    if (j->rows == 0) return CTSC_OK;
     if (panels) j->as = NBITS_AS_FLOATS;
+    if (j->rows == 0) return CTSC_OK;
     if (!nbits_room(j, copied)) return diag_no_memory(d);
     int64_t grain = kernel_grain(m->k);
     j->floats = copied ? j->wide : j->x;
